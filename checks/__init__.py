@@ -17,7 +17,8 @@ _THERE = (
 )
 if _HERE != _THERE:
     sys.exit(
-        f"error: these checks belong to {_HERE}, but the configuration belongs to {_THERE}: source {_HERE}/ci/env.sh"
+        f"error: these checks belong to {_HERE}, but the configuration belongs to {_THERE}: source"
+        f" {_HERE}/ci/env.sh"
     )
 # With a site's own settings nothing has found the library yet. ReFrame goes on after any error of a test file
 # but this.

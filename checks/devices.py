@@ -78,8 +78,8 @@ def gpu_layouts(needs, *, alone=False):
         whole = {layout for layout in fit if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)}
         if not whole:
             getlogger().warning(
-                f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing is "
-                f"measured between GPUs; add {gpus} to extras['ppn']",
+                f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing"
+                f" is measured between GPUs; add {gpus} to extras['ppn']",
                 cache=True,
             )
         single = alone and whole == {Layout(1, 1)}

@@ -5,8 +5,9 @@ clone."""
 
 def build_wheel(*_, **__):
     raise SystemExit(
-        "error: fabric-checks is used from its clone, whose checks, config and docs it reads: `. ci/env.sh` in the "
-        "clone makes `fabric-checks` and `reframe -c checks` work; its dependencies are in pyproject.toml"
+        "error: fabric-checks is used from its clone, whose checks, config and docs it reads: `. ci/env.sh`"
+        " in the clone makes `fabric-checks` and `reframe -c checks` work; its dependencies are in"
+        " pyproject.toml"
     )
 
 

@@ -146,12 +146,18 @@ _PIP_CAUSES = (
             "Network is unreachable",
             "from versions: none",
         ),
-        "the Python package index cannot be reached; check the network, point pip to a mirror of it (PIP_INDEX_URL), "
-        "or take everything from a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER",
+        (
+            "the Python package index cannot be reached; check the network, point pip to a mirror of it"
+            " (PIP_INDEX_URL), or take everything from a folder that ci/mirror filled elsewhere: ci/run"
+            " --mirror FOLDER"
+        ),
     ),
     (
         ("No matching distribution found",),
-        "no wheel for this machine and this Python; Linux on x86_64 or aarch64 with glibc 2.28 or later is needed",
+        (
+            "no wheel for this machine and this Python; Linux on x86_64 or aarch64 with glibc 2.28 or later"
+            " is needed"
+        ),
     ),
 )
 
@@ -256,8 +262,9 @@ def clone(variable: str, release: installed.Release, folder: Path, *options: str
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
         raise SetupError(
-            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(errors[-1].strip())}; check the "
-            f"network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an existing Spack)"
+            f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(errors[-1].strip())};"
+            f" check the network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an"
+            " existing Spack)"
         )
     try:
         require_commit(folder, release, shown)
@@ -283,8 +290,8 @@ def require_commit(folder: Path, release: installed.Release, origin: str) -> Non
     commit = done.stdout.strip() if done.returncode == 0 else "no commit"
     if commit != release.commit:
         raise SetupError(
-            f"{origin}: release {release.tag} is {commit} there, but {release.commit} is pinned: the tag was moved, or "
-            "this is another repository; it is not used"
+            f"{origin}: release {release.tag} is {commit} there, but {release.commit} is pinned: the tag was"
+            " moved, or this is another repository; it is not used"
         )
 
 
@@ -328,13 +335,15 @@ def require_simgrid() -> None:
     prefix = os.environ.get("SIMGRID_ROOT")
     if prefix:
         raise SetupError(
-            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {' to '.join(SIMGRID)}"
+            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid"
+            f" {' to '.join(SIMGRID)}"
         )
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
         raise SetupError(
-            "SimGrid is missing, which simulated clusters need: install Debian's libsimgrid-dev; or without root, run "
-            f"`spack install simgrid@{SIMGRID[0]}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
+            "SimGrid is missing, which simulated clusters need: install Debian's libsimgrid-dev; or without"
+            f" root, run `spack install simgrid@{SIMGRID[0]}` and set SIMGRID_ROOT to what `spack location -i"
+            " simgrid` prints"
         )
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
@@ -431,7 +440,8 @@ def check_machine(missing: list[Part]) -> None:
         tempfile.TemporaryFile(dir=paths.home()).close()
     except OSError as error:
         raise SetupError(
-            f"cannot write to {paths.home()} ({error.strerror}); set FABRIC_HOME to a folder that can be written"
+            f"cannot write to {paths.home()} ({error.strerror}); set FABRIC_HOME to a folder that can be"
+            " written"
         ) from None
     need_MB = sum(part.disk_MB for part in missing)
     free_MB = shutil.disk_usage(paths.home()).free // 10**6
@@ -480,7 +490,8 @@ def set_up(wanted: list[Part]) -> None:
         if others := installed.of_others():
             size_MB = sum(map(size_B, others)) // 10**6
             say(
-                f"not of this clone's pins, {size_MB} MB; delete what no other clone and no running session needs:"
+                f"not of this clone's pins, {size_MB} MB; delete what no other clone and no running session"
+                " needs:"
             )
             print(*(f"    {folder}" for folder in others), sep="\n", flush=True)
 

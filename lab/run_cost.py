@@ -84,7 +84,10 @@ def main(count):
             first_run(cluster, Path(folder))
             for _ in range(count):
                 estimate, measured, seen = run_again(cluster, Path(folder))
-                found = f"computed {estimate['node_minutes']}, recorded {measured['node_minutes']}, seen {seen:.6g}"
+                found = (
+                    f"computed {estimate['node_minutes']}, recorded {measured['node_minutes']}, seen"
+                    f" {seen:.6g}"
+                )
                 print(f"node-minutes: {found}", flush=True)
     finally:
         cluster.end()

@@ -104,8 +104,8 @@ STATEMENTS = [
     Statement(
         "alltoall of 8 B is about ten times better on cbc",
         lambda of: 5 < of.advantage("alltoall")[8] < 20,
-        "what a call costs each twin is that of its point-to-point messages; the report does not say what cost Elan4 "
-        "more",
+        "what a call costs each twin is that of its point-to-point messages; the report does not say what"
+        " cost Elan4 more",
     ),
     Statement(
         "the advantage at alltoall shrinks with the size",
@@ -119,7 +119,8 @@ STATEMENTS = [
     Statement(
         "bcast is alike at a kilobyte",
         lambda of: alike(of.advantage("bcast")[1024], 1),
-        "red-squall was fitted to a N1/2 of 3393 B, so at 1 KB its messages still cost more than those of cbc",
+        "red-squall was fitted to a N1/2 of 3393 B, so at 1 KB its messages still cost more than those"
+        " of cbc",
     ),
     Statement(
         "allreduce is slightly better on cbc at every size",
@@ -132,7 +133,8 @@ STATEMENTS = [
     Statement(
         "allreduce with two processes a node is slightly better on red-squall from 4 KB on",
         lambda of: all(of.advantage("allreduce", 2)[size] < 1 for size in (4096, 16384, 32768)),
-        "at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those of cbc",
+        "at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those"
+        " of cbc",
     ),
     Statement(
         "exchange on red-squall saturates its bus at 32 KB",
@@ -149,8 +151,8 @@ STATEMENTS = [
     Statement(
         "exchange on cbc falls beyond 64 KB",
         lambda of: of.exchange_MBps("cbc")[262144] < of.exchange_MBps("cbc")[65536],
-        "within its calls a processor moves long messages both ways as fast as the adapter; what its copies cost "
-        "beyond that is not published",
+        "within its calls a processor moves long messages both ways as fast as the adapter; what its copies"
+        " cost beyond that is not published",
     ),
     Statement(
         "the effective send latency is lowest on cbc", lambda of: min(SAND, key=of.send_overhead_us) == "cbc"
@@ -158,8 +160,8 @@ STATEMENTS = [
     Statement(
         "the effective send latency is highest on red-squall",
         lambda of: max(SAND, key=of.send_overhead_us) == "red-squall",
-        "escher was fitted to 2.23 us between streamed messages (SAND Table 2), red-squall to 1.07, which processors "
-        "spend",
+        "escher was fitted to 2.23 us between streamed messages (SAND Table 2), red-squall to 1.07, which"
+        " processors spend",
     ),
     Statement(
         "the effective send latencies of escher and spirit are alike",
@@ -168,8 +170,8 @@ STATEMENTS = [
     Statement(
         "host overhead is least on Myrinet and most on InfiniBand",
         lambda of: falling(map(of.send_overhead_us, ("osu-ib", "osu-quadrics", "osu-myrinet"))),
-        "what the processors have of the latency is assumed, a quarter each, on InfiniBand and on Myrinet, and "
-        "follows from the hot spot on Quadrics",
+        "what the processors have of the latency is assumed, a quarter each, on InfiniBand and on Myrinet,"
+        " and follows from the hot spot on Quadrics",
     ),
     Statement(
         "in bandwidth tests all three leave most of the host",
@@ -178,8 +180,8 @@ STATEMENTS = [
     Statement(
         "polling costs least on Quadrics and most on Myrinet",
         lambda of: falling(map(of.polling_us, ("osu-myrinet", "osu-ib", "osu-quadrics"))),
-        "a simulated MPI_Test costs the same on each, so what is left is the latency; and nothing waits for an "
-        "interrupt, so what is said of that cannot be tried",
+        "a simulated MPI_Test costs the same on each, so what is left is the latency; and nothing waits for"
+        " an interrupt, so what is said of that cannot be tried",
     ),
     Statement(
         "the hot spot grows on InfiniBand and on Myrinet",

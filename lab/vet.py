@@ -37,7 +37,10 @@ DAEMONS = {"slurm": "slurmd", "flux": "flux-broker-.*", "pbs": "pbs_mom"}
 OCCUPY = {
     "slurm": "sbatch -w {host} --exclusive -o /dev/null --wrap 'sleep 60'",
     "flux": "flux submit -N1 --exclusive --requires=host:{host} sleep 60",
-    "pbs": "cd /tmp; echo sleep 60 | qsub -l select=1:ncpus=1:host={host} -l place=excl -o /dev/null -e /dev/null",
+    "pbs": (
+        "cd /tmp; echo sleep 60 | qsub -l select=1:ncpus=1:host={host} -l place=excl -o /dev/null -e"
+        " /dev/null"
+    ),
 }
 SETTINGS = Path(__file__).with_name("vet_settings.py")
 #: A rate that two loaded cores reach for all pairs at once: else a node at half of it is none.
@@ -203,7 +206,8 @@ def main(count: int, names: list[str], scheduler: str) -> int:
         jobs, minutes = (max(each.spent[what] for each in all_of) for what in ("jobs", "node_minutes"))
         slowest = max(each.seconds for each in all_of)
         print(
-            f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes, {slowest:.0f} s"
+            f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes,"
+            f" {slowest:.0f} s"
         )
     return 0 if all(good == count for good in right.values()) else 1
 

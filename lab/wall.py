@@ -31,7 +31,9 @@ import numpy as np
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics import exposition, parser
 
-from fabric_checks.analysis.statistics import change_points  # noqa: F401  (slow to import: not in a child that is killed)
+from fabric_checks.analysis.statistics import (
+    change_points,
+)  # noqa: F401  (slow to import: not in a child that is killed)
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.nightly import night
 from fabric_checks.nightly.plan import Plan

@@ -86,7 +86,8 @@ class Guard:
     def _see(self, event, arguments):
         if self.refuses and event in EVENTS and (program := _program(arguments)) not in HARMLESS:
             raise AssertionError(
-                f"a quick test starts {program!r}; without it, or with the module under LEFT_OUT in tests/quick.py"
+                f"a quick test starts {program!r}; without it, or with the module under LEFT_OUT in"
+                " tests/quick.py"
             )
 
 

@@ -154,6 +154,9 @@ def test_it_is_compared_and_references_are_proposed(copy, results):
 
 
 def test_an_environment_without_it_has_a_reason(copy):
-    ask = "import runpy; print(runpy.run_path('config/systems/twins.py')['environments'][0]['extras']['without'])"
+    ask = (
+        "import runpy;"
+        " print(runpy.run_path('config/systems/twins.py')['environments'][0]['extras']['without'])"
+    )
     done = run(copy[0], sys.executable, "-c", ask)
     assert "'ringtest': 'the environment does not name it'" in done.stdout, done.stderr

@@ -129,7 +129,8 @@ def test_two_ranks_on_one_core_fail_and_the_map_is_printed(run):
     (reason,) = done.reasons
     on = rf"on {socket.gethostname()} \(cpus {cpu}\)"
     assert re.search(
-        rf"placement: on \S+ 2 ranks share fewer than 2 cores; check the launcher's binding: rank 0 {on}, rank 1 {on}",
+        rf"placement: on \S+ 2 ranks share fewer than 2 cores; check the launcher's binding: rank 0 {on},"
+        rf" rank 1 {on}",
         reason,
     ), reason
     assert "2 ranks share fewer than 2 cores" in done.shown

@@ -256,7 +256,10 @@ def test_a_broken_report_of_a_later_run_is_named_with_the_latest(folder):
         b'{"session": "x", "ended": true, "measured": 5}',
         b'{"session": ["x"], "ended": true}',
         b'{"session": "x", "ended": "yes"}',
-        b'{"session": "x", "ended": true, "findings": [{"title": "", "details": 5, "keys": [], "cases": []}]}',
+        (
+            b'{"session": "x", "ended": true, "findings": [{"title": "", "details": 5, "keys": [], "cases":'
+            b" []}]}"
+        ),
     ],
 )
 def test_lines_of_a_journal(line, folder):
@@ -352,7 +355,7 @@ def test_the_path_of_an_archive_is_a_path(name, folder, tmp_path):
 def test_rows_of_an_archive_that_are_none(folder, tmp_path):
     """Whoever wrote the archive: its rows are looked at as lines are."""
     run("archive", folder, tmp_path / "kept")
-    (path, *_) = sorted((tmp_path / "kept").rglob("*.parquet"))
+    path, *_ = sorted((tmp_path / "kept").rglob("*.parquet"))
     table = pl.read_parquet(path)
     bad = [
         pl.lit(253_402_300_800_000_000).cast(pl.Datetime("us", "UTC")).alias("time"),  # the year 10000

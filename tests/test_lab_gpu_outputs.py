@@ -41,7 +41,10 @@ def test_a_parser_that_swaps_two_columns_is_noticed(page, monkeypatch):
 
 
 def test_osu_on_devices_is_read_between_other_outputs():
-    text = "# OSU MPI-CUDA Latency Test v7.5\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1    2.50\n2    2.60\n"
+    text = (
+        "# OSU MPI-CUDA Latency Test v7.5\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1    2.50\n2 "
+        "   2.60\n"
+    )
     outputs = list(
         gpu_outputs.of_osu(
             f"$ srun\n\n{text}\n{text.replace('2.60', '3.60')}\nwords\n# OSU MPI Latency Test v7.5\n"

@@ -213,7 +213,10 @@ def site(tmp_path):
     return write
 
 
-NO_REFERENCES = "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not judged"
+NO_REFERENCES = (
+    "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not"
+    " judged"
+)
 
 
 @pytest.mark.parametrize("order", ["alone", "first", "last"])
@@ -363,7 +366,10 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
         os.chown(own, NOBODY, NOBODY)
         theirs = {"path": path, "user": NOBODY, "HOME": own}
         refused = call(reframe, clone, *options, "-r", **theirs)
-        line = f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of your own"
+        line = (
+            f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of"
+            " your own"
+        )
         assert line in refused.stdout + refused.stderr and refused.returncode
         done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
@@ -371,7 +377,7 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
             reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs
         )
         assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
-        (record, *_) = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
+        record, *_ = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
         commit = subprocess.check_output(
             ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True
         ).strip()

@@ -47,7 +47,9 @@ NOT_RUN = {
     "RingTest": "test_adding_a_benchmark.py follows that page",
     "--stack modules": "modules of a site: software/test_modules_stack.py",
     "--stack spack|spack build|ci/mirror|--mirror": "Spack and its sources, from the network: software/spack",
-    "twins( |$)|=twins|[= ]cbc( |$)|system=cbc|large-cluster|rotate-story": "SimGrid or minutes of computing: twins",
+    "twins( |$)|=twins|[= ]cbc( |$)|system=cbc|large-cluster|rotate-story": (
+        "SimGrid or minutes of computing: twins"
+    ),
     "minicluster|ci/cluster|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
     "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
@@ -74,7 +76,9 @@ PLACES = (
 ADDED = {
     # It overwrites nothing, so a later page has another system; the commands of a scheduler, where they are
     # installed, need not have one that answers.
-    "^fabric-checks init$": "--yes --this-host --name site$([ ! -e config/systems/site.py ] || echo -$RANDOM)",
+    "^fabric-checks init$": (
+        "--yes --this-host --name site$([ ! -e config/systems/site.py ] || echo -$RANDOM)"
+    ),
     r"^ci/run.*(--dry-run|--cost|--help|-n OsuBandwidth$)|^ci/run -l": "",
     "^ci/run$|^ci/run.*--mode (smoke|acceptance)": "-n '^OsuLatency%layout=1x2$'",
     r"^ci/run": "--dry-run",

@@ -93,8 +93,10 @@ def _switch_note(mode, switch):
     return Finding(
         kind="protocol switch",
         severity=Severity.NOTE,
-        text=f"the curve {mode} breaks {between}: a message takes {switch.jump:.2f} times as long as smaller ones "
-        "predict",
+        text=(
+            f"the curve {mode} breaks {between}: a message takes {switch.jump:.2f} times as long as smaller"
+            " ones predict"
+        ),
         key=f"protocol switch {mode} {switch.below_B}",
         data={"curve": mode, "between_B": [switch.below_B, switch.above_B], "jump": switch.jump},
     )

@@ -144,7 +144,8 @@ class OsuConcurrentLatency(OsuPointToPoint):
         )
         if cores < spinning:
             self.skip(
-                f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have {cores}"
+                f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have"
+                f" {cores}"
             )
 
     def measure(self, text):
@@ -152,8 +153,8 @@ class OsuConcurrentLatency(OsuPointToPoint):
         crowded = sorted(own if self.benchmark == "latency_mp" else own.keys() & {1})
         if crowded:
             why = (
-                f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the values "
-                "measure that, not the network; bind ranks to more cores"
+                f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the"
+                " values measure that, not the network; bind ranks to more cores"
             )
             self._add_findings(Finding(kind="binding", severity=Severity.SUSPECT, text=why))
         return super().measure(text)

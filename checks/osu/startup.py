@@ -66,7 +66,9 @@ class OsuHello(OsuStartup):
                 "launch_time",
                 "s",
                 "smaller",
-                about="Time from the launch of a program that starts and ends MPI until the launcher has ended",
+                about=(
+                    "Time from the launch of a program that starts and ends MPI until the launcher has ended"
+                ),
             )
         ]
 

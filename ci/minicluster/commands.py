@@ -130,7 +130,9 @@ def parser() -> argparse.ArgumentParser:
         "shapes",
         nargs="+",
         metavar="NODE=LINK",
-        help="NODE, NODE.send or NODE.receive, and RATE or none, optionally with ,delay=TIME and ,loss=PERCENT",
+        help=(
+            "NODE, NODE.send or NODE.receive, and RATE or none, optionally with ,delay=TIME and ,loss=PERCENT"
+        ),
     )
     for name, what in (
         ("kill", "kill a host, or a daemon, at once and without warning"),

@@ -45,7 +45,8 @@ def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
         raise ClusterError(f"{host} is not running; `ci/cluster start {host}` boots a node")
     if pid == 0:
         raise ClusterError(
-            f"{host} cannot be entered from a node of a cluster; use srun here, or ci/cluster outside of the cluster"
+            f"{host} cannot be entered from a node of a cluster; use srun here, or ci/cluster outside of the"
+            " cluster"
         )
     block_signals()
     return wait_for(fork(lambda: _enter(spec, folder, pid, command)))

@@ -85,8 +85,8 @@ def account() -> Account:
     setgroups = Path("/proc/self/setgroups")
     if uid == 0 and setgroups.exists() and setgroups.read_text().strip() == "deny":
         raise ClusterError(
-            "this root belongs to a user namespace and may not call setgroups, which Slurm needs; run as an ordinary "
-            "user, or as root outside of the namespace"
+            "this root belongs to a user namespace and may not call setgroups, which Slurm needs; run as an"
+            " ordinary user, or as root outside of the namespace"
         )
     return Account(name, uid, os.getegid(), rootless=uid != 0)
 
@@ -108,11 +108,14 @@ def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str])
     """Say why namespaces cannot be made, and what helps."""
     failed = f"{what}: {os.strerror(number)}"
     if number == errno.ENOSPC and settings.get("user/max_user_namespaces") != "0":
-        return f"too many namespaces are in use ({failed}); end what uses them, or raise the limits in /proc/sys/user"
+        return (
+            f"too many namespaces are in use ({failed}); end what uses them, or raise the limits in"
+            " /proc/sys/user"
+        )
     if not rootless:
         return (
-            f"root may not make namespaces here ({failed}): this is a container without that right; start it with "
-            "--privileged, or use ci/cluster on the machine itself"
+            f"root may not make namespaces here ({failed}): this is a container without that right; start it"
+            " with --privileged, or use ci/cluster on the machine itself"
         )
     for name, bad in SETTINGS.items():
         if settings.get(name) == bad:
@@ -120,8 +123,8 @@ def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str])
             good = "a number such as 10000" if name.endswith("namespaces") else str(1 - int(bad))
             return f"user namespaces are switched off: {dotted}={bad}; run as root, or set it to {good}"
     return (
-        f"an ordinary user may not make namespaces here ({failed}), probably because this is a container; run as root "
-        "on a machine, or in a container started with --privileged"
+        f"an ordinary user may not make namespaces here ({failed}), probably because this is a container; run"
+        " as root on a machine, or in a container started with --privileged"
     )
 
 

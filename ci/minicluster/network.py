@@ -105,8 +105,8 @@ def require_netem() -> None:
         run_program(["tc", "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1us"], PATIENCE)
     except ClusterError as error:
         raise ClusterError(
-            f"this kernel can neither delay nor lose packets: it has no sch_netem ({error}); load the module, or use "
-            "another kernel; rates work without it"
+            f"this kernel can neither delay nor lose packets: it has no sch_netem ({error}); load the module,"
+            " or use another kernel; rates work without it"
         ) from None
     run_program(["tc", "qdisc", "delete", "dev", "lo", "root"], PATIENCE)
 

@@ -75,8 +75,8 @@ def _open_index() -> int | None:
         status = INDEX.lstat()
         if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
             raise ClusterError(
-                f"{INDEX} is not a folder of yours (it belongs to user {_user(status.st_uid)}); have them or root "
-                "remove it: your clusters are recorded there"
+                f"{INDEX} is not a folder of yours (it belongs to user {_user(status.st_uid)}); have them or"
+                " root remove it: your clusters are recorded there"
             )
         return os.open(INDEX, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -157,7 +157,8 @@ def remove(path: Path) -> None:
         else:
             whose = _user(status.st_uid)
             print(
-                f"warning: {folder} belongs to user {whose} and is not the folder of {path.name}; it is left alone",
+                f"warning: {folder} belongs to user {whose} and is not the folder of {path.name}; it is left"
+                " alone",
                 file=sys.stderr,
             )
     path.unlink()

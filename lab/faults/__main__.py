@@ -158,10 +158,10 @@ def totals(rows):
     healthy = found["healthy right"] + found["healthy wrong"]
     faulty = found.total() - healthy
     return (
-        f"{faulty:,} runs with faults: {found['right']:,} named rightly and nothing else named, {found['among']} named "
-        f"among several that explain as much, {found['part']} named in part, {found['symptom']} by pairs only, "
-        f"{found['wrong']} with something else blamed, {found['missed']} missed. {healthy:,} healthy runs: "
-        f"{found['healthy wrong']} blamed somebody."
+        f"{faulty:,} runs with faults: {found['right']:,} named rightly and nothing else named,"
+        f" {found['among']} named among several that explain as much, {found['part']} named in part,"
+        f" {found['symptom']} by pairs only, {found['wrong']} with something else blamed, {found['missed']}"
+        f" missed. {healthy:,} healthy runs: {found['healthy wrong']} blamed somebody."
     )
 
 

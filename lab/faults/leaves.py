@@ -73,7 +73,8 @@ def main():
         errors.append(float(ways.error[2]))
     spread = float(np.sqrt(np.mean(np.square(spreads))))
     print(
-        "| routing | nodes | named | others blamed | false limits | healthy quiet | stated, % | of error | by root |"
+        "| routing | nodes | named | others blamed | false limits | healthy quiet | stated, % | of error | by"
+        " root |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     range_text = " to ".join(f"{100 * each:.0f}" for each in (min(smallest), max(smallest)))

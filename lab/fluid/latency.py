@@ -80,9 +80,11 @@ class LatencyRow:
             [
                 *program.head("latency_map", at.fabric.names, options),
                 f"# shifts: {count} of {count}",
-                "# method: ping-pong of size bytes, all pairs of a round at once; latency_us is the median over "
-                "samples of half of the time of a ping-pong, least_us the least; in each pass every pair is measured "
-                "from both ends",
+                (
+                    "# method: ping-pong of size bytes, all pairs of a round at once; latency_us is the"
+                    " median over samples of half of the time of a ping-pong, least_us the least; in each"
+                    " pass every pair is measured from both ends"
+                ),
                 "# columns: pass round starter other latency_us least_us",
                 *rows,
                 "# elapsed: 0.1 s",

@@ -267,8 +267,8 @@ class Run:
         chosen = self._choose_controls(alone, controls + max(all_rounds - used, 0)) if alone else []
         self._alone(alone, chosen)
         self.suspects = (
-            f"{len(listed)} pairs of {self.nodes * (self.nodes // self.rails - 1)}, {len(self.slow_nodes[0])} senders, "
-            f"{len(self.slow_nodes[1])} receivers; {self.again} measured again, {len(alone)} alone"
+            f"{len(listed)} pairs of {self.nodes * (self.nodes // self.rails - 1)}, {len(self.slow_nodes[0])}"
+            f" senders, {len(self.slow_nodes[1])} receivers; {self.again} measured again, {len(alone)} alone"
         )
 
     def _pack(self, slow: list[Suspect], most: int, per_round: int) -> list[list[Suspect]]:

@@ -160,9 +160,10 @@ def damaged(rng, text, other):
         lines, foreign = text.split("\n"), other.split("\n")
         first = rng.randrange(len(lines))
         last = first + (count or rng.choice([1, 1, 1, 2, 5, len(lines)]))
-        return "\n".join(
-            lines[:first] + change(rng, lines[first:last], foreign[first:last]) + lines[last:]
-        ), way
+        return (
+            "\n".join(lines[:first] + change(rng, lines[first:last], foreign[first:last]) + lines[last:]),
+            way,
+        )
     if way in TEXTS:
         return TEXTS[way](rng, text, rng.randrange(len(text)), other), way
     found = list(NUMBER.finditer(text))
@@ -188,7 +189,10 @@ def damaged_often(rng, text, others):
 # harmless
 
 STRAY = (
-    "[1732600000.123456] [n1:4242 :0]     ucp_context.c:1774 UCX  WARN  UCP version is incompatible, required: 1.15",
+    (
+        "[1732600000.123456] [n1:4242 :0]     ucp_context.c:1774 UCX  WARN  UCP version is incompatible,"
+        " required: 1.15"
+    ),
     "libfabric:4242:1732600000::core:core:cuda_hmem_init():456<warn> no CUDA devices",
     "[n1:4242] PMIX ERROR: OUT-OF-RESOURCE in file gds_shmem2.c at line 1182",
     "n1.4242 hfi_userinit: assign_context command failed: Device or resource busy",

@@ -161,7 +161,8 @@ def main():
     """Print a row for each clone, and why outputs were refused."""
     reasons, total = Counter(), Counter()
     print(
-        "| clone at commit | program | outputs | cells | right | refused | wrong |\n|---|---|---|---|---|---|---|"
+        "| clone at commit | program | outputs | cells | right | refused | wrong"
+        " |\n|---|---|---|---|---|---|---|"
     )
     for folder in map(Path, sys.argv[1:]):
         name = (folder.parent if folder.name in ("repo", ".git") else folder).name.replace("+", "/")

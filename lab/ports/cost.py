@@ -51,7 +51,8 @@ def main(count):
     medians = {kind: statistics.median(values) for kind, values in seconds.items()}
     cost_s = medians["with"] - medians["without"]
     print(
-        f"{NODES} nodes, {count} launches each: {medians['without']:.3f} s without, {medians['with']:.3f} s with"
+        f"{NODES} nodes, {count} launches each: {medians['without']:.3f} s without, {medians['with']:.3f} s"
+        " with"
     )
     print(f"it costs {1e3 * cost_s:.1f} ms a launch, {1e3 * ALLOWED_S:.0f} are allowed")
     print(f"a snapshot: {statistics.median(snapshots_ms):.2f} ms, at most {max(snapshots_ms):.2f} ms")

@@ -79,7 +79,8 @@ def main(name, pairs):
         shares = [100 * (b - a) / a for a, b in zip(plain[1:], profiled[1:], strict=True)]
         cost, low, high = interval(shares)
         print(
-            f"lj, 2 ranks: {statistics.median(plain[1:]):.3f} s; it adds {cost:.2f} % ({low:.2f} to {high:.2f})"
+            f"lj, 2 ranks: {statistics.median(plain[1:]):.3f} s; it adds {cost:.2f} % ({low:.2f} to"
+            f" {high:.2f})"
         )
         print(f"{ALLOWED_PERCENT:g} % is allowed")
         return 0 if high <= ALLOWED_PERCENT else 1

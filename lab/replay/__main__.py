@@ -265,7 +265,8 @@ def compare_bytes(trials, chosen):
     is_same = True
     _, nothing = trials.bytes(COMPARED, [trials.folder / "kernels", "nothing", 0], "nothing")
     print(
-        f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n"
+        f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off"
+        " below\n"
     )
     print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
     for program in chosen:

@@ -12,9 +12,18 @@ from statistics import linear_regression
 
 from lab.section6 import gaps
 
-NO_MEMORY = "computation takes what it took traced, on however many processors of a node: no description can say otherwise"
-ONE_BUS = "two processes share the adapter, whose bus has one rate for both ways: without it, 8.6 % of 16 processes are 2.4"
-WITHIN = "two messages at once within a node share 1318 MB/s: with ten times all rates, 9.4 % of 16 processes are 0.3"
+NO_MEMORY = (
+    "computation takes what it took traced, on however many processors of a node: no description can say"
+    " otherwise"
+)
+ONE_BUS = (
+    "two processes share the adapter, whose bus has one rate for both ways: without it, 8.6 % of 16 processes"
+    " are 2.4"
+)
+WITHIN = (
+    "two messages at once within a node share 1318 MB/s: with ten times all rates, 9.4 % of 16 processes"
+    " are 0.3"
+)
 ADAPTER = "two processes share the adapter: with ten times its rate, 2.5 % of 16 processes are 0.1"
 MORE_MESSAGES = (
     "what two processes of a node share weighs more as more of the time goes to messages, on every twin"
@@ -39,7 +48,10 @@ class Statement:
 
     def __str__(self):
         """Return the statement with what the two curves have in common."""
-        return f"{self.problem} on {self.twin}, as many {'processes' if self.ranks_alike else 'nodes'}: {self.words}"
+        return (
+            f"{self.problem} on {self.twin}, as many {'processes' if self.ranks_alike else 'nodes'}:"
+            f" {self.words}"
+        )
 
     def is_as_expected(self, run_times, speed):
         """Return whether the run times agree, or contradict the statement where a reason is known."""

@@ -195,9 +195,11 @@ COMMANDS = {
         hold="qhold {id}",
         free="pbsnodes -a -F dsv | grep -c 'state=free|'",
         # A job has no PATH of its own, and its output appears a moment after its end.
-        on_both="cd /tmp; folder=$(mktemp -d); echo $(command -v pbsdsh) hostname | "
-        "qsub -l select=2:ncpus=1 -l place=scatter -j oe -o $folder/out > /dev/null; "
-        "until [ -s $folder/out ]; do sleep 0.1; done; cat $folder/out; rm -r $folder",
+        on_both=(
+            "cd /tmp; folder=$(mktemp -d); echo $(command -v pbsdsh) hostname | "
+            "qsub -l select=2:ncpus=1 -l place=scatter -j oe -o $folder/out > /dev/null; "
+            "until [ -s $folder/out ]; do sleep 0.1; done; cat $folder/out; rm -r $folder"
+        ),
     ),
 }
 
@@ -356,7 +358,10 @@ CANCELLED = (job_cancelled, r"job \S+ ran on n1, n2; it was cancelled, but not b
 OVER_LIMIT = (over_time_limit, r"job \S+ ran on n1, n2; it ran over its time limit \(.*\)")
 DRAINED = (
     node_drained,
-    r"job \S+ cannot start after \d+ s in the queue and was cancelled; .*: n2 is (drained|offline) \(broken cable\)",
+    (
+        r"job \S+ cannot start after \d+ s in the queue and was cancelled; .*: n2 is (drained|offline)"
+        r" \(broken cable\)"
+    ),
 )
 WAITING = r"job \S+ is still waiting after \d+ s in the queue and was cancelled; .* says: "
 EVERYWHERE = {
@@ -370,19 +375,22 @@ POLLED = EVERYWHERE | {
     "job held": (job_held, rf"{WAITING}it is held \("),
 }
 FAULTS = {
-    "slurm": EVERYWHERE
-    | {
-        "slurmd killed in mid-job": (slurmd_killed, NODE_LOST),
-        "job stuck in the queue": (stuck_in_queue, rf"{WAITING}.*: .*\bn2 taken by other jobs"),
-        "slurmctld restarted": (slurmctld_restarted, None),
-        "sacct unavailable": (sacct_unavailable, None),
-        "the perflog's disk full": (
-            perflog_full,
-            r"/results/perflogs/minicluster/pmi2/OsuLatency[.]jsonl: No space left on device: 24 records are not in "
-            r"the perflog of OsuLatency %layout=2x1; make room",
-        ),
-        "reframe killed and run again": (reframe_killed, None),
-    },
+    "slurm": (
+        EVERYWHERE
+        | {
+            "slurmd killed in mid-job": (slurmd_killed, NODE_LOST),
+            "job stuck in the queue": (stuck_in_queue, rf"{WAITING}.*: .*\bn2 taken by other jobs"),
+            "slurmctld restarted": (slurmctld_restarted, None),
+            "sacct unavailable": (sacct_unavailable, None),
+            "the perflog's disk full": (
+                perflog_full,
+                r"/results/perflogs/minicluster/pmi2/OsuLatency[.]jsonl: No space left on device: 24 records"
+                r" are not in "
+                r"the perflog of OsuLatency %layout=2x1; make room",
+            ),
+            "reframe killed and run again": (reframe_killed, None),
+        }
+    ),
     "flux": POLLED,
     "pbs": POLLED,
 }

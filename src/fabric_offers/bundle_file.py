@@ -249,8 +249,9 @@ class _Reader:
             info = None
         if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
             raise RecordError(
-                f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed "
-                "in transit, decompress it; if it was unpacked and packed again, ask for it as it was packed"
+                f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was"
+                " compressed in transit, decompress it; if it was unpacked and packed again, ask for it as"
+                " it was packed"
             )
         text = b"".join(self._data(info.size))
         self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
@@ -372,7 +373,8 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
         content = json.loads(text)
         if content["format"] != FORMAT or content["kind"] not in (REQUEST, OFFER):
             raise RecordError(
-                f"{path}: a bundle of another release (format {content['format']!r:.20}); check it with that release"
+                f"{path}: a bundle of another release (format {content['format']!r:.20}); check it with that"
+                " release"
             )
         names = content["files"]
         for name, entry in names.items():
@@ -385,7 +387,7 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     total_B = sum(entry["bytes"] for entry in names.values())
     if len(names) > MOST_FILES or total_B > MOST_B:
         raise RecordError(
-            f"{path}: {len(names)} files of {total_B} bytes are more than a bundle may have ({MOST_FILES}, {MOST_B}); "
-            "nothing was unpacked"
+            f"{path}: {len(names)} files of {total_B} bytes are more than a bundle may have ({MOST_FILES},"
+            f" {MOST_B}); nothing was unpacked"
         )
     return dict(content)

@@ -174,8 +174,8 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
             same["environs"] = list(dict.fromkeys([*same["environs"], *partition["environs"]]))
     if lacking := set(environs) - every.keys():
         raise FabricError(
-            f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put it back "
-            "into the system's file, or choose the runs that go in with --session"
+            f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put"
+            " it back into the system's file, or choose the runs that go in with --session"
         )
     listed = {name for partition in found["partitions"] for name in partition["environs"]}
     for partition in found["partitions"]:

@@ -225,7 +225,10 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
     if is_offer:
         many = found.values
         again = "each" if found.recomputed == many else found.recomputed or "none"
-        what = f"{count_text(many, 'value')} of {count_text(found.runs, 'run')}, {again} recomputed from its output"
+        what = (
+            f"{count_text(many, 'value')} of {count_text(found.runs, 'run')}, {again} recomputed from its"
+            " output"
+        )
     console.print(f"{path}: {count_text(len(found.manifest['files']), 'file')}; {what}")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
         listed = [f"  {each.location}: {each.text}" for each in group]
@@ -311,8 +314,10 @@ def _ranking_page(found: Ranking) -> Page:
     lines = [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
     lines += _turns(found)
     notes = (
-        "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind the "
-        "median.",
+        (
+            "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs"
+            " behind the median."
+        ),
         "The score is the weighted geometric mean of the ratios.",
     )
     return Page((table,), notes, tuple(map(one_line, lines)))

@@ -112,7 +112,8 @@ class Rules:
         names = [each.name for each in self.criteria]
         if not names or len(set(names)) < len(names) or PRICE in names:
             raise ValueError(
-                "there must be at least one criterion, and each needs its own name; 'price' is reserved for the price"
+                "there must be at least one criterion, and each needs its own name; 'price' is reserved for"
+                " the price"
             )
         if not self.weights:
             raise ValueError("all weights are 0, so nothing decides")
@@ -193,7 +194,8 @@ def _measure(offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame,
     units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
     if len(units) > 1 or len(better) > 1:
         raise RecordError(
-            f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
+            f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it"
+            " to one"
         )
     for offer in offers:
         series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)

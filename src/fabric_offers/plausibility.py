@@ -115,7 +115,10 @@ def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
     for each in run.records:
         is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
         if is_time and each["value"] > elapsed_s + 1:
-            text = f"{each['metric']} is {value_text(each['value'])} s, but its job took {value_text(elapsed_s)} s"
+            text = (
+                f"{each['metric']} is {value_text(each['value'])} s, but its job took"
+                f" {value_text(elapsed_s)} s"
+            )
             yield Fault(KIND, run.name, text)
 
 

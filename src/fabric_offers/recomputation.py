@@ -112,8 +112,8 @@ def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
             )
         except subprocess.TimeoutExpired:
             raise FabricError(
-                "the values could not be recomputed within the time limit: something in the outputs or the system's "
-                "description is odd"
+                "the values could not be recomputed within the time limit: something in the outputs or the"
+                " system's description is odd"
             ) from None
         if done.returncode or not target.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()

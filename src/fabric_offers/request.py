@@ -81,7 +81,10 @@ def make(
     except FabricError as error:
         if "single revision" not in str(error):
             raise
-        text = f"{quoted(commit, 200)} is no commit of {ROOT}; name a branch, a tag or a commit of `git log` there"
+        text = (
+            f"{quoted(commit, 200)} is no commit of {ROOT}; name a branch, a tag or a commit of `git log`"
+            " there"
+        )
         raise FabricError(text) from None
     pins = {
         f"{folder}/{name.removeprefix(folder + '/')}": blob

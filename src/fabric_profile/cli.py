@@ -155,6 +155,7 @@ def _explain_nothing(line: tuple[str, ...], status: int) -> None:
         console.error(f"error: {line[0]} ended with status {status}, and no profile was written")
         raise SystemExit(status)
     raise FabricError(
-        f"{line[0]}: no profile was written: no rank reached MPI_Finalize with the library in front of its MPI. The "
-        "program's MPI may not be that of --mpicc, its launcher may not pass variables on, or it is Fortran on Open MPI"
+        f"{line[0]}: no profile was written: no rank reached MPI_Finalize with the library in front of its"
+        " MPI. The program's MPI may not be that of --mpicc, its launcher may not pass variables on, or it"
+        " is Fortran on Open MPI"
     )

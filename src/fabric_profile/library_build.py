@@ -33,7 +33,7 @@ def build(mpicc: str, folder: Path) -> Path:
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         first_error = next((line for line in lines if "error:" in line), lines[-1] if lines else "nothing")
         raise FabricError(
-            f"{mpicc}: the profiling library cannot be built: it says {quoted(first_error, 200)}; name the compiler "
-            "wrapper of the program's MPI with --mpicc"
+            f"{mpicc}: the profiling library cannot be built: it says {quoted(first_error, 200)}; name the"
+            " compiler wrapper of the program's MPI with --mpicc"
         )
     return library

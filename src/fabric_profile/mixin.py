@@ -91,8 +91,8 @@ class ProfileMixin(RegressionTestPlugin):
             return parser.parse(path.read_text(errors="replace"), self.num_tasks)
         except FileNotFoundError:
             raise SanityError(
-                f"{path}: no profile was written: the program did not reach MPI_Finalize, or its MPI is another one, "
-                "or its Fortran calls bypass the library, as with Open MPI"
+                f"{path}: no profile was written: the program did not reach MPI_Finalize, or its MPI is"
+                " another one, or its Fortran calls bypass the library, as with Open MPI"
             ) from None
         except OutputError as error:
             raise SanityError(f"{path}: {error}") from None

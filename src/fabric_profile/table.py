@@ -23,8 +23,11 @@ def as_lines(profile: Profile) -> list[str]:
     hosts = len({rank.host for rank in profile.ranks})
     lines = [
         f"{ranks} ranks on {count_text(hosts, 'host')}, {value_text(wall_s)} s; {one_line(profile.mpi)}",
-        f"in MPI {found['profile_mpi_share']:.1f} % of the time; of that {found['profile_collective_share']:.1f} % in "
-        f"collectives, {found['profile_wait_share']:.1f} % waiting for requests",
+        (
+            f"in MPI {found['profile_mpi_share']:.1f} % of the time; of that"
+            f" {found['profile_collective_share']:.1f} % in collectives, {found['profile_wait_share']:.1f} %"
+            " waiting for requests"
+        ),
         f"the busiest rank spends {found['profile_imbalance']:.1f} % more time outside of MPI than the mean",
         *_message_line(found),
         "",
@@ -65,9 +68,10 @@ def _message_line(found: dict[str, float]) -> Iterator[str]:
     if not found["profile_message_rate"]:
         return
     yield (
-        f"a rank sends {value_text(found['profile_message_rate'])} messages/s to {found['profile_partners']:.3g} "
-        f"ranks; half of them have {size_text(int(found['profile_message_median']))} bytes or more, and half of all "
-        f"bytes are in messages of {size_text(int(found['profile_bytes_median']))} bytes or more"
+        f"a rank sends {value_text(found['profile_message_rate'])} messages/s to"
+        f" {found['profile_partners']:.3g} ranks; half of them have"
+        f" {size_text(int(found['profile_message_median']))} bytes or more, and half of all bytes are in"
+        f" messages of {size_text(int(found['profile_bytes_median']))} bytes or more"
     )
 
 

@@ -96,8 +96,8 @@ def launch(
     sys.stderr.write(done.stderr)
     if done.returncode in _OUT_OF_TIME:
         return (
-            f"the simulation is not done after {limit_s} s of processor time; give it fewer nodes or smaller messages, "
-            f"or raise {LIMIT_VARIABLE}"
+            f"the simulation is not done after {limit_s} s of processor time; give it fewer nodes or smaller"
+            f" messages, or raise {LIMIT_VARIABLE}"
         )
     return failure("", done.stderr, done.returncode, None)
 

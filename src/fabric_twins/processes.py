@@ -97,8 +97,8 @@ def run(
             stdout, stderr = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             raise TwinError(
-                f"{what}: the simulation is not done after {limit_s:g} s; give it fewer nodes or fewer --shifts, or "
-                "raise --time-limit"
+                f"{what}: the simulation is not done after {limit_s:g} s; give it fewer nodes or fewer"
+                " --shifts, or raise --time-limit"
             ) from None
         finally:
             _kill(process)

@@ -45,12 +45,17 @@ _TABLES = (
     ),
     (
         "Predicted: {} values",
-        "These follow from parameters that were chosen for other values. They are what a twin can be judged by.",
+        (
+            "These follow from parameters that were chosen for other values. They are what a twin can be"
+            " judged by."
+        ),
     ),
     (
         "Not reproduced: {} values",
-        "Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts to pass "
-        "unnoticed.",
+        (
+            "Predictions that fail, and why. The checks expect them to fail, and it is an error if one starts"
+            " to pass unnoticed."
+        ),
     ),
     (
         "Statements without a number: {}",

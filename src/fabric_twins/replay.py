@@ -223,9 +223,9 @@ def run(
     for (_, twin), own in zip(clusters, filled, strict=True):
         if not own:
             raise TwinError(
-                f"{twin.file}: {' or '.join(map(str, traces))} ranks fill none of the {twin.nodes} nodes of "
-                f"{twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another --ppn, or "
-                "trace fewer ranks"
+                f"{twin.file}: {' or '.join(map(str, traces))} ranks fill none of the {twin.nodes} nodes of"
+                f" {twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another"
+                " --ppn, or trace fewer ranks"
             )
     steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if sensitivity else []
 
@@ -333,8 +333,10 @@ def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[st
             values = (f"{point.run_s:.6g}", f"{point.communication_percent:.1f}", *compared)
             rows.append((series.name, str(layout), *values))
     lines = [
-        f"PREDICTED by replay of {folder}, not measured; processors {value_text(cpu_speed)} times as fast as the "
-        "traced ones",
+        (
+            f"PREDICTED by replay of {folder}, not measured; processors {value_text(cpu_speed)} times as fast"
+            " as the traced ones"
+        ),
         "",
         *aligned(rows),
         "communication: everything but computation, including waiting for slower ranks",

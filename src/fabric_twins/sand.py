@@ -162,7 +162,10 @@ def platforms(results: Results) -> Table:
     """Return Table 1: what each machine is."""
     columns = ("what it is", "nodes", "processes a node", "link", "MPI", "compiler")
     rows = tuple((machine, _platform(results, machine)) for machine in results.machines)
-    note = "Nodes and processes a node are the most that were used. MPI and compiler are as reported by the programs."
+    note = (
+        "Nodes and processes a node are the most that were used. MPI and compiler are as reported by the"
+        " programs."
+    )
     return Table("table-1", "Table 1. Platforms", "machine", tuple(map(Column, columns)), rows, (note,))
 
 
@@ -205,8 +208,8 @@ def section(results: Results, provenance: Provenance, published: bool = False) -
     if not tables:
         return None
     intro = (
-        "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005), for these "
-        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and starred."
+        "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005),"
+        " for these machines. MB/s is 10^6 bytes a second. The best value of a column is bold and starred."
         + (" Published values are as printed in 2005, and were not measured here." if published else ""),
     )
     return Section("tables", "As in the SAND report", (platforms(results), *tables), intro)

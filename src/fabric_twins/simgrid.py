@@ -51,7 +51,8 @@ def smpirun() -> str:
     oldest, newest = map(release_of, RELEASES)
     if not oldest <= release_of(installed)[:2] <= newest:
         raise TwinError(
-            f"{path}: SimGrid is {installed}, but the plugin of the twins is written for {SUPPORTED}; {REMEDY}"
+            f"{path}: SimGrid is {installed}, but the plugin of the twins is written for {SUPPORTED};"
+            f" {REMEDY}"
         )
     return path
 

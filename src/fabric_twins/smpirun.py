@@ -123,8 +123,8 @@ def hostfile(twin: Twin, nodes: int, ppn: int) -> str:
     """
     if not 1 <= nodes <= twin.nodes or not 1 <= ppn <= twin.cpus_per_node:
         raise TwinError(
-            f"{twin.file}: nodes: {twin.name} has {twin.nodes} nodes of {twin.cpus_per_node} processors, so {nodes} x "
-            f"{ppn} do not fit; ask for less, or raise those numbers"
+            f"{twin.file}: nodes: {twin.name} has {twin.nodes} nodes of {twin.cpus_per_node} processors, so"
+            f" {nodes} x {ppn} do not fit; ask for less, or raise those numbers"
         )
     return "".join(f"{name}\n" * ppn for name in host_names(twin.nodes)[:nodes])
 
@@ -154,8 +154,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     (r"MPI_Abort was called", "a rank called MPI_Abort: {first}"),
     (
         r"Memory allocation of \d+ bytes failed|bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory",
-        "the simulation ran out of memory, because all ranks are in one process; give it fewer ranks or smaller "
-        "messages",
+        (
+            "the simulation ran out of memory, because all ranks are in one process; give it fewer ranks or"
+            " smaller messages"
+        ),
     ),
 )
 
@@ -180,7 +182,10 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
             detail = found.groupdict().get("text") or ""
             return " ".join(cause.format(text=detail.strip(), first=first).split())
     if status in _KILLED:
-        return "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
+        return (
+            "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller"
+            " messages"
+        )
     last = ["nothing", *lines, *errors][-1]
     how = "ended" if status == 0 else f"ended with status {status}"
     return f"the simulation {how} before the program's last line; its last line is {quoted(last, 160)}"

@@ -51,7 +51,10 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     :param names: the systems.
     """
     simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
-    not_compiled = "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name one that is)"
+    not_compiled = (
+        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name"
+        " one that is)"
+    )
     base = {
         "name": ENVIRONMENT,
         "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",

@@ -93,8 +93,14 @@ _HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate",
 _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")
 
 _NOTES = (
-    "p10: a tenth of the pairs is slower. aggregate: pairs x mean. perceived: pairs x slowest, as an exchange over all",
-    "pairs takes as long as its slowest. of ideal: the perceived aggregate divided by that of pairs each run alone.",
+    (
+        "p10: a tenth of the pairs is slower. aggregate: pairs x mean. perceived: pairs x slowest, as an"
+        " exchange over all"
+    ),
+    (
+        "pairs takes as long as its slowest. of ideal: the perceived aggregate divided by that of pairs each"
+        " run alone."
+    ),
 )
 
 
@@ -159,8 +165,8 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
         if found["slowest_pair_bandwidth"] > 0.9 * found["median_bandwidth"]:
             levels.pop()  # one would hide the other
         caption = (
-            f"{each.alternative.name}: perceived {value_text(found['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
-            f"{found['share_of_ideal']:.0f} % of ideal"
+            f"{each.alternative.name}: perceived {value_text(found['perceived_aggregate_bandwidth'] / 1000)}"
+            f" GB/s, {found['share_of_ideal']:.0f} % of ideal"
         )
         histograms.append((caption, svg_panels.histogram(counts.tolist(), edges.tolist(), levels)))
     title = f"{twin.name}, {twin.nodes} nodes, predicted: bandwidth of the pairs while all pairs run"
@@ -168,8 +174,9 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
     for each in outcomes:
         found = each.values
         title = (
-            f"{each.alternative.name} ({twin.name}, predicted): median {found['median_bandwidth']:.0f}, slowest "
-            f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"
+            f"{each.alternative.name} ({twin.name}, predicted): median {found['median_bandwidth']:.0f},"
+            f" slowest {found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} %"
+            " of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
         svg_panels.save(path, pair_bandwidths(title, each.matrix, _link_MBps(each)))

@@ -98,7 +98,10 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     recorded = f"{check.ports_program} --output ports-2x1 --"
     assert prepared(check) == [
         f"mpirun -np 2 -ppn 1 {probe} --nodes 2 --ppn 1 > placement-2x1.txt || exit $?",
-        f"{{ mpirun -np 2 -ppn 1 {recorded} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out || exit $?",
+        (
+            f"{{ mpirun -np 2 -ppn 1 {recorded} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out ||"
+            " exit $?"
+        ),
         f"mpirun -np 2 -ppn 2 {probe} --nodes 1 --ppn 2 > placement-1x2.txt || exit $?",
         "mpirun -np 2 -ppn 2 /osu/pt2pt/osu_latency -m 1:4194304",
     ]

@@ -216,7 +216,10 @@ def set_up(stand_ins, *arguments, **environment):
 
 def test_too_little_disk(tmp_path):
     """Without the right to mount a small file system, a stand-in reports the free space."""
-    stand_ins = "import shutil; real = shutil.disk_usage; shutil.disk_usage = lambda path: real(path)._replace(free=10**6)"
+    stand_ins = (
+        "import shutil; real = shutil.disk_usage; shutil.disk_usage = lambda path:"
+        " real(path)._replace(free=10**6)"
+    )
     line = one_error(set_up(stand_ins, FABRIC_HOME=str(tmp_path / "home")))
     assert re.search(r"too little disk: .* has 1 MB free and \d+ MB are needed", line)
 
@@ -369,7 +372,10 @@ def test_help_needs_nothing():
 
 def test_env_makes_the_literal_command_work(tmp_path):
     """From the root, and from elsewhere with the path."""
-    script = f'. "{ROOT}/ci/env.sh" && cd / && reframe -c "{ROOT}/checks" -l && cd "{ROOT}" && reframe -c checks -l'
+    script = (
+        f'. "{ROOT}/ci/env.sh" && cd / && reframe -c "{ROOT}/checks" -l && cd "{ROOT}" && reframe -c'
+        " checks -l"
+    )
     env = os.environ | {"HOME": str(tmp_path)}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stdout + done.stderr

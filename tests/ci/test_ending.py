@@ -117,9 +117,10 @@ def test_reframe_that_is_not_there_is_one_line(env):
     words = [sys.executable, "-m", "fabric_checks", "run", "--", "/no/such/reframe"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr == (
-        "error: /no/such/reframe: No such file or directory; make sure that ReFrame is installed, for example with "
-        "`. ci/env.sh`\n"
+    assert (
+        done.stderr
+        == "error: /no/such/reframe: No such file or directory; make sure that ReFrame is installed, for"
+        " example with `. ci/env.sh`\n"
     )
 
 

@@ -33,7 +33,8 @@ def clone(tmp_path):
     bin_.mkdir()
     (bin_ / "reframe").write_text(REFRAME)
     (bin_ / "fabric-checks").write_text(
-        '#!/bin/sh\n[ "$1" = run ] || { echo s; exit; }\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
+        '#!/bin/sh\n[ "$1" = run ] || { echo s; exit; }\nwhile [ "$1" != -- ]; do shift; done\nshift; exec'
+        ' "$@"\n'
     )
     for tool in bin_.iterdir():
         tool.chmod(0o755)
@@ -58,7 +59,10 @@ def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
 
 
 def test_head_does_not_end_a_mirror(clone):
-    mirror = '#!/bin/sh\nfor i in 1 2 3; do echo "$i $1 $2" || exit 120; sleep 0.1; done\nmkdir -p "$3"; : > "$3/whole"\n'
+    mirror = (
+        '#!/bin/sh\nfor i in 1 2 3; do echo "$i $1 $2" || exit 120; sleep 0.1; done\nmkdir -p "$3"; : >'
+        ' "$3/whole"\n'
+    )
     (clone / "bin/fabric-checks").write_text(mirror)
     (clone / "bin/python").write_text("#!/bin/sh\n")
     (clone / "bin/python").chmod(0o755)

@@ -221,7 +221,10 @@ def test_a_second_python_says_that_it_installs_everything_again(clones, home):
     environment = one.environment(home) | {"PYTHONPATH": str(one.root / "src")}
     subprocess.run([sys.executable, "-c", rename], env=environment, check=True)
     status, output = one.run(home)
-    again = f"{home} was set up with Python 3.10.99, and {sys.executable} is {sys.version.split()[0]}: everything is"
+    again = (
+        f"{home} was set up with Python 3.10.99, and {sys.executable} is {sys.version.split()[0]}:"
+        " everything is"
+    )
     assert status == 0 and output.startswith(f"==> {again} installed again"), output
     assert "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output and "set-up 1/1" in output
     one.pin("2")

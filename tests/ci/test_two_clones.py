@@ -97,7 +97,10 @@ def test_its_checks_with_its_configuration(other, tmp_path):
 def test_its_checks_with_the_configuration_of_the_one_that_was_sourced(other):
     done = run("reframe", "-c", "checks", "-l", cwd=other)
     assert done.returncode == 1
-    wrong = f"error: these checks belong to {other}, but the configuration belongs to {ROOT}: source {other}/ci/env.sh"
+    wrong = (
+        f"error: these checks belong to {other}, but the configuration belongs to {ROOT}: source"
+        f" {other}/ci/env.sh"
+    )
     assert wrong in done.stderr, done.stdout + done.stderr
 
 
@@ -117,13 +120,11 @@ def test_its_jobs(other, tmp_path):
 def test_its_tests(other, tmp_path):
     """Those that start programs too."""
     (other / "tests/test_whose.py").write_text(
-        "import subprocess, sys\n"
-        "import fabric_checks\n"
-        "def test_whose(tmp_path):\n"
-        "    ask = [sys.executable, '-c', 'import fabric_checks; print(fabric_checks.__version__)']\n"
-        "    found = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True).stdout\n"
-        "    version = subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n"
-        "    assert [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
+        "import subprocess, sys\nimport fabric_checks\ndef test_whose(tmp_path):\n    ask = [sys.executable,"
+        " '-c', 'import fabric_checks; print(fabric_checks.__version__)']\n    found = subprocess.run(ask,"
+        " cwd=tmp_path, capture_output=True, text=True).stdout\n    version ="
+        " subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n    assert"
+        " [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
     )
     # In another folder: among those of this run the oldest, which are large, would be deleted.
     done = run("pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/test_whose.py", cwd=other)

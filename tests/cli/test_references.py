@@ -106,8 +106,8 @@ def test_proposed_references_judge_the_next_run(folder, tmp_path):
 def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
     """The cases are those of the real checks of `local`."""
     (folder / "local.yaml").write_text(
-        "OsuLatency:\n  $index: [$partition, layout]\n  local:nod:\n    1x2: {latency_0B: [1.3, null, 0.1, us]}\n"
-        "no_reference: [{why: x, check: 'Osu.*'}]\n"
+        "OsuLatency:\n  $index: [$partition, layout]\n  local:nod:\n    1x2: {latency_0B: [1.3, null, 0.1,"
+        " us]}\nno_reference: [{why: x, check: 'Osu.*'}]\n"
     )
     done = invoke("check", "--system", "local")
     assert done.exit_code == 3

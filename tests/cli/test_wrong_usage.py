@@ -103,8 +103,9 @@ def test_without_a_verb_the_help_is_shown_as_it_is(words):
 
 
 RIGHT = (
-    "history latency_.*; show --list --json; show --nodes --json; show --node n1; archive results new; archive new; "
-    "compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report results -o r.html"
+    "history latency_.*; show --list --json; show --nodes --json; show --node n1; archive results new;"
+    " archive new; compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report"
+    " results -o r.html"
 )
 
 

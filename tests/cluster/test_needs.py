@@ -12,8 +12,9 @@ def test_all_missing_programs_are_named_at_once_with_their_packages(tmp_path):
     for program in ("srun", "sinfo", "sacctmgr", "ip", "tc"):
         (tmp_path / program).touch(mode=0o755)
     missing = needs.missing_programs(True, str(tmp_path))
-    assert needs.missing_message(missing) == (
-        "missing programs: slurmctld, slurmd, munged, slurmdbd, mariadbd, mariadb-install-db; "
+    assert (
+        needs.missing_message(missing)
+        == "missing programs: slurmctld, slurmd, munged, slurmdbd, mariadbd, mariadb-install-db; "
         "install them (Debian: apt install slurm-wlm munge slurmdbd mariadb-server)"
     )
 
@@ -35,8 +36,9 @@ def test_the_packages_are_among_those_that_the_tests_install():
 
 
 def test_a_scheduler_that_debian_does_not_have(tmp_path):
-    assert needs.missing_message(["flux", "tc"], "flux") == (
-        "missing programs: flux, tc; install them (Debian: apt install iproute2); Debian has no Flux: "
+    assert (
+        needs.missing_message(["flux", "tc"], "flux")
+        == "missing programs: flux, tc; install them (Debian: apt install iproute2); Debian has no Flux: "
         "build it (docs/schedulers.md), and set FABRIC_FLUX_PREFIX to its folder"
     )
     assert (CI.parent / needs.PAGE).exists()
@@ -52,17 +54,24 @@ def test_a_scheduler_that_debian_does_not_have(tmp_path):
     [
         (
             {"kernel/unprivileged_userns_clone": "0", "user/max_user_namespaces": "100"},
-            "user namespaces are switched off: kernel.unprivileged_userns_clone=0; run as root, or set it to 1",
+            (
+                "user namespaces are switched off: kernel.unprivileged_userns_clone=0; run as root, or set it"
+                " to 1"
+            ),
         ),
         (
             {"user/max_user_namespaces": "0"},
-            "user namespaces are switched off: user.max_user_namespaces=0; run as root, or set it to a number such as "
-            "10000",
+            (
+                "user namespaces are switched off: user.max_user_namespaces=0; run as root, or set it to a"
+                " number such as 10000"
+            ),
         ),
         (
             {"kernel/apparmor_restrict_unprivileged_userns": "1"},
-            "user namespaces are switched off: kernel.apparmor_restrict_unprivileged_userns=1; run as root, or set it "
-            "to 0",
+            (
+                "user namespaces are switched off: kernel.apparmor_restrict_unprivileged_userns=1; run as"
+                " root, or set it to 0"
+            ),
         ),
     ],
 )

@@ -169,7 +169,8 @@ def test_two_nights_at_once(nights):
 def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     head = nights.cluster.sh
     head(
-        "scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL"
+        "scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint"
+        " nodes=ALL"
     )
     try:
         head(

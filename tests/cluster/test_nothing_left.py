@@ -217,7 +217,10 @@ def test_two_clusters_that_begin_and_end_at_the_same_time(cluster, second):
         out, err = command.communicate(timeout=GUARD_S)
         assert command.returncode == 0, out + err
     assert len({each.entry.folder for each in both}) == 2
-    script = "for i in 1 2 3; do srun -N2 -n4 hostname; done | sort | uniq -c; sacctmgr -nP show cluster format=cluster"
+    script = (
+        "for i in 1 2 3; do srun -N2 -n4 hostname; done | sort | uniq -c; sacctmgr -nP show cluster"
+        " format=cluster"
+    )
     for command in [each.started("exec", "head", "--", "bash", "-c", script) for each in both]:
         out, err = command.communicate(timeout=GUARD_S)
         assert (command.returncode, out.split()) == (0, ["6", "n1", "6", "n2", "minicluster"]), err

@@ -10,7 +10,10 @@ from tests.cluster import ways
 from tests.cluster.conftest import Cluster, require
 
 LEAVES = (["n1"], ["n2"])
-LISTEN = "import socket\nwith socket.create_server(('', 5998), backlog=64) as s:\n while True: s.accept()[0].recv(1 << 16)"
+LISTEN = (
+    "import socket\nwith socket.create_server(('', 5998), backlog=64) as s:\n while True:"
+    " s.accept()[0].recv(1 << 16)"
+)
 SEND = (
     "import socket, time\nfor _ in range(100):\n try: socket.create_connection(('n2', 5998)).close(); break\n"
 )

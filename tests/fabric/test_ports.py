@@ -151,9 +151,9 @@ def test_what_is_inherited_is_inherited(run):
     """Descriptors, as those of PMI, signals that are ignored, environment, folder, affinity, group of
     processes."""
     look = (
-        "import os, signal; print(os.read(9, 3), signal.getsignal(signal.SIGHUP), os.environ['ASKED'], os.getcwd(), "
-        "sorted(os.sched_getaffinity(0)), os.getpgrp(), sorted(map(int, os.listdir('/proc/self/fd'))), "
-        "signal.pthread_sigmask(0, []))"
+        "import os, signal; print(os.read(9, 3), signal.getsignal(signal.SIGHUP), os.environ['ASKED'],"
+        " os.getcwd(), sorted(os.sched_getaffinity(0)), os.getpgrp(), sorted(map(int,"
+        " os.listdir('/proc/self/fd'))), signal.pthread_sigmask(0, []))"
     )
 
     def start(line):

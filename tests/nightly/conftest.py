@@ -28,8 +28,9 @@ def answers(monkeypatch):
     known = {
         CONFIGURATION: configuration(),
         NODES: (
-            "NodeName=n1 State=IDLE Partitions=all,fast\nNodeName=n2 State=IDLE+DRAIN Partitions=all Reason=cable "
-            "[me@now]\nNodeName=n3 State=ALLOCATED Partitions=all\nNodeName=g1 State=IDLE Partitions=gpu\n"
+            "NodeName=n1 State=IDLE Partitions=all,fast\nNodeName=n2 State=IDLE+DRAIN Partitions=all"
+            " Reason=cable [me@now]\nNodeName=n3 State=ALLOCATED Partitions=all\nNodeName=g1 State=IDLE"
+            " Partitions=gpu\n"
         ),
         "%P": "gpu\nall*\n",
     }

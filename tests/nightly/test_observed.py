@@ -235,7 +235,10 @@ def test_every_finding_has_a_size_by_its_key():
 def test_one_broken_launcher_is_one_cause_and_the_night_failed():
     """Seven cases whose reasons differ in numbers, paths and their own names, and not one value."""
     names = ("OsuLatency", "OsuBandwidth", "ImbPingPong", "Rotate", "Streaming", "Lammps", "Npb")
-    reason = "sanity error: rank 0 of {0}: [mpiexec@n{0}] /stage/{1}_{0}/job.err: cannot find launcher nosuch for {1}"
+    reason = (
+        "sanity error: rank 0 of {0}: [mpiexec@n{0}] /stage/{1}_{0}/job.err: cannot find launcher nosuch"
+        " for {1}"
+    )
     broken = [case(name, "fail", reason.format(number, name)) for number, name in enumerate(names)]
     found = observed(session(*broken, records=[]))
     assert not found.findings and found.verdict is Verdict.FAILED and found.verdict.exit_status == 1

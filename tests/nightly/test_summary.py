@@ -125,8 +125,10 @@ def test_the_summary_has_every_section():
         "**The night failed:** no archive",
         "**New:** n3 is slow.\n- a detail",
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
-        "**Closed:** n5 was slow, open since 2026-01-01 21:00, last seen 2026-01-01 21:00: "
-        "tonight's run would have shown it, and did not.",
+        (
+            "**Closed:** n5 was slow, open since 2026-01-01 21:00, last seen 2026-01-01 21:00: "
+            "tonight's run would have shown it, and did not."
+        ),
         "**Open, not looked at tonight:** n6 was slow: no case ran. Open since 2026-01-01 21:00",
         "- warning: a line is broken",
         "1 case ran, 1 passed; 1 value; 1.5 min. The history has 9 runs.",
@@ -178,7 +180,8 @@ def test_a_quiet_night_is_short_and_a_simulation_is_called_one():
 def test_junit_has_the_cases_and_the_findings(tmp_path):
     cases = tmp_path / "cases.xml"
     cases.write_text(
-        '<testsuites><testsuite name="r" tests="1"><testcase name="A @x" classname="c"/></testsuite></testsuites>'
+        '<testsuites><testsuite name="r" tests="1"><testcase name="A @x"'
+        ' classname="c"/></testsuite></testsuites>'
     )
     whole = junit(
         summary_of(finding(), closed=[finding("c")], acknowledged=(known(),), failures=("no\x00 archive",)),

@@ -90,7 +90,8 @@ def tools(machine, folder):
         path = folder / tool
         load = '  load\\ *) eval "$LOAD" ;;\n' if tool == "module" else ""
         path.write_text(
-            f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}{load}  *) echo "not recorded: $*" >&2; exit 1 ;;\nesac\n'
+            f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}{load}  *) echo "not recorded: $*" >&2; exit 1'
+            " ;;\nesac\n"
         )
         path.chmod(0o755)
     # A login shell would define the machine's own `module`.

@@ -21,7 +21,7 @@ def configuration(text):
     """Return what a system's file defines."""
     scope = {}
     exec(compile(text, "new.py", "exec"), scope)
-    ((system,), environments) = scope["systems"], scope.get("environments", [])
+    (system,), environments = scope["systems"], scope.get("environments", [])
     return system, environments
 
 

@@ -20,7 +20,10 @@ ROWS = {
 def _row(name, seconds, total, indent):
     """Return a row; a name that is as long as its column has no dots."""
     head = f"{' ' * indent}{name} {'.' * (23 - len(name) - indent)}"
-    return f"{head:<24.24} {seconds:10.4E} {100 * seconds / total:7.2f} {seconds:14.4E} {100 * seconds / total:7.2f}"
+    return (
+        f"{head:<24.24} {seconds:10.4E} {100 * seconds / total:7.2f} {seconds:14.4E}"
+        f" {100 * seconds / total:7.2f}"
+    )
 
 
 def output(processes, *, elapsed_s=101, cycles=20000, rows=ROWS):

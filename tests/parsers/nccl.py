@@ -66,14 +66,17 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
     lines = [
         "# nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809",
         f"# Collective test starting: {benchmark}_perf",
-        f"# nThread 1 nGpus 1 minBytes {sizes_B[0]} maxBytes {sizes_B[-1]} step: 4(factor) warmup iters: 1 iters: 20 "
-        "agg iters: 1 validation: 1 graph: 0 unalign: 0",
+        (
+            f"# nThread 1 nGpus 1 minBytes {sizes_B[0]} maxBytes {sizes_B[-1]} step: 4(factor) warmup iters:"
+            " 1 iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0"
+        ),
         "#",
         "# Using devices",
     ]
     for at, (host, gpu) in enumerate(ranks):
         lines.append(
-            f"#  Rank {at:2} Group  0 Pid {4000 + at:6} on {host:>10} device {gpu:2} [0000:{16 * gpu + 27:02x}:00] H100"
+            f"#  Rank {at:2} Group  0 Pid {4000 + at:6} on {host:>10} device {gpu:2}"
+            f" [0000:{16 * gpu + 27:02x}:00] H100"
         )
     more = PER_ITERATION if per_iteration else ()
     lines += [

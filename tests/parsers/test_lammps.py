@@ -51,7 +51,10 @@ def test_another_run_or_program_is_refused(golden, name, processes, message):
 def test_wrong_physics(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     lammps.require_thermo(output, {"Temp": 0.7574531}, 1e-5)
-    words = r"^wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log \(allowed: 0.001 %\)$"
+    words = (
+        r"^wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log \(allowed: 0.001"
+        r" %\)$"
+    )
     with pytest.raises(OutputError, match=words):
         lammps.require_thermo(output, {"Temp": 0.76}, 1e-5)
     with pytest.raises(OutputError, match="no column 'Temperature'"):

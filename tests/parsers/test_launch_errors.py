@@ -63,18 +63,23 @@ def test_nothing_is_claimed_of_harmless_lines(text):
     [
         (CUT, "MPICH could not start, which is not the fault of a node: "),
         (
-            "ERROR on proc 0: Cannot open input script in.lj: No such file or directory (src/lammps.cpp:545)\n"
-            "Last command: (unknown)\n"
+            "ERROR on proc 0: Cannot open input script in.lj: No such file or directory"
+            " (src/lammps.cpp:545)\nLast command: (unknown)\n"
             + "-"
             * 74
-            + "\nMPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n"
-            "You may or may not see output from other processes, depending on\nexactly when Open MPI kills them.\n",
-            "it failed; the first error in err is 'ERROR on proc 0: Cannot open input script in.lj: No such file",
+            + "\nMPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\nYou may or may not see"
+            " output from other processes, depending on\nexactly when Open MPI kills them.\n",
+            (
+                "it failed; the first error in err is 'ERROR on proc 0: Cannot open input script in.lj: No"
+                " such file"
+            ),
         ),
         (
-            "[n1:7:0:7] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))\n"
-            "slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n"
-            "srun: error: n1: task 0: Out Of Memory\n",
+            (
+                "[n1:7:0:7] Caught signal 11 (Segmentation fault: address not mapped to object at address"
+                " (nil))\nslurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME"
+                " LIMIT ***\nsrun: error: n1: task 0: Out Of Memory\n"
+            ),
             "the program crashed: Segmentation fault (node n1); ",
         ),
         (
@@ -82,7 +87,10 @@ def test_nothing_is_claimed_of_harmless_lines(text):
             "it failed; the first error in err is 'bench: cannot open",
         ),
         (
-            'Traceback (most recent call last):\n  File "a.py", line 1\n    raise E("cannot")\nValueError: 3 is odd\n',
+            (
+                'Traceback (most recent call last):\n  File "a.py", line 1\n    raise'
+                ' E("cannot")\nValueError: 3 is odd\n'
+            ),
             "it failed; the first error in err is 'ValueError: 3 is odd'",
         ),
         (f"a\nboom\n----\n{FAREWELL}", "it failed; the last line of err is 'boom'"),

@@ -64,7 +64,10 @@ def test_a_refusal_and_a_kill_are_no_results(golden):
 
 
 def test_a_failed_validation_fails():
-    head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)        Validation\n"
+    head = (
+        "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)       "
+        " Validation\n"
+    )
     text = f"{head}1  0.20  Pass\n2  0.20  Fail\n"
     with pytest.raises(OutputError, match=r"OSU's own validation found wrong data at 2 B \(line 6\)"):
         osu.parse(text, "latency", [1, 2])
@@ -157,8 +160,9 @@ def test_the_memory_of_the_buffers():
     )
     assert osu.parse(text, "latency", [1]).memory == "cuda"
     text = (
-        "# OSU MPI_Put-ROCM Latency Test v7.4\n# Window creation: MPI_Win_create\n# Synchronization: MPI_Win_flush\n"
-        "# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on DEVICE (D)\n# Size          Latency (us)\n1     1.40\n"
+        "# OSU MPI_Put-ROCM Latency Test v7.4\n# Window creation: MPI_Win_create\n# Synchronization:"
+        " MPI_Win_flush\n# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on DEVICE (D)\n# Size         "
+        " Latency (us)\n1     1.40\n"
     )
     assert osu.parse(text, "put_latency", [1]).memory == "rocm"
 

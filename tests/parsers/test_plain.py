@@ -89,7 +89,10 @@ def test_what_stays():
 
 
 def test_operations_that_were_not_done_are_no_measurement():
-    line = "[1795716221.631222] [n2:19   :0]        amo_send.c:183  UCX  ERROR invalid atomic operation datatype: 0x8"
+    line = (
+        "[1795716221.631222] [n2:19   :0]        amo_send.c:183  UCX  ERROR invalid atomic operation"
+        " datatype: 0x8"
+    )
     with pytest.raises(
         OutputError, match=r"UCX did not do the atomic operations.*datatype: 0x8'; .*OMPI_MCA_osc=\^ucx"
     ):

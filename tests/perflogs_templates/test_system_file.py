@@ -31,8 +31,8 @@ def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path
     )
     assert len(lines) == 2
     (config / "systems/yours.py").write_text(
-        "systems = [{'name': 'yours', 'hostnames': ['yours'], 'partitions': [{'name': 'p', 'scheduler': 'local',\n"
-        "            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n"
+        "systems = [{'name': 'yours', 'hostnames': ['yours'], 'partitions': [{'name': 'p', 'scheduler':"
+        " 'local',\n            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n"
         + "\n".join(lines)
     )
     made = load_config("<builtin>", str(config / "settings.py"))

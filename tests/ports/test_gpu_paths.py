@@ -86,7 +86,8 @@ def test_a_provider_on_tcp_fails_the_case_also_below_another(provider, is_tcp):
     why = gpu_paths.disproof(ranks, ["hsn*"])
     assert bool(why) == is_tcp
     assert not is_tcp or why.startswith(
-        f"NCCL went over TCP (AWS Libfabric by {provider}) on nodes n1, n2, n3, n4 and 4 more, not over hsn*: "
+        f"NCCL went over TCP (AWS Libfabric by {provider}) on nodes n1, n2, n3, n4 and 4 more, not over"
+        " hsn*: "
     )
 
 

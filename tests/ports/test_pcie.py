@@ -150,9 +150,11 @@ def test_without_a_majority_nobody_is_blamed(count):
 
 def test_a_rail_at_half_on_all_nodes_is_an_observation():
     (named,) = found(pcie.job(**{f"n{at}": {"share": {2: 0.5}} for at in range(1, 9)}))
-    assert not named.is_fault and named.text == (
-        "nodes n1, n2, n3, n4 and 4 more: mlx5_2:1, the rail of GPU 2, carried 50 % of what each rail of the other "
-        "GPUs did"
+    assert (
+        not named.is_fault
+        and named.text
+        == "nodes n1, n2, n3, n4 and 4 more: mlx5_2:1, the rail of GPU 2, carried 50 % of what each rail of"
+        " the other GPUs did"
     )
 
 
@@ -188,7 +190,8 @@ def test_a_rank_far_from_every_adapter_on_one_host_is_named():
     (text,) = [each for each in texts(found(nodes, ranks=places)) if "rank" in each]
     assert (
         text
-        == "node n2: rank 1 runs at NUMA node 1, every adapter is at NUMA node 0; near on most nodes (1 of 1 ranks)"
+        == "node n2: rank 1 runs at NUMA node 1, every adapter is at NUMA node 0; near on most nodes (1 of 1"
+        " ranks)"
     )
     assert found(nodes, ranks=ranks(ppn=1)) == []
 

@@ -84,7 +84,10 @@ def namespace(address):
         "ioctl/eth0/ifindex\t4", "ioctl/eth0/address\t02:00:00:00:00:01", "ioctl/eth0/running\t1",
     ]  # fmt: skip
     body = "".join(f"{row}\n" for row in rows)
-    return f"# fabric-checks ports 1\n# node: n1\n# before\n# uptime_s: 1.0\n# took_ms: 1.0\n{body}# rows: {len(rows)}\n"
+    return (
+        f"# fabric-checks ports 1\n# node: n1\n# before\n# uptime_s: 1.0\n# took_ms: 1.0\n{body}# rows:"
+        f" {len(rows)}\n"
+    )
 
 
 def test_an_interface_of_another_namespace_is_not_believed():

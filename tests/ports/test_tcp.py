@@ -64,9 +64,10 @@ def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
         n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330}
     )
     assert found.hosts == ("n3",) and found.is_fault
-    assert found.text == (
-        "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were retransmitted, "
-        "most by n3; missed mostly by n4 (TCPOFOQueue 910)"
+    assert (
+        found.text
+        == "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were"
+        " retransmitted, most by n3; missed mostly by n4 (TCPOFOQueue 910)"
     )
 
 

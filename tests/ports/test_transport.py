@@ -87,8 +87,8 @@ def test_a_rail_that_idles(missing):
     shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
     assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
     (found,) = idle_rails(shares)
-    assert found.text == (
-        "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
+    assert (
+        found.text == "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
     )
     assert (found.hosts, found.kind, found.data["port"]) == (("n3",), "rail", "eth1")
     (found,) = idle_rails(

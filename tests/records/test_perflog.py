@@ -169,7 +169,10 @@ def test_a_writer_that_waits_too_long_says_for_whom(tmp_path, monkeypatch):
     handler = perflog.JsonLinesHandler(tmp_path)
     (tmp_path / "s/p").mkdir(parents=True)
     with locks.exclusive(tmp_path / "s/p/.lock", 0):
-        why = rf"A.jsonl: .*/s/p/.lock: locked by process {os.getpid()} of .*: 2 records are not in the perflog of A %l"
+        why = (
+            rf"A.jsonl: .*/s/p/.lock: locked by process {os.getpid()} of .*: 2 records are not in the perflog"
+            r" of A %l"
+        )
         with pytest.raises(RecordError, match=why):
             handler.emit(logging.makeLogRecord(attributes()))
     assert not list(tmp_path.rglob("*.jsonl"))

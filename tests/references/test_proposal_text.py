@@ -59,15 +59,19 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
     looser, *rest = proposal_text.report(found)
     assert looser == "LOOSENED: these ask for less than before"
     assert proposal_text.report(found)[0] == "LOOSENED: these ask for less than before"
-    assert rest[0] == (
-        "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
+    assert (
+        rest[0] == "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
         "[1.0, null, 0.02, us] becomes [1.3, null, 0.02, us]"
     )
     assert rest[1:] == [
-        "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2 more: 2 passes, "
-        "but 5 are needed",
-        "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash 2bcdefg, "
-        "hash 3bcdefg, hash 4bcdefg; give a range of dates",
+        (
+            "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2"
+            " more: 2 passes, but 5 are needed"
+        ),
+        (
+            "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash"
+            " 2bcdefg, hash 3bcdefg, hash 4bcdefg; give a range of dates"
+        ),
         "5 series: 1 new, 1 loosened, 3 refused",
     ]
 
@@ -82,10 +86,11 @@ def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
     idle = {"runnable_processes_before": 1, "runnable_processes_after": 1}
     assert warnings([1.3, 1.3, 1.31, 1.3, 1.9], **idle) == []
     assert warnings([1.3] * 5, runnable_processes_before=20, runnable_processes_after=18) == [
-        "warning: 1 of the proposals use values of passes on a busy machine, which say little; measure again when it "
-        "is idle"
+        "warning: 1 of the proposals use values of passes on a busy machine, which say little; measure again"
+        " when it is idle"
     ]
     assert warnings([1.3, 1.3, 1.31, 1.3, 2.6], **idle) == [
-        "warning: 1 of the proposals would pass a value that is worse by half or more, most so latency_8B of "
-        "OsuLatency %layout=2x1 @yours:compute+mpich-cray (100 %); measure again, or write those bounds by hand"
+        "warning: 1 of the proposals would pass a value that is worse by half or more, most so latency_8B of"
+        " OsuLatency %layout=2x1 @yours:compute+mpich-cray (100 %); measure again, or write those bounds by"
+        " hand"
     ]

@@ -84,9 +84,10 @@ def test_the_other_values_and_what_stands_outside_of_changed_entries_stay(path):
 def test_the_comment_says_what_a_reference_is_from_and_replaces_an_earlier_one(path):
     first = write(path)
     assert (
-        "+          bandwidth_8B: [900.0, -0.02, null, MB/s]  # from 5 passes in 5 runs 2026-11-01 to 2026-11-05, "
-        "bound by minimum (sigma 0 %), 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash abcdef1\n"
-    ) in first
+        "+          bandwidth_8B: [900.0, -0.02, null, MB/s]  # from 5 passes in 5 runs 2026-11-01 to"
+        " 2026-11-05, bound by minimum (sigma 0 %), 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash"
+        " abcdef1\n" in first
+    )
     assert (
         f"latency_8B: [1.5, null, 0.02, us]  # {FROM}" in first
         and "LOOSENED: was [1.3, null, 0.02, us]" in first

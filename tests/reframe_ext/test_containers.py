@@ -152,20 +152,23 @@ ENTERED = {
         ["--nv"],
     ),
     "Sarus": (
-        'sarus run --mount=type=bind,source="{stage}",destination="{stage}" '
-        '--mount=type=bind,source="{own}",destination="{own}" -w {stage} --mpi /i/osu.sif',
+        (
+            'sarus run --mount=type=bind,source="{stage}",destination="{stage}" '
+            '--mount=type=bind,source="{own}",destination="{own}" -w {stage} --mpi /i/osu.sif'
+        ),
         ["--mpi"],
     ),
     "Podman": (
         'exec podman run $keep --rm -v "{stage}":"{stage}" -v "{own}":"{own}" -w {stage} '
         + PODMAN
-        + " --device=/dev/x "
-        '/i/osu.sif "$@"\' podman',
+        + ' --device=/dev/x /i/osu.sif "$@"\' podman',
         ["--device=/dev/x"],
     ),
     "Pyxis": (
-        "--container-image=/i/osu.sif --container-mounts={stage}:{stage},{own}:{own} --container-workdir={stage} "
-        "--no-container-mount-home",
+        (
+            "--container-image=/i/osu.sif --container-mounts={stage}:{stage},{own}:{own}"
+            " --container-workdir={stage} --no-container-mount-home"
+        ),
         ["--no-container-mount-home"],
     ),
     "EDF": ("--environment=/i/osu.sif", []),

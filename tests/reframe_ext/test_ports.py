@@ -149,6 +149,6 @@ def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):
     check.hold_to_ports("")
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert texts == [
-        "node n2.domain: nothing is known about the ports: no file was left; n7 left one: the program ran on other "
-        "nodes than the probe before it"
+        "node n2.domain: nothing is known about the ports: no file was left; n7 left one: the program ran on"
+        " other nodes than the probe before it"
     ]

@@ -31,7 +31,10 @@ def room(monkeypatch):
 
 def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs(tmp_path, room):
     room(63, RUN)
-    cause = rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of your own"
+    cause = (
+        rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of"
+        r" your own"
+    )
     with pytest.raises(ConfigError, match=cause):
         site_configuration.can_write(tmp_path / "logs")
     room(64, RUN)

@@ -255,8 +255,7 @@ def test_nothing_is_cut_on_paper(opened, name):
 
 
 def test_what_axe_does_not_look_at_is_sound_too(opened):
-    found = opened("full.html").evaluate(
-        """() => {
+    found = opened("full.html").evaluate("""() => {
           const all = (selector) => [...document.querySelectorAll(selector)];
           const ids = all('[id]').map((each) => each.id);
           return {
@@ -265,8 +264,7 @@ def test_what_axe_does_not_look_at_is_sound_too(opened):
             captions: all('table').filter((each) => !each.caption || !each.caption.textContent.trim()).length,
             scopes: all('th').filter((each) => !['row', 'col'].includes(each.scope)).length,
           };
-        }"""
-    )
+        }""")
     assert found == {"twice": [], "links": 0, "captions": 0, "scopes": 0}
 
 

@@ -16,8 +16,8 @@ def blind(of_cases, nodes=8):
 def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node():
     lines, notes = blind({"S": dict(node=0.48), "R": dict(node=0.3)})
     assert lines == [
-        f"values of 2 cases, the first R @{MACHINE} vary too much on part: no slow node that loses less than 30 % "
-        f"would have been named; {IDLE}"
+        f"values of 2 cases, the first R @{MACHINE} vary too much on part: no slow node that loses less than"
+        f" 30 % would have been named; {IDLE}"
     ]
     assert notes == []
     (line,) = blind({"R": dict(node=None)})[0]

@@ -183,8 +183,8 @@ class Slurm(StandIn):
     lost = ("a node of it failed (NODE_FAIL)", {"n2": "n2 is down (cable)"})
     cancels = "scancel 7"
     controller_line = (
-        "JobId=7 JobState={state} Reason={reason} ExitCode={exit} Partition=compute NodeList={nodes} NumNodes=2-2 "
-        "NumCPUs=2 StartTime=2026-01-02T03:04:05 EndTime=Unknown"
+        "JobId=7 JobState={state} Reason={reason} ExitCode={exit} Partition=compute NodeList={nodes}"
+        " NumNodes=2-2 NumCPUs=2 StartTime=2026-01-02T03:04:05 EndTime=Unknown"
     )
     phases = {
         "waiting": ("PENDING", "Resources", "0:0", ""),

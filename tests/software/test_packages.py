@@ -23,9 +23,10 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path):
     with pytest.raises(MissingPackageError) as error:
         packages.require(["json", "no_such_a", "no_such_b"], "Rotate needs them to see")
     folder = tmp_path / "home/python" / sys.implementation.cache_tag
-    assert str(error.value) == (
-        "missing Python packages: no_such_a no_such_b: Rotate needs them to see. To install them for this collection "
-        f"alone: {sys.executable} -m pip install --target {folder} no_such_a no_such_b"
+    assert (
+        str(error.value)
+        == "missing Python packages: no_such_a no_such_b: Rotate needs them to see. To install them for this"
+        f" collection alone: {sys.executable} -m pip install --target {folder} no_such_a no_such_b"
     )
 
 

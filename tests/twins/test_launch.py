@@ -80,7 +80,10 @@ def test_a_good_end_has_status_0_and_no_message(tmp_path, broken):
     [
         (
             "deadlock",
-            "error: the simulated ranks wait for each other (deadlock); look for a message that is never sent",
+            (
+                "error: the simulated ranks wait for each other (deadlock); look for a message that is never"
+                " sent"
+            ),
         ),
         ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
     ],

@@ -67,7 +67,10 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
         ),
         (
             "alternatives: [{name: x, topology: {oversubscription: 2}}]\n",
-            r"p\.yaml: alternatives: 0 \(x\): topology: oversubscription: 2 does not divide 4 ports; write one",
+            (
+                r"p\.yaml: alternatives: 0 \(x\): topology: oversubscription: 2 does not divide 4 ports;"
+                r" write one"
+            ),
         ),
         (
             "alternatives: [{name: x, topology: {port: 8}}]\n",
@@ -78,8 +81,14 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
             r"p\.yaml: alternatives: 0 \(x\): faults: 0: switch: there is no spine-99; write one of",
         ),
         (
-            "alternatives: [{name: x, faults: [{switch: level-2-0, fraction: 0}, {switch: level-2-1, fraction: 0}]}]\n",
-            r"p\.yaml: alternatives: 0 \(x\): topology: routing: host n\d cannot be reached from .*; remove the",
+            (
+                "alternatives: [{name: x, faults: [{switch: level-2-0, fraction: 0}, {switch: level-2-1,"
+                " fraction: 0}]}]\n"
+            ),
+            (
+                r"p\.yaml: alternatives: 0 \(x\): topology: routing: host n\d cannot be reached from .*;"
+                r" remove the"
+            ),
         ),
     ],
 )

@@ -160,7 +160,8 @@ def test_processors_that_are_faster_and_alternatives(pair, small):
     twin = small()
     twin.file.write_text(
         twin.file.read_text()
-        + "plan: as bought\nalternatives:\n- {name: faster, inter_node: {rate_MBps: 200}, topology: {link_MBps: 200}}\n"
+        + "plan: as bought\nalternatives:\n- {name: faster, inter_node: {rate_MBps: 200}, topology:"
+        " {link_MBps: 200}}\n"
     )
     done = call(pair, twin.file, "--cpu-speed", 2, "--ppn", 1, "--json")
     assert done.exit_code == 0, done.output
@@ -290,9 +291,10 @@ def test_a_lost_rank_and_one_too_many(pair, small):
 def test_layouts_are_those_that_the_ranks_fill(pair, small):
     found = replay.layouts(shipped("escher"), [1, 2, 3, 8, 16, 32], (1, 2, 4))
     assert " ".join(map(str, found)) == "1x1 1x2 2x1 3x1 4x2 8x1 8x2"
-    assert refused(pair, small().file, "--ppn", 3) == (
-        f"{small().file}: 2 ranks fill none of the 8 nodes of 2 processors with 3 on each; give another --ppn, or "
-        "trace fewer ranks"
+    assert (
+        refused(pair, small().file, "--ppn", 3)
+        == f"{small().file}: 2 ranks fill none of the 8 nodes of 2 processors with 3 on each; give another"
+        " --ppn, or trace fewer ranks"
     )
 
 

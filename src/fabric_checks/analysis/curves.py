@@ -45,7 +45,8 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     above = next(index for index, size in enumerate(sizes) if bandwidths_MBps[size] >= half)
     if above == 0:
         raise OutputError(
-            f"N1/2 is not within the curve: the smallest message, {sizes[0]} B, already has half of the peak bandwidth"
+            f"N1/2 is not within the curve: the smallest message, {sizes[0]} B, already has half of the peak"
+            " bandwidth"
         )
     four = sizes[max(above - 2, 0) : above + 2]
     if len(four) == 4:

@@ -57,8 +57,8 @@ def of_output(output: RotateOutput) -> PairMatrix:
     receivers, column = np.unique(scan.receiver.astype(np.int64), return_inverse=True)
     if len(senders) * len(receivers) > MOST_PAIRS:
         raise OutputError(
-            f"{len(senders)} senders and {len(receivers)} receivers make more pairs than the {MOST_PAIRS} that can be "
-            "analysed; run it on fewer processes"
+            f"{len(senders)} senders and {len(receivers)} receivers make more pairs than the {MOST_PAIRS}"
+            " that can be analysed; run it on fewer processes"
         )
     cell = row * len(receivers) + column
     values = np.full(len(senders) * len(receivers), np.nan)

@@ -37,7 +37,10 @@ def metrics(largest: Layout) -> list[Metric]:
                 f"efficiency_{layout}",
                 "%",
                 "larger",
-                about="Time on one node with as many processes a node over that here, adjusted for the work of a node",
+                about=(
+                    "Time on one node with as many processes a node over that here, adjusted for the work of"
+                    " a node"
+                ),
             )
             for layout in launches(largest)
             if layout.nodes > 1

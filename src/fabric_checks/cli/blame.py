@@ -48,13 +48,18 @@ docs/blame.md has an example of each format.
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and OpenSM's log. "
-    "May be repeated.",
+    help=(
+        "The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and"
+        " OpenSM's log. May be repeated."
+    ),
 )
 @click.option(
     "--routing",
     type=click.Choice(ROUTINGS),
-    help="Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is static.",
+    help=(
+        "Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is"
+        " static."
+    ),
 )
 @click.option(
     "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder."

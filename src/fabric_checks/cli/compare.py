@@ -49,7 +49,8 @@ Examples:
     "--across-versions", is_flag=True, help="Also compare values of different programs or releases."
 )
 @fail_on_option(
-    "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be repeated."
+    "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be"
+    " repeated."
 )
 @click.option(
     "--json", "form", flag_value="json", default="terminal", help="Print JSON, with all that is known."

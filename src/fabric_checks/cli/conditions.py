@@ -142,7 +142,10 @@ metrics_option = click.option(
     "--metrics",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="FABRIC_METRICS",
-    help="Folder of the gauges, that of node_exporter's textfile collector.  [default: nightly/SYSTEM in the results]",
+    help=(
+        "Folder of the gauges, that of node_exporter's textfile collector.  [default: nightly/SYSTEM in the"
+        " results]"
+    ),
 )
 
 

@@ -53,7 +53,10 @@ def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None
 def lines(estimate: Estimate) -> list[str]:
     """Return the estimated cost of a run for people."""
     passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
-    head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
+    head = (
+        f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing"
+        " was run"
+    )
     if not estimate.jobs:
         return [head, "no case matches the selection; ci/run -l lists the cases"]
     known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
@@ -67,7 +70,10 @@ def lines(estimate: Estimate) -> list[str]:
         head,
         f"  nodes:        at most {estimate.nodes} in a job",
         f"  node-minutes: {_sum(estimate, estimate.node_minutes)}",
-        f"  job minutes:  {_sum(estimate, estimate.job_minutes)} (one after the other, without waiting in a queue)",
+        (
+            f"  job minutes:  {_sum(estimate, estimate.job_minutes)} (one after the other, without waiting in"
+            " a queue)"
+        ),
         f"  based on:     {known}",
     ]
 

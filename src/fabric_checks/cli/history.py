@@ -111,7 +111,8 @@ def _list(lines: list[Line]) -> None:
     for line in lines:
         last = value_text(line.values[-1])
         console.print(
-            f"{line.title}: {count_text(len(line.values), 'run')}, median {value_text(line.median)}, last {last}"
+            f"{line.title}: {count_text(len(line.values), 'run')}, median {value_text(line.median)}, last"
+            f" {last}"
         )
     console.error(
         f"{len(lines)} series are too many to plot; choose at most {MOST}, as in "

@@ -109,7 +109,8 @@ def _run(
         aside.join()
     except OSError as error:
         raise FabricError(
-            f"{line[0]}: {error.strerror}; make sure that ReFrame is installed, for example with `. ci/env.sh`"
+            f"{line[0]}: {error.strerror}; make sure that ReFrame is installed, for example with `."
+            " ci/env.sh`"
         ) from None
     finally:
         for number, handler in before.items():

@@ -25,8 +25,8 @@ _MEANINGS = {
     USAGE: "wrong usage",
 }
 _SOURCE = (
-    "A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]: a folder of results, an archive, a file of records or an "
-    "offer, and which of its records; without one, the results of this clone."
+    "A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]: a folder of results, an archive, a file of records"
+    " or an offer, and which of its records; without one, the results of this clone."
 )
 
 

@@ -128,8 +128,8 @@ def command(
 def _require_pairs(found: machine.Machine) -> None:
     if len(found.nodes) < 2:
         raise FabricError(
-            f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need two: "
-            f"{'; '.join(found.away.values()) or 'there are no others'}"
+            f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need"
+            f" two: {'; '.join(found.away.values()) or 'there are no others'}"
         )
 
 
@@ -143,10 +143,13 @@ def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: st
     """
     most = max(int(share * found.size), 1)
     if len(bad) > most:
-        return "", (
-            f"{len(bad)} of {count_text(found.size, 'node')} are slow or faulty, more than {100 * share:g} % of the "
-            "machine: no command to drain them is given; look for what they share, such as a switch, or raise "
-            "--drain-share"
+        return (
+            "",
+            (
+                f"{len(bad)} of {count_text(found.size, 'node')} are slow or faulty, more than"
+                f" {100 * share:g} % of the machine: no command to drain them is given; look for what they"
+                " share, such as a switch, or raise --drain-share"
+            ),
         )
     words = service.drain_command(found.scheduler, bad, f"fabric-checks vet {session}")
     return shlex.join(words) if bad else "", ""
@@ -170,8 +173,8 @@ def _show(
     counts += f"; {count_text(len(verdicts.paths), 'path')} to look at" if verdicts.paths else ""
     console.print(
         f"{found.partition}, {count_text(len(verdicts.words), 'node')}: {counts}",
-        f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of "
-        f"{budget:g} node-minutes; {session}",
+        f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of"
+        f" {budget:g} node-minutes; {session}",
     )
     table = Table("node", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):

@@ -368,8 +368,9 @@ class Event:
         state = f", {self.state}" if with_state else ""
         evidence = f" ({', '.join(self.evidence)})" if self.evidence else ""
         return (
-            f"{many} of {test_text(first.check, first.parameters)} {first.layout} on {first.machine}{evidence} from "
-            f"{self.at:%Y-%m-%d %H:%M}: {self.size_text()}{state}: {self.metrics_text()}"
+            f"{many} of {test_text(first.check, first.parameters)} {first.layout} on"
+            f" {first.machine}{evidence} from {self.at:%Y-%m-%d %H:%M}: {self.size_text()}{state}:"
+            f" {self.metrics_text()}"
         )
 
 

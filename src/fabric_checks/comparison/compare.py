@@ -242,9 +242,9 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
             which, values = (baseline, one) if len(one) > 1 else (side, two)
             example = min(str(value) for value in values)
             raise RecordError(
-                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}), so it is "
-                f"ambiguous which belong together: narrow {quoted(which)} to one, as in "
-                f"PATH,{name}={quoted(example)[1:-1]}"
+                f"{quoted(baseline)} and {quoted(side)} share no {name} ({_some(one)} against {_some(two)}),"
+                f" so it is ambiguous which belong together: narrow {quoted(which)} to one, as in"
+                f" PATH,{name}={quoted(example)[1:-1]}"
             )
     return tuple(key)
 

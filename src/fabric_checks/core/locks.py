@@ -134,8 +134,8 @@ def own_folder(folder: Path) -> None:
     status = folder.lstat()
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
-            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, so jobs of your other sessions on "
-            "this host may run at the same time and falsify each other's values: have it removed"
+            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, so jobs of your other sessions"
+            " on this host may run at the same time and falsify each other's values: have it removed"
         )
     folder.chmod(0o700)
 
@@ -148,9 +148,12 @@ def lock_in_job(path: Path) -> str:
     folder, file = shlex.quote(str(path.parent)), shlex.quote(str(path))
     note = f'"process $$ of $(id -un) on $(uname -n) since $(date -Is): a job" > {file}'
     return (
-        f"mkdir -pm 700 {folder} 2> /dev/null; if [ -L {folder} ] || {{ [ -e {folder} ] && [ ! -O {folder} ]; }}; then "
-        f'echo "warning: "{folder}" is not yours: other jobs of yours may run on this host at the same time" >&2; '
+        f"mkdir -pm 700 {folder} 2> /dev/null; if [ -L {folder} ] || {{ [ -e {folder} ] && [ ! -O {folder} ];"
+        " }; then "
+        f'echo "warning: "{folder}" is not yours: other jobs of yours may run on this host at the same time"'
+        " >&2; "
         f"elif ! {{ exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9; }}; then "
-        f'echo "error: cannot lock "{file}", or another job held it for too long: $(cat {file})" >&2; exit 1; '
+        f'echo "error: cannot lock "{file}", or another job held it for too long: $(cat {file})" >&2;'
+        " exit 1; "
         f"else echo {note}; fi"
     )

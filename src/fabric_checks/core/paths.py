@@ -39,8 +39,8 @@ def sound_name(what: str, name: str) -> str:
     """
     if not name_is_sound(name):
         raise FabricError(
-            f"{what} is {quoted(name)}, which is not a name: use up to 100 letters, digits, `.`, `_` and `-`, "
-            "beginning with a letter or a digit"
+            f"{what} is {quoted(name)}, which is not a name: use up to 100 letters, digits, `.`, `_` and `-`,"
+            " beginning with a letter or a digit"
         )
     return name
 
@@ -55,8 +55,8 @@ def sound_path(what: str, path: str | Path) -> Path:
     bad = next((sign for sign in text if not (sign.isalnum() or sign in _SIGNS)), None)
     if bad is not None:
         raise FabricError(
-            f"{what} is {quoted(text, 200)}, but paths in job scripts cannot contain {quoted(bad)}: move it to a path "
-            f"of letters, digits and {' '.join(_SIGNS)}"
+            f"{what} is {quoted(text, 200)}, but paths in job scripts cannot contain {quoted(bad)}: move it"
+            f" to a path of letters, digits and {' '.join(_SIGNS)}"
         )
     return Path(text)
 

@@ -23,7 +23,10 @@ def text(limits: Limits, *, further: bool = False) -> str:
     if not known:
         return "no slow node or pair would have been found, however slow"
     *first, last = known
-    return f"{' and '.join([', '.join(first), last]) if first else last} would have been found, if slow throughout"
+    return (
+        f"{' and '.join([', '.join(first), last]) if first else last} would have been found, if slow"
+        " throughout"
+    )
 
 
 def _fault(quantity: str, size: float) -> str:

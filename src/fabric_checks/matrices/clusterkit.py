@@ -26,7 +26,10 @@ _SUMMARY = re.compile(
 )
 #: Printed extremes are rounded; they differ from those of the matrix by no more than this share.
 _ROUNDED = 0.01
-_CANNOT_TELL = "pairs outside ClusterKit's tolerance before it measured them again, with fewer others: the file has the last value"
+_CANNOT_TELL = (
+    "pairs outside ClusterKit's tolerance before it measured them again, with fewer others: the file has the"
+    " last value"
+)
 
 
 def parse(text: str) -> list[PairTable]:

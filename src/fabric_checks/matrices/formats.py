@@ -27,22 +27,25 @@ READERS: tuple[ModuleType, ...] = (
 #: What begins a line of an output that has no pairs, and what it has and what to give instead.
 _WITHOUT_PAIRS = {
     r"dgnettest has (?:PASSED|FAILED)|Per node bandwidth stats|nprocs=\d+ sets=\d+ maxbytes=": (
-        "dgnettest prints values of nodes (loopback), of sets of nodes (bisect, all2all) and a histogram (latency), "
-        "but no pairs, without which the slow end is not known: measure pairs, as with rotate or mpiGraph"
+        "dgnettest prints values of nodes (loopback), of sets of nodes (bisect, all2all) and a histogram"
+        " (latency), but no pairs, without which the slow end is not known: measure pairs, as with rotate or"
+        " mpiGraph"
     ),
     r"PER-(?:PROCESS STRAGGLER|NODE) ANALYSIS|SPIKE ANALYSIS|PER-ITERATION STATS": (
-        "the analysis of nccl-tests names the fastest and slowest process of a collective, but no pairs: give the JSON "
-        "that it was made from, of runs of sendrecv_perf between two hosts at a time"
+        "the analysis of nccl-tests names the fastest and slowest process of a collective, but no pairs: give"
+        " the JSON that it was made from, of runs of sendrecv_perf between two hosts at a time"
     ),
     r"The prefix of cmd to run is: |command prefix: ": (
-        "ib_validation of superbench has numbers instead of the names of hosts: give results-summary.jsonl of that run"
+        "ib_validation of superbench has numbers instead of the names of hosts: give results-summary.jsonl of"
+        " that run"
     ),
     r" ?(?:Parallel|Serial) +PingPong for step|Parallel Results for step|pingponganalysis: |\Asion": (
-        "the log of LinkTest has the times of steps, and its SION file is no text: let pingponganalysis -g write "
-        "gnuplotinput.dat, and give that with mapping.dat before it"
+        "the log of LinkTest has the times of steps, and its SION file is no text: let pingponganalysis -g"
+        " write gnuplotinput.dat, and give that with mapping.dat before it"
     ),
     r"\A\s*\{(?s:.*)\"Links\"\s*:": (
-        "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt from the same folder"
+        "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt from the same"
+        " folder"
     ),
 }
 #: The nodes that dgnettest itself calls low.

@@ -34,7 +34,10 @@ UNLIKE = 1.5
 HEALTHY = 4.0
 
 #: Why only nodes can be blamed.
-_SHARED = "only nodes can be blamed, because pairs that share a cable slow each other, unless the format tells what ran "
+_SHARED = (
+    "only nodes can be blamed, because pairs that share a cable slow each other, unless the format tells what"
+    " ran "
+)
 _SHARED += "at once, and static routes are given"
 _AT_ONCE = f"others ran at the same time; {_SHARED}"
 _PERHAPS_AT_ONCE = f"{{}} does not say whether pairs ran so; if they did, add --alone; if not, {_SHARED}"
@@ -187,8 +190,8 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     for (one, other), share in usual.select("devices", (pl.col("level") - pl.col("best")).exp()).iter_rows():
         if share < 1 - NOTED:
             text = (
-                f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike: no host "
-                "is blamed for it"
+                f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike:"
+                " no host is blamed for it"
             )
             look = "look at the switches of that rail, and at how far these devices are from their adapters"
             findings.append(replace(note("node classes", f"{text}; {look}"), size=1 - share, advice=look))
@@ -209,7 +212,10 @@ def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, 
     for rank, file, level, count in low.iter_rows():
         if count >= FEWEST_OF_CLASS and level < -max(HEALTHY * spread, NOTED):
             share = float(np.exp(level))
-            text = f"{names[rank]} was slow in {files[file]} only, at {share:.2f} of its rate in the others: not blamed"
+            text = (
+                f"{names[rank]} was slow in {files[file]} only, at {share:.2f} of its rate in the others: not"
+                " blamed"
+            )
             found.append(
                 Finding(
                     kind="past",

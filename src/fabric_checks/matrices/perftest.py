@@ -37,7 +37,8 @@ _ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
 #: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical
 #: time).
 _RESULTS = re.compile(
-    r"^[ \t]*(#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW average\[(?P=unit)\] +"
+    r"^[ \t]*(#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
+    r" average\[(?P=unit)\] +"
     r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n((?:[ \t]*\d.*\n)+)",
     re.MULTILINE,
 )

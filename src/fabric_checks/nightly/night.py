@@ -73,8 +73,8 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], t
     if nights and not nights[-1].ended and nights[-1].session != plan.session:
         session = nights[-1].session
         trouble.warnings.append(
-            f"the last night, {session}, was cut short: its values are kept, but were not judged; `ci/nightly "
-            f"--system {plan.system} --session {session}` judges it"
+            f"the last night, {session}, was cut short: its values are kept, but were not judged; `ci/nightly"
+            f" --system {plan.system} --session {session}` judges it"
         )
 
 

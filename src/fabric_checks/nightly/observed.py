@@ -105,7 +105,10 @@ def _miss(record: Record) -> str:
     if reference is None:
         return f"{record['metric']} {value_text(value)} {record['unit']}"
     by = f", {100 * abs(_share_off(record)):.0f} % off" if reference else ""
-    return f"{record['metric']} is {value_text(value)} {record['unit']}; the reference is {value_text(reference)}{by}"
+    return (
+        f"{record['metric']} is {value_text(value)} {record['unit']}; the reference is"
+        f" {value_text(reference)}{by}"
+    )
 
 
 def observed(night: Night, session: Session) -> Night:

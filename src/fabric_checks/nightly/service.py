@@ -63,7 +63,8 @@ def configuration(system: str | None) -> dict[str, Any]:
         return dict(json.loads(text))
     except (ValueError, TypeError):
         raise FabricError(
-            "reframe --show-config=systems/0 shows no system; run it by hand to see why, or name one with --system"
+            "reframe --show-config=systems/0 shows no system; run it by hand to see why, or name one with"
+            " --system"
         ) from None
 
 

@@ -81,8 +81,8 @@ def _no_room(results: Path) -> str | None:
     if room_B >= LEAST_ROOM_B:
         return None
     return (
-        f"{results}: {room_B / 2**20:.0f} MiB are free, and a night needs {LEAST_ROOM_B / 2**20:.0f}; make room, for "
-        "example by deleting the folders of old runs below stage and output"
+        f"{results}: {room_B / 2**20:.0f} MiB are free, and a night needs {LEAST_ROOM_B / 2**20:.0f}; make"
+        " room, for example by deleting the folders of old runs below stage and output"
     )
 
 

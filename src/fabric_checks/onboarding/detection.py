@@ -138,8 +138,8 @@ def _scheduler(now: Look) -> Facts:
     ]
     why = [*faults, *now.notes] or [f"{', '.join(there)}: no node is in service and takes jobs"]
     raise FabricError(
-        f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when jobs "
-        "can be submitted, or with --this-host to describe this host alone"
+        f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when"
+        " jobs can be submitted, or with --this-host to describe this host alone"
     )
 
 

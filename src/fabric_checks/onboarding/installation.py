@@ -95,8 +95,9 @@ def dry_run(system: str, mpi: str) -> str:
     ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
         raise FabricError(
-            f"the dry run of {system} failed: {quoted(_reason(done.stdout + done.stderr), 400)}; fix "
-            f"config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke --dry-run`"
+            f"the dry run of {system} failed: {quoted(_reason(done.stdout + done.stderr), 400)}; fix"
+            f" config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke"
+            " --dry-run`"
         )
     return ran[1]
 

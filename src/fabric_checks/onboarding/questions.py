@@ -108,7 +108,10 @@ def _which_queues(facts: Facts) -> Question:
     names = tuple(queue.name for queue in facts.queues)
     best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
     why = "jobs that name none go there" if best.is_default else "it has the most nodes"
-    text = f"Which {'partitions' if facts.scheduler == 'slurm' else 'queues'} should be measured (several with commas)"
+    text = (
+        f"Which {'partitions' if facts.scheduler == 'slurm' else 'queues'} should be measured (several with"
+        " commas)"
+    )
     is_only = len(names) == 1
     return Question("queue", text, (best.name,), "" if is_only else why, is_only, _some_of(names), names)
 
@@ -220,7 +223,8 @@ def free_name(text: str, is_free: Callable[[str], bool]) -> str:
     """
     if not _NAME.fullmatch(text):
         raise FabricError(
-            f"{quoted(text)} is not a name for a system: use letters, digits, _ and -, beginning with a letter"
+            f"{quoted(text)} is not a name for a system: use letters, digits, _ and -, beginning with a"
+            " letter"
         )
     if not is_free(text):
         raise FabricError(

@@ -353,14 +353,14 @@ def _start(text: str, program: str) -> int:
     if worlds > 1:
         # Several complete outputs mean that the launcher and the program do not know each other.
         raise OutputError(
-            f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
-            "check the partition's launcher against the environment's MPI"
+            f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the"
+            " program; check the partition's launcher against the environment's MPI"
         )
     first = _FIRST_LINE.search(text)
     if first is None:
         raise OutputError(
-            f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of another "
-            "program, or the launcher puts something before each line"
+            f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of"
+            " another program, or the launcher puts something before each line"
         )
     line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
@@ -369,8 +369,8 @@ def _start(text: str, program: str) -> int:
         )
     if first["format"] != FORMAT:
         raise OutputError(
-            f"format {first['format']} of {program} is unknown here; the program and the library are of different "
-            "versions",
+            f"format {first['format']} of {program} is unknown here; the program and the library are of"
+            " different versions",
             line_number,
         )
     return first.start()

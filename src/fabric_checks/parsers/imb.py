@@ -79,7 +79,9 @@ _TITLES = {
 _WHY = {
     "time-out.": "the sample exceeded its time limit; raise -time",
     "out-of-mem.": "its buffers need more memory than -mem allows; raise -mem, or ask for smaller messages",
-    "int-overflow": "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes",
+    "int-overflow": (
+        "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes"
+    ),
 }
 _CALL = "# Calling sequence was:"
 #: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
@@ -236,8 +238,8 @@ def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) ->
         allowed = min(allowed, max(1, volume_B // row.size_B) if row.size_B else allowed)
         if (found := row.values["repetitions"]) > allowed:
             raise OutputError(
-                f"{found:.0f} repetitions at {row.size_B} B are more than at smaller sizes, or than the call allows: "
-                "the output is damaged",
+                f"{found:.0f} repetitions at {row.size_B} B are more than at smaller sizes, or than the call"
+                " allows: the output is damaged",
                 row.line,
             )
         allowed = int(found)
@@ -259,7 +261,8 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
     shortest_us = max(time_us - HALF_DIGIT, 1e-3)
     if not moved_B / (time_us + HALF_DIGIT) - HALF_DIGIT <= printed <= moved_B / shortest_us + HALF_DIGIT:
         raise OutputError(
-            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is damaged",
+            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is"
+            " damaged",
             row.line,
         )
     # A time of 0.00 is that of an operation on no bytes.

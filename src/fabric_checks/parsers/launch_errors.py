@@ -50,7 +50,10 @@ KNOWN = (
         r"PMI2?_(?:Init|Job_GetId|Get_\w+|KVS_\w+)\b[^\n]*(?:failed|returned)|PMI2 init failed|PMII_singinit"
         r"|write_line error; fd=-?\d+ buf=:cmd=",
         "MPI cannot talk to its process manager (PMI)",
-        "launch with the launcher of the same MPI, or with the type of `srun --mpi=list` that it was built for",
+        (
+            "launch with the launcher of the same MPI, or with the type of `srun --mpi=list` that it was"
+            " built for"
+        ),
     ),
     (
         r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed|PMIX_ERR_\w+",
@@ -58,26 +61,37 @@ KNOWN = (
         "build both with the same PMIx, or launch with the `mpirun` of this MPI",
     ),
     (
-        r"(?:this (?:test|benchmark|program) requires|must be run with) (?:exactly |at least )?(?:two|\d+) process",
+        (
+            r"(?:this (?:test|benchmark|program) requires|must be run with) (?:exactly |at least"
+            r" )?(?:two|\d+) process"
+        ),
         "the program sees fewer processes than were launched: each is a world of its own, rank 0 of 1",
         "launch with the launcher of the MPI that the program was built with",
     ),
     # The network
     (
-        r"OFI (?:fi_)?(?:addrinfo|getinfo|fabric|domain)\(?\)? ?fail|fi_getinfo failed|OFI get address vector map",
+        (
+            r"OFI (?:fi_)?(?:addrinfo|getinfo|fabric|domain)\(?\)? ?fail|fi_getinfo failed|OFI get address"
+            r" vector map"
+        ),
         "libfabric has no provider that MPI can use",
         "see `fi_info`; name a provider with FI_PROVIDER, or load the network's libfabric",
     ),
     (
         _HERE + r"(?:no (?:active messages|usable|remote \w+|auxiliary|copy across memory types) transport|"
-        r"UCX +ERROR.*no usable transports|network device '?[^'\n]*'? is not available|failed to create UCP worker"
+        r"UCX +ERROR.*no usable transports|network device '?[^'\n]*'? is not available|failed to create UCP"
+        r" worker"
         r"|destination is unreachable|failed to resolve UCX endpoint)",
         "UCX has no transport to the other process",
-        "compare UCX_TLS and UCX_NET_DEVICES with `ucx_info -d` on all nodes, and see whether their links are up",
+        (
+            "compare UCX_TLS and UCX_NET_DEVICES with `ucx_info -d` on all nodes, and see whether their links"
+            " are up"
+        ),
     ),
     (
         r"\b(?P<node>\w[\w-]{0,62})[.:][\w.:]{0,80}?:? ?PSM\d? can't open (?:hfi|nic|efa)\w* unit|"
-        r"PSM\d? was unable to open an endpoint|hfi_wait_for_device|/dev/(?:hfi1|ipath)\S* device failed to appear"
+        r"PSM\d? was unable to open an endpoint|hfi_wait_for_device|/dev/(?:hfi1|ipath)\S* device failed to"
+        r" appear"
         r"|OFI (?:endpoint|ep) \w+ failed|create_(?:vni|vci)_context",
         "the adapter cannot be opened: it is missing, its link is down, or all its contexts are taken",
         "see `fi_info`, `opainfo` or `ibstat` there, and `ulimit -l`; FI_PROVIDER=tcp does without it",
@@ -85,12 +99,21 @@ KNOWN = (
     (
         r"(?:\[(?P<node>[A-Za-z][\w.-]*)\] - Abort[^\n]*)?GTL library is not linked",
         "Cray MPICH is to handle GPU memory, but its GPU transport layer (GTL) is not linked",
-        "load the accelerator's module (craype-accel-...) before compiling, or set MPICH_GPU_SUPPORT_ENABLED=0",
+        (
+            "load the accelerator's module (craype-accel-...) before compiling, or set"
+            " MPICH_GPU_SUPPORT_ENABLED=0"
+        ),
     ),
     (
-        r"cxil_map: write error|cxil_map\(\) failed|cxip_\w+\(\):\d+<\w+>.*?failed to (?:map|acquire mapping)",
+        (
+            r"cxil_map: write error|cxil_map\(\) failed|cxip_\w+\(\):\d+<\w+>.*?failed to (?:map|acquire"
+            r" mapping)"
+        ),
         "the Slingshot adapter cannot map the memory of a message",
-        "raise `ulimit -l`; for GPU buffers set FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD=0 or MPICH_GPU_SUPPORT_ENABLED=1",
+        (
+            "raise `ulimit -l`; for GPU buffers set FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD=0 or"
+            " MPICH_GPU_SUPPORT_ENABLED=1"
+        ),
     ),
     (
         r"to the fork\(\) system call|(?:RDMAV|FI_EFA)_FORK_SAFE",
@@ -105,25 +128,44 @@ KNOWN = (
     ),
     (
         _HERE + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|locked memory|RLIMIT_MEMLOCK)",
-        "memory or queues cannot be registered with the adapter: locked memory is limited, or too many ranks use it",
-        "set `ulimit -l unlimited` on the nodes, for slurmd (LimitMEMLOCK=infinity) too, or run fewer processes a node",
+        (
+            "memory or queues cannot be registered with the adapter: locked memory is limited, or too many"
+            " ranks use it"
+        ),
+        (
+            "set `ulimit -l unlimited` on the nodes, for slurmd (LimitMEMLOCK=infinity) too, or run fewer"
+            " processes a node"
+        ),
     ),
     (
-        r"(?:failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?Local host: *(?P<node>\S+)"
+        r"(?:failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?Local host:"
+        r" *(?P<node>\S+)"
         r"|connect\(\) to \S+ failed|_tcp\w*: [^\n]*(?:No route to host|Connection (?:refused|timed out))",
         "two nodes cannot reach each other by TCP",
         "check firewall and routes, and name the network: `--mca btl_tcp_if_include`, `oob_tcp_if_include`",
     ),
     (
-        r"(?:Read|Write) -1, expected \d+, errno = 1\b|process_vm_(?:readv|writev)\W[^\n]*(?:not permitted|EPERM)",
+        (
+            r"(?:Read|Write) -1, expected \d+, errno = 1\b|process_vm_(?:readv|writev)\W[^\n]*(?:not"
+            r" permitted|EPERM)"
+        ),
         "processes on a node may not read each other's memory, as in a container",
-        "allow ptrace (--cap-add SYS_PTRACE), or set OMPI_MCA_btl_vader_single_copy_mechanism=none, UCX_TLS=^cma",
+        (
+            "allow ptrace (--cap-add SYS_PTRACE), or set OMPI_MCA_btl_vader_single_copy_mechanism=none,"
+            " UCX_TLS=^cma"
+        ),
     ),
     # Nodes and daemons
     (
-        r"lost communication with [\s\S]{0,200}?(?:Remote daemon *: \S+ on node|hostname:) +(?P<node>[\w.-]+)",
+        (
+            r"lost communication with [\s\S]{0,200}?(?:Remote daemon *: \S+ on node|hostname:)"
+            r" +(?P<node>[\w.-]+)"
+        ),
         "Open MPI lost its daemon on a node",
-        "see whether the node is up, whether its memory was exhausted, and whether the network between drops packets",
+        (
+            "see whether the node is up, whether its memory was exhausted, and whether the network between"
+            " drops packets"
+        ),
     ),
     (
         r"(?:failed on node (?P<node>[\w.-]+): )?(?:Invalid job credential|Job credential (?:exp|rev|repl))",
@@ -143,8 +185,10 @@ KNOWN = (
         "make `ssh NODE true` work without a question from the first node, or launch by the scheduler",
     ),
     (
-        r"unable to (?:reliably )?(?:start|run) (?:one or more daemons|(?:bstrap_)?proxy(?: on (?P<node>[\w.-]+))?)"
-        r"|unable to connect from \"[^\"]*\" to \"(?P<node_>[^\"]*)\"|daemon on node (?P<node__>[\w.-]+) (?:fail|died)"
+        r"unable to (?:reliably )?(?:start|run) (?:one or more daemons|(?:bstrap_)?proxy(?: on"
+        r" (?P<node>[\w.-]+))?)"
+        r"|unable to connect from \"[^\"]*\" to \"(?P<node_>[^\"]*)\"|daemon on node (?P<node__>[\w.-]+)"
+        r" (?:fail|died)"
         r"|unexpectedly died|HYDU_sock_connect",
         "the launcher's daemon could not start on a node, or died",
         "see whether the MPI and its libraries are at the same path there, and whether a firewall is between",
@@ -168,16 +212,23 @@ KNOWN = (
         "see `module spider` on a node, and correct the modules of the environment in the system's file",
     ),
     (
-        r"(?:could not\s+(?:access(?:\s+or execute)?|find) an executable|unable to find the specified executable file"
+        r"(?:could not\s+(?:access(?:\s+or execute)?|find) an executable|unable to find the specified"
+        r" executable file"
         r"|system couldn't find the executable)[\s\S]{0,500}?^ *Executable: *(?P<file>\S+)"
         r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)"
         r"|execve\(\): (?P<file___>\S+): No such file|unable to execute (?P<file____>\S+):"
         r"|\b(?P<file_____>[\w./+-]{1,200}): command not found",
         "the program {file} is missing on a node, or cannot be executed",
-        "see whether the software is on a file system that all nodes mount, and its environment is loaded in the job",
+        (
+            "see whether the software is on a file system that all nodes mount, and its environment is loaded"
+            " in the job"
+        ),
     ),
     (
-        r"loading shared libraries: (?P<file>[^:\s]+)|\b(?P<file_>lib[\w.+-]{1,80}\.so[.\d]{0,20}): cannot open shared",
+        (
+            r"loading shared libraries: (?P<file>[^:\s]+)|\b(?P<file_>lib[\w.+-]{1,80}\.so[.\d]{0,20}):"
+            r" cannot open shared"
+        ),
         "the library {file} is not found on a node",
         "load the modules that the program was built with, or set LD_LIBRARY_PATH for the nodes as well",
     ),
@@ -196,7 +247,10 @@ KNOWN = (
         "run the case with another MPI or release: it is an error of the program or of MPI",
     ),
     (
-        r"error stack:\s*(?:\w+\(\d+\)[. ]*:.*\n\s*){0,20}?\w+\(\d+\)[. ]*: *(?P<text>\S.*)$(?!\s*\w+\(\d+\)[. ]*:)",
+        (
+            r"error stack:\s*(?:\w+\(\d+\)[. ]*:.*\n\s*){0,20}?\w+\(\d+\)[. ]*:"
+            r" *(?P<text>\S.*)$(?!\s*\w+\(\d+\)[. ]*:)"
+        ),
         "MPI failed: {text}",
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
@@ -219,13 +273,16 @@ _FAREWELL = re.compile(
     r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["
     r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
     r"|MPI will try to terminate|reported by process|^In: PMI_Abort|on communicator |on a NULL communicator"
-    r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
+    r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
+    r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
     re.IGNORECASE,
 )
 _ERROR = re.compile(
-    r"error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no such|denied|invalid|illegal"
-    r"|refused|unreachable|exception|undefined|segmentation|assertion|killed|terminated|panic|missing|not available",
+    r"error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no"
+    r" such|denied|invalid|illegal"
+    r"|refused|unreachable|exception|undefined|segmentation|assertion|killed|terminated|panic|missing|not"
+    r" available",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(r"\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ", re.IGNORECASE)

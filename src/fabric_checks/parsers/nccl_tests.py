@@ -35,7 +35,8 @@ _RCCL = re.compile(r"^rccl-tests: Version (\S+)", _LINES)
 _LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
 _DEVICES = re.compile(r"^# Using devices", _LINES)
 _RANK = re.compile(
-    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(\S*?)\](?: (\S.*?))? *$",
+    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(\S*?)\](?:"
+    r" (\S.*?))? *$",
     _LINES,
 )
 _TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"

@@ -359,7 +359,8 @@ def _require_titles(lines: Sequence[str], benchmark: str) -> list[tuple[int, re.
             )
     if not titles:
         raise OutputError(
-            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
+            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another"
+            " program"
         )
     if len(titles) > 1 + (benchmark == "mbw_mr"):
         raise _several(titles)

@@ -45,10 +45,15 @@ _OWN = {
     LATENCY: "latency_us",
     BANDWIDTH: "bandwidth_MBps",
     MESSAGE_RATE: "bandwidth_MBps message_rate_per_s",
-    NON_BLOCKING: "overall_us compute_us( coll_init_us mpi_test_us mpi_wait_us)? pure_comm_us"
-    "( min_comm_us max_comm_us)? overlap_percent",
+    NON_BLOCKING: (
+        "overall_us compute_us( coll_init_us mpi_test_us mpi_wait_us)? pure_comm_us"
+        "( min_comm_us max_comm_us)? overlap_percent"
+    ),
 }
-_ADDED = r"( min_latency_us max_latency_us iterations)?( validation)?( p\d+_tail_(lat_us|bw_MBps))*( transmit_size)?"
+_ADDED = (
+    r"( min_latency_us max_latency_us iterations)?( validation)?( p\d+_tail_(lat_us|bw_MBps))*("
+    r" transmit_size)?"
+)
 #: Columns that hold whole numbers.
 WHOLE = ("iterations", "transmit_size")
 

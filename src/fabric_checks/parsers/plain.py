@@ -22,7 +22,8 @@ _LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
 #: behind the beginning of a line.
 _LOG = re.compile(
     r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
-    r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End"
+    r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\]"
+    r" |\*\*\* End"
     r"|PMIX ERROR:)|srun: warning: |(?<![\w.-])[\w.-]+\.\d+ hfi_\w+: "
     r"|==== backtrace |(?<!.)WARNING: |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )

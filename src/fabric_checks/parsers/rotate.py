@@ -215,8 +215,8 @@ def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[
     for rank, at in enumerate(zip(nodes, devices, strict=True)):
         if first.setdefault(at, rank) != rank:
             raise OutputError(
-                f"ranks {first[at]} and {rank} share the GPU {at[1]} of {at[0]}: start one process a GPU, and let each "
-                "see all GPUs of its node or one of its own"
+                f"ranks {first[at]} and {rank} share the GPU {at[1]} of {at[0]}: start one process a GPU, and"
+                " let each see all GPUs of its node or one of its own"
             )
     return memory
 

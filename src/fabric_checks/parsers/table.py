@@ -90,7 +90,8 @@ def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int |
     lowest, highest = ((end + others * other) / (others + 1) for end, other in ((high, low), (low, high)))
     if low > high or not lowest - error <= middle <= highest + error:
         raise OutputError(
-            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is damaged",
+            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is"
+            " damaged",
             line,
         )
 

@@ -84,8 +84,8 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[F
     yield finding(
         "port",
         [node.node],
-        f"node {node.node}: {counter} of {name} grew by {growth} in {node.seconds:.1f} s, {rate:.3g} a second: "
-        f"{'the limit is ' if limit.per_s else ''}{limit.text}",
+        f"node {node.node}: {counter} of {name} grew by {growth} in {node.seconds:.1f} s, {rate:.3g} a"
+        f" second: {'the limit is ' if limit.per_s else ''}{limit.text}",
         f"{name} {counter}",
         port=name,
         counter=counter,

@@ -29,8 +29,9 @@ def disproof(ranks: Mapping[int, RankNetwork], fabric: Sequence[str]) -> str | N
         return None
     what = ", ".join(sorted({_network(of) for of in ranks.values() if _is_tcp(of)}))
     return (
-        f"NCCL went over TCP ({what}) on {nodes_text(over)}, not over {names_text(fabric)}: look whether the plugin "
-        "libnccl-net.so, or the library of the adapters, is found there; the log of NCCL_DEBUG=INFO says why not"
+        f"NCCL went over TCP ({what}) on {nodes_text(over)}, not over {names_text(fabric)}: look whether the"
+        " plugin libnccl-net.so, or the library of the adapters, is found there; the log of NCCL_DEBUG=INFO"
+        " says why not"
     )
 
 

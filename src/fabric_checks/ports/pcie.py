@@ -169,8 +169,9 @@ def _fewer_lanes(
         )
         for (address, lanes, wanted), devices in behind.items():
             text = (
-                f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has {count_text(lanes, 'lane')} at "
-                f"{address}, on most nodes {wanted}; look at its slot, riser or cable"
+                f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has"
+                f" {count_text(lanes, 'lane')} at {address}, on most nodes {wanted}; look at its slot, riser"
+                " or cable"
             )
             found.append(finding("host", [host], text, f"lanes at {address}"))
     return found
@@ -305,7 +306,10 @@ def _far_from_most(
     for host, other in unlike(near):
         far = [number for number, (is_near, _) in other.items() if not is_near]
         if far:
-            text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
+            text = (
+                f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])}"
+                " ranks)"
+            )
             found.append(finding("host", [host], text, "far ranks"))
     return found
 

@@ -47,7 +47,8 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     missed = _counts(nodes, kind.missed)
     hosts = culprits(again, missed)
     where = _where(hosts, again, missed, kind.what) or (
-        f"segments {kind.what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host stands out"
+        f"segments {kind.what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host"
+        " stands out"
     )
     text = f"{where}: {_counted(nodes, again, missed, kind)}"
     severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT

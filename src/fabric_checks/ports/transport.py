@@ -191,8 +191,8 @@ def idle_rails(
         gpu = (gpus or {}).get(hosts[0], {}).get(name)
         rail = f"{name}, the rail of {gpu}," if gpu else name
         text = (
-            f"{who}: {rail} is idle: it carried {100 * own:.2g} % of what the {len(of) + 1} rails of a node moved, "
-            f"{best} {100 * of[best]:.0f} %"
+            f"{who}: {rail} is idle: it carried {100 * own:.2g} % of what the {len(of) + 1} rails of a node"
+            f" moved, {best} {100 * of[best]:.0f} %"
         )
         found.append(finding("rail", hosts, text, f"{name} idle", port=name))
     return found

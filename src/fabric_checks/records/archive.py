@@ -115,8 +115,8 @@ def _require_sane(path: Path, rows: int) -> None:
     if rows > min(MOST_ROWS, path.stat().st_size):
         raise FileError(
             path,
-            f"{rows} rows in {path.stat().st_size} bytes cannot be from an archive, whose rows all differ and number "
-            f"at most {MOST_ROWS} a file; it is left out",
+            f"{rows} rows in {path.stat().st_size} bytes cannot be from an archive, whose rows all differ and"
+            f" number at most {MOST_ROWS} a file; it is left out",
         )
 
 

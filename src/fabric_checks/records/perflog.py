@@ -55,8 +55,9 @@ class JsonLinesHandler(logging.Handler):
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             many = "record is" if len(records) == 1 else "records are"
             raise RecordError(
-                f"{path}: {why}: {len(records)} {many} not in the perflog of {attributes['check_display_name']}; make "
-                "room, or make sure that the file can be written, and run it again"
+                f"{path}: {why}: {len(records)} {many} not in the perflog of"
+                f" {attributes['check_display_name']}; make room, or make sure that the file can be written,"
+                " and run it again"
             ) from None
 
 

@@ -134,8 +134,8 @@ def read_report(path: Path, within: Path | None = None) -> RunReport:
     except ValueError as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise RecordError(
-            f"{path}: not a complete run report{where}, for example because a disk was full: its cases are unknown; "
-            "delete it, or run them again"
+            f"{path}: not a complete run report{where}, for example because a disk was full: its cases are"
+            " unknown; delete it, or run them again"
         ) from None
     runs = data.get("runs") if isinstance(data, dict) else None
     if not isinstance(runs, list):
@@ -486,16 +486,22 @@ def other_faults(session: Session) -> list[str]:
     faults = [*session.passed_over, *session.report_faults]
     if session.report is None and session.records and not session.archived:
         faults.append(
-            "ReFrame ended before it could write its report, for example because it was killed: the records are those "
-            f"of {len({case_name(record) for record in session.records})} cases that had ended; run it again"
+            "ReFrame ended before it could write its report, for example because it was killed: the records"
+            f" are those of {len({case_name(record) for record in session.records})} cases that had ended;"
+            " run it again"
         )
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
             "no case ran: every one was skipped"
             if cases
-            else "no case ran: no check matches the selection; ci/run -l lists the checks there are"
-            if session.report or session.selected_none
-            else "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its log"
+            else (
+                "no case ran: no check matches the selection; ci/run -l lists the checks there are"
+                if session.report or session.selected_none
+                else (
+                    "nothing was recorded: ReFrame ended before its first case, or could not write its"
+                    " report; see its log"
+                )
+            )
         )
     logged: dict[str, set[str]] = {}
     for record in session.records:

@@ -255,8 +255,8 @@ def files_of(path: Path, faults: Faults) -> Files:
     if not (found.json_lines or found.parquet) and not list(faults.lines()):
         hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
         raise RecordError(
-            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with ci/run, "
-            "or name a folder of results, a file of JSON lines, or an archive"
+            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with"
+            " ci/run, or name a folder of results, a file of JSON lines, or an archive"
         )
     return found
 

@@ -134,7 +134,10 @@ def cause_of(error: Exception, record: Mapping[str, Any] | None = None, field: s
     :param record: the line that it is about; :param field: or the field that was looked at.
     """
     if record and "format" in record and record["format"] != FORMAT:
-        return f"format {quoted(str(record['format'])[:60])} belongs to a different release; read it with that release"
+        return (
+            f"format {quoted(str(record['format'])[:60])} belongs to a different release; read it with that"
+            " release"
+        )
     if isinstance(error, RecursionError):
         return "not a JSON object (nested too deeply)"
     text, _, path = str(error).partition(" - at `$")

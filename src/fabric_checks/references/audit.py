@@ -77,8 +77,8 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
     for (_, *gaps), contexts in missing.items():
         others = f" and {count_text(len(contexts) - 1, 'more case')}" if len(contexts) > 1 else ""
         yield (
-            f"{contexts[0]}{others}: missing: {names_text(gaps, 1)}: neither a reference nor a reason; `fabric-checks "
-            f"references propose` finds one, or give a reason under {NO_REFERENCE}"
+            f"{contexts[0]}{others}: missing: {names_text(gaps, 1)}: neither a reference nor a reason;"
+            f" `fabric-checks references propose` finds one, or give a reason under {NO_REFERENCE}"
         )
 
 
@@ -160,7 +160,10 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
             and found[0] != "$xfail"
             and not _is_published(file, case, metric.name)
         ):
-            yield f"{context}: bounds only too good values ({metric.better} is better); give the other bound too"
+            yield (
+                f"{context}: bounds only too good values ({metric.better} is better); give the other"
+                " bound too"
+            )
         if why := line_rate.why_unreachable(value, lower, unit, case.layout, case.extras):
             yield f"{context}: {why}"
 
@@ -182,7 +185,10 @@ def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]
             if not any(item.covers(**metric) for metric in metrics):
                 what = " ".join(f"{key} {pattern}" for key, pattern in item.patterns.items())
                 line = lines.get((name, position), 0)
-                yield f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; fix the patterns, or delete it"
+                yield (
+                    f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; fix the patterns, or"
+                    " delete it"
+                )
 
 
 def index_items(file: ReferenceFile) -> list[str]:

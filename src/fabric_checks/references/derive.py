@@ -72,8 +72,8 @@ def derive(values: Sequence[float], better: Better) -> Derived:
     # upper above).
     if share >= 1 and sign * value < 0:
         raise ReferenceError(
-            "the values scatter by as much as their own size, so no bound would mean anything; give a reason under "
-            "no_reference instead"
+            "the values scatter by as much as their own size, so no bound would mean anything; give a reason"
+            " under no_reference instead"
         )
     lower, upper = (None, share) if better == "smaller" else (-share, None)
     return Derived(value, lower, upper, sigma_share, decided_by)

@@ -49,7 +49,8 @@ class Evidence(Item):
     """Where simulated values and their references come from."""
 
     evidence: Literal["fitted", "predicted", "said", "simulated"] = option(
-        "by a parameter fitted to it, parameters fitted to others, a document without a number, or no document",
+        "by a parameter fitted to it, parameters fitted to others, a document without a number, or no"
+        " document",
         ...,
     )
     source: Text = option("the document, and where in it", "")

@@ -63,8 +63,8 @@ def references(
         link_MBps, nics = extras.link_MBps, extras.nics
         if not link_MBps:
             raise ReferenceError(
-                f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
-                "extras['link_MBps']; add it to the system's file"
+                f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']}"
+                " has no extras['link_MBps']; add it to the system's file"
             )
         value = float(f"{match.share_of_line_rate * nics * link_MBps:.6g}")
         source = f"derived: {match.share_of_line_rate:g} x {count_text(nics, 'NIC')} x {link_MBps:g} MB/s"
@@ -88,6 +88,6 @@ def why_unreachable(value: float, lower: float | None, unit: str, layout: str, e
     if asked is None or asked <= ceiling:
         return ""
     return (
-        f"unreachable: {value_text(asked)} MB/s is beyond the line rate of {layout}, {value_text(ceiling)} MB/s by "
-        "link_MBps and nics; fix whichever is wrong"
+        f"unreachable: {value_text(asked)} MB/s is beyond the line rate of {layout}, {value_text(ceiling)}"
+        " MB/s by link_MBps and nics; fix whichever is wrong"
     )

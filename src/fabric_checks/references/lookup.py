@@ -164,7 +164,10 @@ def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[
         values = known.get(item)
         if values is not None and not any(key_of({key: None}, value) is not None for value in values):
             there = ", ".join([*values][:_MOST])
-            return f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or delete it"
+            return (
+                f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or"
+                " delete it"
+            )
     return None
 
 

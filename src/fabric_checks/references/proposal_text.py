@@ -57,7 +57,10 @@ def _short(name: str, last: str) -> str:
     if name == "mpi":
         # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number.
         number = re.search(r"\d+(\.\d+)+", last)
-        last = f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()} {number[0] if number else ''}"
+        last = (
+            f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()}"
+            f" {number[0] if number else ''}"
+        )
     return last.strip()
 
 
@@ -102,14 +105,14 @@ def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
         yield f"one reference from several versions: {mixture}; give a range of dates"
     if disturbed := sum(each.history.disturbed > 0 for each in proposed):
         yield (
-            f"{disturbed} of the proposals use values of passes on a busy machine, which say little; measure again "
-            "when it is idle"
+            f"{disturbed} of the proposals use values of passes on a busy machine, which say little; measure"
+            " again when it is idle"
         )
     if wide := [each for each in proposed if _width(each) >= _WIDE]:
         widest = max(wide, key=_width)
         yield (
-            f"{len(wide)} of the proposals would pass a value that is worse by half or more, most so {widest.name} "
-            f"({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
+            f"{len(wide)} of the proposals would pass a value that is worse by half or more, most so"
+            f" {widest.name} ({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
         )
     if failed := sum(each.history.failed > 0 for each in proposed):
         yield f"{failed} of the proposals use values of passes that missed a reference"

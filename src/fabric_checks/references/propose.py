@@ -111,8 +111,8 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> li
     simulated = frame.filter(pl.col("evidence").is_not_null())
     if simulated.height:
         raise ReferenceError(
-            f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
-            "twin references` writes them"
+            f"{simulated['system'][0]} is simulated: its references come from published documents;"
+            " `fabric-checks twin references` writes them"
         )
     found = [_of_series(series, records, file, min_passes) for series, records in records_by_series(frame)]
     return _apart(found)
@@ -249,13 +249,15 @@ def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Refuse series with a common slot, which neither the file's ``$index`` nor its patterns separate."""
     at = Counter(each.slot for each in proposals if each.slot)
     return [
-        replace(
-            each,
-            action="refused",
-            reference=None,
-            why=f"{at[each.slot]} series share this reference; separate them by $index or by keys first",
+        (
+            replace(
+                each,
+                action="refused",
+                reference=None,
+                why=f"{at[each.slot]} series share this reference; separate them by $index or by keys first",
+            )
+            if each.slot and at[each.slot] > 1
+            else each
         )
-        if each.slot and at[each.slot] > 1
-        else each
         for each in proposals
     ]

@@ -71,8 +71,9 @@ class SessionLog(logging.FileHandler):
         cause = error.strerror if isinstance(error, OSError) else repr(error)
         if not self._is_lost:
             print(
-                f"error: {self.baseFilename}: {cause}: the log is incomplete, and what was measured since may be lost; "
-                "make room, or name another folder with --prefix FOLDER or FABRIC_RESULTS, and run again",
+                f"error: {self.baseFilename}: {cause}: the log is incomplete, and what was measured since may"
+                " be lost; make room, or name another folder with --prefix FOLDER or FABRIC_RESULTS, and run"
+                " again",
                 file=sys.stderr,
             )
         self._is_lost = True

@@ -249,13 +249,13 @@ def require_reframe() -> None:
     found = _numbers(reframe.VERSION)
     if found < _numbers(OLDEST):
         raise ConfigError(
-            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: `. {ROOT}/ci/env.sh` provides a "
-            f"newer one, as does `pip install 'reframe-hpc>={OLDEST},<{UNTRIED}'`"
+            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: `. {ROOT}/ci/env.sh`"
+            f" provides a newer one, as does `pip install 'reframe-hpc>={OLDEST},<{UNTRIED}'`"
         )
     if found >= _numbers(UNTRIED) and not os.environ.get(ANY):
         raise ConfigError(
-            f"this is ReFrame {reframe.VERSION}, and the checks were tried on {OLDEST} to the last before {UNTRIED}: "
-            f"`pip install 'reframe-hpc<{UNTRIED}'`, or try it with {ANY}=1"
+            f"this is ReFrame {reframe.VERSION}, and the checks were tried on {OLDEST} to the last before"
+            f" {UNTRIED}: `pip install 'reframe-hpc<{UNTRIED}'`, or try it with {ANY}=1"
         )
 
 
@@ -341,7 +341,8 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
         )
     if colon and partition not in partitions[wanted]:
         raise ConfigError(
-            f"the system {wanted} has no partition {quoted(partition)}: choose one of {', '.join(partitions[wanted])}"
+            f"the system {wanted} has no partition {quoted(partition)}: choose one of"
+            f" {', '.join(partitions[wanted])}"
         )
 
 

@@ -115,8 +115,9 @@ def _require_environments() -> None:
     )
     if environs:
         raise ConfigError(
-            f"the system {system.name} has no environment with an MPI for the checks: give one of {', '.join(environs)}"
-            f" the features 'mpi' and 'mpicc', or choose another --system; {PAGE} has the lines"
+            f"the system {system.name} has no environment with an MPI for the checks: give one of"
+            f" {', '.join(environs)} the features 'mpi' and 'mpicc', or choose another --system; {PAGE} has"
+            " the lines"
         )
     settings = runtime().site_config
     listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
@@ -126,7 +127,10 @@ def _require_environments() -> None:
         patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
         why = f"no environment that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
     elif stack:
-        why = f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or {others}"
+        why = (
+            f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or"
+            f" {others}"
+        )
     elif os.environ.get("FABRIC_MPI") == "none":
         why = f"no environment, because FABRIC_MPI is 'none'; {others}"
     else:
@@ -168,7 +172,10 @@ def notes() -> Iterator[str]:
     for scheduler, names in partitions_by_scheduler.items():
         if scheduler in LACKS:
             ours, lack = LACKS[scheduler]
-            yield f"{names_text(names)}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see {PAGE}"
+            yield (
+                f"{names_text(names)}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see"
+                f" {PAGE}"
+            )
 
 
 def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]:

@@ -195,9 +195,9 @@ def _logging(prefix: Path, session: str) -> Data:
             {
                 "type": "sessionlog",
                 "name": str(log),
-                "level": "debug"
-                if _is_run()
-                else "warning",  # a listing has as many lines, and nobody reads them
+                "level": (
+                    "debug" if _is_run() else "warning"
+                ),  # a listing has as many lines, and nobody reads them
                 "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
             }
         ],
@@ -227,8 +227,8 @@ def can_write(folder: Path) -> bool:
         fault = error.strerror
     if fault and (_is_run() or _is_dry_run()):
         raise ConfigError(
-            f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix FOLDER "
-            "or FABRIC_RESULTS"
+            f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix"
+            " FOLDER or FABRIC_RESULTS"
         )
     return fault is None
 

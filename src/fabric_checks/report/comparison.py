@@ -122,13 +122,13 @@ def counts(comparison: Comparison) -> list[str]:
     if by_chance:
         few = "less than 1" if by_chance < 1 else f"about {by_chance:.0f}"
         lines.append(
-            f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if nothing had "
-            f"changed, {few} would differ by chance, half of them for the worse"
+            f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if"
+            f" nothing had changed, {few} would differ by chance, half of them for the worse"
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat within, for "
-            "example, 5 %, --repeatable 5% judges by that"
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat"
+            " within, for example, 5 %, --repeatable 5% judges by that"
         )
     return lines
 

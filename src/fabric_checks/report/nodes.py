@@ -30,7 +30,10 @@ HEADS = (
 )
 #: What the columns mean.
 NOTES = (
-    "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its nodes.",
+    (
+        "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its"
+        " nodes."
+    ),
     "In brackets: the 95 % confidence interval of the share.",
 )
 #: More rows than this are no help: the worst come first.

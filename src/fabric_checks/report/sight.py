@@ -77,7 +77,10 @@ def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None
     losses = [loss for _, loss in cases if loss is not None]
     smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
     names = _cases([name for name, _ in cases])
-    return f"values of {names} vary too much on {partition}: no {what}{smallest} would have been named; {_REMEDY}"
+    return (
+        f"values of {names} vary too much on {partition}: no {what}{smallest} would have been named;"
+        f" {_REMEDY}"
+    )
 
 
 def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:

@@ -124,7 +124,9 @@ def _grid(
     yield f'<path class="grid" d="{lines}"/>'
     yield from (_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in up)
     yield from (_text(at, _BOTTOM + 14, text, "tick mid") for text, at in across)
-    yield f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>'
+    yield (
+        f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>'
+    )
     yield _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid")
 
 

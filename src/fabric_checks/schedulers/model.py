@@ -160,7 +160,8 @@ def timed_out(
     node_faults = faults(nodes)
     busy = [node.name for node in nodes if node.is_busy and not node.fault]
     taken = (
-        f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})"
+        f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of"
+        f" {count_text(len(nodes), 'node')})"
         if busy
         else ""
     )

@@ -100,6 +100,7 @@ def require(name: str, system: str, partitions: Sequence[dict[str, object]]) -> 
     for partition in partitions:
         if not is_slurm(partition.get("scheduler")):
             raise FabricError(
-                f"--reservation {name}: {system}:{partition.get('name')} is run by {partition.get('scheduler')!r}, and "
-                "only Slurm's reservations are supported; leave the option out, and name its own in `access`"
+                f"--reservation {name}: {system}:{partition.get('name')} is run by"
+                f" {partition.get('scheduler')!r}, and only Slurm's reservations are supported; leave the"
+                " option out, and name its own in `access`"
             )

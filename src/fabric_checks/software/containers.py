@@ -82,8 +82,8 @@ def other_mpi(container: Container | None, reported: str | None) -> str:
     if not (container and container.mpi and reported and lock.contradiction(container.mpi, reported)):
         return ""
     return (
-        f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {container.mpi}; name the "
-        "image that has it, or correct `mpi`"
+        f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {container.mpi};"
+        " name the image that has it, or correct `mpi`"
     )
 
 

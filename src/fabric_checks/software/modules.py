@@ -15,7 +15,9 @@ FAMILIES = {
     "cray-mpich": r"cray-mpich",
     "spectrum-mpi": r"spectrum-mpi",
     "hpcx-mpi": r"hpcx(-mt)?(-o?mpi)?",  # hpcx-mpi/2.25.1, hpcx-mt-ompi, mpi/hpcx-v2.5.0
-    "openmpi": r"open-?mpi",  # openmpi5/5.0.7, mpi/openmpi/4.1.1/gnu-4.9.2, openmpi/gcc.9/3.1.5, mpi/openmpi-x86_64
+    "openmpi": (
+        r"open-?mpi"
+    ),  # openmpi5/5.0.7, mpi/openmpi/4.1.1/gnu-4.9.2, openmpi/gcc.9/3.1.5, mpi/openmpi-x86_64
     "intel-oneapi-mpi": r"impi|intel-?mpi|intel-oneapi-mpi",  # mpi/impi_2018.4.274
     "mvapich2": r"mvapich2?(-gdr|-x|-plus)?",
     "mpich": r"mpich",

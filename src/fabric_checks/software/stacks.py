@@ -52,7 +52,8 @@ def parse_mpis(text: str, origin: str) -> list[str]:
     for name in names:
         if name not in WHEEL_MPIS:
             raise FabricError(
-                f"{origin} names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or none"
+                f"{origin} names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or"
+                " none"
             )
         if reason := no_wheel(name):
             raise FabricError(f"{origin} names {name!r}, but {reason}; choose from {', '.join(every)}")

@@ -86,7 +86,8 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     if observed.excluded > clause.most_excluded:
         state = replace(state, word=OPEN)
         notes.append(
-            f"{observed.excluded} units do not count, more than the {clause.most_excluded} allowed: repeat them"
+            f"{observed.excluded} units do not count, more than the {clause.most_excluded} allowed: repeat"
+            " them"
         )
     if not observed.records:
         notes.append("no run of this case has a value yet")

@@ -160,8 +160,9 @@ class Clause(Shared):
         return {
             "'most' is missing": not self.most,
             "'metric' is missing": self.is_of_metric and not self.metric,
-            "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's pairs, and no "
-            "metric": not runs and (self.quantity in ("share", "drift") or bool(self.metric)),
+            "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's pairs, and no metric": (
+                not runs and (self.quantity in ("share", "drift") or bool(self.metric))
+            ),
             "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": (
                 runs and self.of == MEDIAN
             ),
@@ -171,8 +172,9 @@ class Clause(Shared):
             "'length' goes with quantity: drift, which needs it: over how many units the change is": (
                 bool(self.length) != (self.quantity == "drift")
             ),
-            "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": bounds
-            != is_share,
+            "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": (
+                bounds != is_share
+            ),
             "'spread' is missing: how far a unit's value is from a machine's usual one, as a share": (
                 not is_share and not self.spread
             ),
@@ -185,9 +187,9 @@ class Clause(Shared):
             "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
                 is_share and not 0 < self.bad <= self.good < 1
             ),
-            f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; leave a "
-            "distance between a machine that must be accepted and one that must be refused": self.good
-            == self.bad,
+            f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; leave a distance between a machine that must be accepted and one that must be refused": (
+                self.good == self.bad
+            ),
             "a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05": (
                 self.quantity == "drift" and min(self.good, self.bad) <= -1
             ),
@@ -204,8 +206,9 @@ class Clause(Shared):
             f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
                 bool(rate) and not runs and not self.of and good > rate
             ),
-            f"layout {self.layout} has one node, and no pairs of nodes": not runs
-            and self.layout.startswith("1x"),
+            f"layout {self.layout} has one node, and no pairs of nodes": (
+                not runs and self.layout.startswith("1x")
+            ),
         }
 
     @property

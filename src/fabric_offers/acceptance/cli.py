@@ -99,8 +99,8 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
     console.print_rich([rich_table(run_plan.HEADER, list(map(run_plan.cells, rows)))])
     seller, buyer = clause_verdicts.joint_risks(read)
     console.print(
-        f"A good machine fails some clause with at most {100 * seller:.3g} %; one that is bad in a clause meets it "
-        f"with at most {100 * buyer:.3g} %.",
+        f"A good machine fails some clause with at most {100 * seller:.3g} %; one that is bad in a clause"
+        f" meets it with at most {100 * buyer:.3g} %.",
         *(f"{row['name']}: {row['note']}" for row in rows if row["note"]),
     )
 

@@ -100,7 +100,10 @@ def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
             ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
             (
                 "Risks",
-                f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each",
+                (
+                    f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in"
+                    " each"
+                ),
             ),
         ),
     )
@@ -127,8 +130,10 @@ def _hashes(
 
 def _signatures(contract: Contract) -> tuple[str, ...]:
     return (
-        "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
-        "signature is in a file of its own; whoever has the public keys can verify both.",
+        (
+            "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE"
+            " --key KEY. The signature is in a file of its own; whoever has the public keys can verify both."
+        ),
         *(
             f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}"
             for role in ROLES
@@ -156,8 +161,11 @@ def _table(judged: Sequence[Judged]) -> Table:
         )
         rows.append((f"{clause.name}{f': {clause.text}' if clause.text else ''}", tuple(map(Cell, cells))))
     notes = (
-        "A unit is one number, of all runs, nodes and pairs of its day or session. The test is sequential (Wald, "
-        "1945), with exact risks for units as correlated as agreed; intervals do not allow for when it ended.",
+        (
+            "A unit is one number, of all runs, nodes and pairs of its day or session. The test is sequential"
+            " (Wald, 1945), with exact risks for units as correlated as agreed; intervals do not allow for"
+            " when it ended."
+        ),
         *(f"{each.clause.name}: {note}." for each in judged for note in each.notes),
     )
     return Table("clauses", "Clause by clause", "clause", tuple(map(Column, columns)), tuple(rows), notes)
@@ -180,7 +188,10 @@ def _evidence(judged: Sequence[Judged]) -> Picture:
         svgs.append(svg_panels.panel(axes, svg_panels.looks([axes])))
     names = ("evidence", "limit at which it is violated", "limit at which it is met")
     legend = tuple((name, svg_panels.style(number)) for number, name in enumerate(names))
-    text = "The logarithm of the likelihood ratio of a good machine to a bad one, after each unit, and both limits."
+    text = (
+        "The logarithm of the likelihood ratio of a good machine to a bad one, after each unit, and both"
+        " limits."
+    )
     return Picture("evidence", "Evidence", text, tuple(svgs), legend)
 
 

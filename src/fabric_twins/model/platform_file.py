@@ -83,7 +83,10 @@ def _host(twin: Twin, wiring: Wiring, links: _Links, host: int) -> str:
     several = within.several_MBps
     policy = "shared" if several is None else f"several {_number(speed * several * _MEGA)}"
     own = [links.add(f"{name}:self", speed * within.rate_MBps, policy)]
-    return f"host {name} {wiring.at[host]} {_number(1 / speed)} out {_list(out)} in {_list(back)} self {_list(own)}"
+    return (
+        f"host {name} {wiring.at[host]} {_number(1 / speed)} out {_list(out)} in {_list(back)} self"
+        f" {_list(own)}"
+    )
 
 
 def _hosts_part(twin: Twin) -> Iterable[str]:

@@ -137,6 +137,6 @@ def _require_reachable(
         if switch != to and count[switch] == 0:
             host = wiring.hosts[wiring.at.index(to)]
             raise TwinError(
-                f"{routing.location}: host {host} cannot be reached from {wiring.switches[switch]}; remove the faults "
-                "that cut it off, or give the topology more cables"
+                f"{routing.location}: host {host} cannot be reached from {wiring.switches[switch]}; remove"
+                " the faults that cut it off, or give the topology more cables"
             )

@@ -146,8 +146,8 @@ class Sources:
         """Raise :class:`TwinError` for a value that has no source."""
         if self.missing:
             raise TwinError(
-                f"{self.file}: {self.missing[0]}: does not say where it comes from; write {{value: ..., published: "
-                "...}, or fitted or assumed"
+                f"{self.file}: {self.missing[0]}: does not say where it comes from; write {{value: ...,"
+                " published: ...}, or fitted or assumed"
             )
 
 

@@ -397,7 +397,8 @@ def _cable(wiring: Wiring, ends: tuple[str, ...], location: str) -> int:
         if {cable.a, cable.b} == {a, b}:
             return number
     raise TwinError(
-        f"{location}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of an existing one"
+        f"{location}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of an"
+        " existing one"
     )
 
 

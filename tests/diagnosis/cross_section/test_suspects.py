@@ -76,7 +76,8 @@ def test_the_program_measures_the_same_again(golden, pattern):
     )
     measured, used = sum(map(len, passes[0])), sum(map(len, passes))
     printed = re.fullmatch(
-        rf"(\d+) pairs of {ranks * (ranks - 1)}, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
+        rf"(\d+) pairs of {ranks * (ranks - 1)}, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+)"
+        r" alone",
         output.header["suspects"],
     )
     assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(

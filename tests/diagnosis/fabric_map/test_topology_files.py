@@ -107,7 +107,10 @@ def test_torn_output_is_refused_with_its_line():
     [
         "ibwarn: [1234] _do_madrpc: send failed; Invalid argument",
         "ibwarn: [99] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,3)",
-        "src/query_smp.c:228; umad (DR path slid 0; dlid 0; 0,1,19 Attr 0x15:0) bad status 110; Connection timed out",
+        (
+            "src/query_smp.c:228; umad (DR path slid 0; dlid 0; 0,1,19 Attr 0x15:0) bad status 110;"
+            " Connection timed out"
+        ),
         "src/ibnetdiscover.c:1; send failed; -22",
     ],
 )

@@ -58,7 +58,9 @@ def test_an_unsuitable_system_is_refused_in_a_line(answers, changes, says):
 def test_the_nodes_of_flux(answers):
     answers |= {
         CONFIGURATION: configuration("fabric-flux", ["--queue=debug"]),
-        f"--format={flux.NODES_FORMAT}": "avail|n[1-3]|online|\ndrained|n4|online|broken cable\navail*|n5|offline|\n",
+        f"--format={flux.NODES_FORMAT}": (
+            "avail|n[1-3]|online|\ndrained|n4|online|broken cable\navail*|n5|offline|\n"
+        ),
         "--format={nodelist}": "n2\n",
         "topology": TOPOLOGY,
     }

@@ -113,7 +113,7 @@ def test_a_recorded_run_is_written_as_it_is_read(name):
 
 
 SESSIONS = {
-    **{name: (lambda name=name: recorded.session_of(name)) for name in recorded.NAMES},
+    **{name: lambda name=name: recorded.session_of(name) for name in recorded.NAMES},
     "eight_nodes_made_up": eight_nodes,
     "thirteen_twins": lambda: of_records(conftest.twins()),
     "failures_by_the_hundred": lambda: failures(500),

@@ -7,7 +7,10 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.schedulers.lsf import output as lsf
 from tests.schedulers.stand_ins import Lsf
 
-HOSTS = "HOST_NAME STATUS JL/U MAX NJOBS\nn1 ok - 40 0\nn2 closed_Excl - 40 40\nlogin closed_Adm - 40 0\nmgmt ok - 1 0\n"
+HOSTS = (
+    "HOST_NAME STATUS JL/U MAX NJOBS\nn1 ok - 40 0\nn2 closed_Excl - 40 40\nlogin closed_Adm - 40 0\nmgmt ok"
+    " - 1 0\n"
+)
 MODELS = "HOST_NAME type model cpuf ncpus\nn1 X86_64 EPYC 60.0 64\nn2 X86_64 EPYC 60.0 -\n"
 QUEUES = "QUEUE_NAME PRIO STATUS\nnormal 30 Open:Active\nold 1 Closed:Active\n"
 

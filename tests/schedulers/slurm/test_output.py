@@ -11,18 +11,18 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.schedulers.slurm import output as slurm
 
 PENDING = (
-    "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING "
-    "Reason=Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions "
-    "Dependency=(null) ExitCode=0:0 RunTime=00:00:00 TimeLimit=00:01:00 Partition=compute AllocNode:Sid=head:0 "
-    "ReqNodeList=(null) ExcNodeList=n9 NodeList= NumNodes=2-2 NumCPUs=2"
+    "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING"
+    " Reason=Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
+    " Dependency=(null) ExitCode=0:0 RunTime=00:00:00 TimeLimit=00:01:00 Partition=compute"
+    " AllocNode:Sid=head:0 ReqNodeList=(null) ExcNodeList=n9 NodeList= NumNodes=2-2 NumCPUs=2"
 )
 ENDED = (
-    "JobId=5 JobName=a JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 Partition=a,b ReqNodeList=n7 ExcNodeList=n9 "
-    "NodeList=n[1-2] BatchHost=n1 NumNodes=2 NumCPUs=4"
+    "JobId=5 JobName=a JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 Partition=a,b ReqNodeList=n7"
+    " ExcNodeList=n9 NodeList=n[1-2] BatchHost=n1 NumNodes=2 NumCPUs=4"
 )
 NODE = (
-    "NodeName={name} Arch=x86_64 CPUAlloc=0 NodeHostName={name} Version=22.05.8 RealMemory=1024 State={state} "
-    "ThreadsPerCore=1 Partitions={partitions}  BootTime=2026-11-21T12:10:59 ExtSensorsTemp=n/s{rest}"
+    "NodeName={name} Arch=x86_64 CPUAlloc=0 NodeHostName={name} Version=22.05.8 RealMemory=1024 State={state}"
+    " ThreadsPerCore=1 Partitions={partitions}  BootTime=2026-11-21T12:10:59 ExtSensorsTemp=n/s{rest}"
 )
 
 
@@ -163,7 +163,10 @@ def test_why_a_job_ended(state, names, nodes, says):
 
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():
-    line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
+    line = (
+        "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT"
+        " State={}"
+    )
     assert slurm.parse_reservation(line.format("ACTIVE")) == ("n[1-8]", "2026-01-02T03:04:05", True)
     assert not slurm.parse_reservation(line.format("INACTIVE"))[2]
     with pytest.raises(OutputError, match="prints no ReservationName"):

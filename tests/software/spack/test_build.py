@@ -209,7 +209,8 @@ def test_half_a_clone_of_the_repository_is_named(tape):
     tape.write("python.json", "{}\n")
     tape.write(
         "python.txt",
-        "fatal: unable to access 'https://host/x.git/'\n==> Warning: Error constructing repository '/half': no\n",
+        "fatal: unable to access 'https://host/x.git/'\n==> Warning: Error constructing repository '/half':"
+        " no\n",
     )
     with pytest.raises(SpackError) as raised:
         run(tape)

@@ -59,7 +59,8 @@ def test_a_suite_for_gpus_is_built_where_a_scope_requires_it(site):
 
 def test_a_prefix_comes_first_on_the_search_paths(site):
     (site / "cray/packages.yaml").write_text(
-        "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix: '${MINE}/m'}]}}\n"
+        "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix:"
+        " '${MINE}/m'}]}}\n"
     )
     (site / "cray/env_vars.yaml").write_text(
         "env_vars: {set: {A: 1}, prepend_path: {MANPATH: '${MINE}/man'}}\n"

@@ -47,8 +47,8 @@ def test_a_real_lock_has_package_mpi_and_compiler(path):
 
 def test_a_spec_is_one_line():
     found = read_lock(LOCK, IMB)
-    assert str(found) == (
-        "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
+    assert (
+        str(found) == "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
         f"target={found.package.target} /{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2"
     )
 
@@ -166,7 +166,10 @@ def test_another_format_is_refused(changed, version):
 
 
 MPICH = "MPICH Version:      5.0.2"
-OPEN_MPI = "Open MPI v5.0.11, package: Open MPI user@host Distribution, ident: 5.0.11, repo rev: v5.0.11, Oct 02, 2025"
+OPEN_MPI = (
+    "Open MPI v5.0.11, package: Open MPI user@host Distribution, ident: 5.0.11, repo rev: v5.0.11, Oct 02,"
+    " 2025"
+)
 INTEL = "Intel(R) MPI Library 2021.18 for Linux* OS"
 CRAY = "MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)"
 SMPI = "SMPI Version 3.32. Copyright The SimGrid Team 2007-2022"

@@ -157,7 +157,10 @@ def test_a_fault_has_the_line_of_its_key(small):
     ],
 )
 def test_a_malformed_value(small, old, new, message):
-    case = "{check: Rotate, program: rotate, layout: 2x1, metrics: {x_MBps: {value: 1, published: here, twin: fitted}}}"
+    case = (
+        "{check: Rotate, program: rotate, layout: 2x1, metrics: {x_MBps: {value: 1, published: here, twin:"
+        " fitted}}}"
+    )
     assert small(added=f"values: [{case}]\n").cases[0].values[0].unit == "MB/s"
     with pytest.raises(TwinError) as caught:
         small(added=f"values: [{case.replace(old, new)}]\n")

@@ -39,7 +39,10 @@ _SIDES = (
     ("both ways", "send and receive", "both ways"),
 )
 _LOOK = "count its uplinks that are up, and look at their widths, speeds and error counters"
-_IF_STATIC = "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or hashed"
+_IF_STATIC = (
+    "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or"
+    " hashed"
+)
 _IF_CROWDED = (
     "what goes to a switch that has lost more crowds the ways of the others; look again once that is repaired"
 )
@@ -201,9 +204,9 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
             share = float(np.exp(-loss[group, side]))
             way, verb, side_text = _SIDES[side]
             text = (
-                f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its "
-                f"{count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of other "
-                f"switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
+                f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its"
+                f" {count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of"
+                f" other switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
             )
             doubt = (
                 _IF_STATIC
@@ -240,8 +243,8 @@ def note(ways: Ways) -> Finding:
     """Return what was measured of the switches."""
     level = np.exp(ways.share[:, 2])
     text = (
-        f"with all nodes of a leaf active, each keeps {100 * level.min():.0f} to {100 * level.max():.0f} % of its "
-        "pairwise rate"
+        f"with all nodes of a leaf active, each keeps {100 * level.min():.0f} to {100 * level.max():.0f} % of"
+        " its pairwise rate"
     )
     doubt = ways.why_not or ("" if ways.is_certain else f"no leaf is blamed: {_IF_STATIC}")
     return a_note("by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist())

@@ -89,7 +89,10 @@ def _slow_text(mapped: MappedEvidence, culprit: Culprit, named: words.Words) -> 
     if culprit.since == evidence.rounds[0]:
         text += " since late in the scan or after it"
     elif culprit.since:
-        text += f" since about {_percent(culprit.since / evidence.rounds[0])} of the scan (round {int(culprit.since)})"
+        text += (
+            f" since about {_percent(culprit.since / evidence.rounds[0])} of the scan (round"
+            f" {int(culprit.since)})"
+        )
     return f"{text} ({_measured(mapped, culprit)})"
 
 
@@ -212,7 +215,10 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
 def sharing(healthy: int, suspects: int, least: float) -> RankFinding:
     """Return the observation that pairs are slow only while others run; :param least: their lowest rate
     alone."""
-    reach = f"{healthy} of {suspects} suspect pairs reach at least {_percent(least)} {_TYPICAL} when measured alone"
+    reach = (
+        f"{healthy} of {suspects} suspect pairs reach at least {_percent(least)} {_TYPICAL} when measured"
+        " alone"
+    )
     return note("sharing", f"{reach}, and are slower only while others run", pairs=healthy)
 
 
@@ -241,7 +247,10 @@ def below_line_rate(reached_MBps: float, link_MBps: float) -> RankFinding:
     """Return the fault that even healthy pairs are far below the rate of a link."""
     share = reached_MBps / link_MBps
     rates = f"{reached_MBps / 1000:.3g} of {_GBps(link_MBps)} ({_percent(share)} of line rate)"
-    look = "look at what all have in common: driver, speed of the links, settings; one process may not fill a link"
+    look = (
+        "look at what all have in common: driver, speed of the links, settings; one process may not fill a"
+        " link"
+    )
     return RankFinding(
         kind="line rate",
         severity=Severity.FAULT,
@@ -254,7 +263,10 @@ def below_line_rate(reached_MBps: float, link_MBps: float) -> RankFinding:
 
 def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFinding:
     """Return the observation that most pairs have about half of the fastest ones' rate."""
-    text = f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share cables"
+    text = (
+        f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share"
+        " cables"
+    )
     others = [f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast"] if slow_hosts else []
     look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
     return replace(note("sharing", text, pairs=pairs), advice=look, details=(*others, look))
@@ -264,8 +276,8 @@ def map_doubt(what: str, count: int) -> RankFinding:
     """Return the suspicion that the map of the fabric is out of date, so that nothing is named by it."""
     look = "write the topology, and the forwarding tables, anew"
     text = (
-        f"the map does not fit what was measured: {what}; is it from before the last change of cables or tables? "
-        f"Nothing is named by it: {look}"
+        f"the map does not fit what was measured: {what}; is it from before the last change of cables or"
+        f" tables? Nothing is named by it: {look}"
     )
     return RankFinding(kind="map", severity=Severity.SUSPECT, text=text, advice=look, data={"pairs": count})
 

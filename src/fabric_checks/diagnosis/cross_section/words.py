@@ -20,7 +20,9 @@ from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 _NOT_STATIC = {
     ADAPTIVE: "with adaptive routing the packets of a pair take many cables",
     HASHED: "a hash chooses the cable of each connection",
-    UNKNOWN_ROUTING: "it is not known whether routing is static (extras['routing'] or --routing, or OpenSM's log)",
+    UNKNOWN_ROUTING: (
+        "it is not known whether routing is static (extras['routing'] or --routing, or OpenSM's log)"
+    ),
 }
 #: The most names in a list of a sentence.
 MOST_NAMES = 5
@@ -151,7 +153,10 @@ def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     names = [mapped.known.switches[int(leaf)] for leaf in leaves]
     below = "all switches of hosts" if every else names_text(names, MOST_NAMES)
     if part.key[0] == NONE:
-        look = "look at the counters of all their uplinks; with the forwarding tables the switch or cables are named"
+        look = (
+            "look at the counters of all their uplinks; with the forwarding tables the switch or cables are"
+            " named"
+        )
         return Words(f"a switch above {below}, or several of their uplinks,", "", "run", look)
     look = "look at the counters of the switches above; with the forwarding tables the switch is named"
     return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, part.key)}", look)

@@ -149,8 +149,8 @@ def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[tuple[
     for (own, port), (other, other_port, number) in ends.items():
         if ends.get((other, other_port), ())[:2] != (own, port):
             raise OutputError(
-                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other end; "
-                "the output is incomplete, or covers only part of the fabric",
+                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other"
+                " end; the output is incomplete, or covers only part of the fabric",
                 number,
             )
         if (own, port) < (other, other_port):
@@ -326,8 +326,8 @@ def _next_arcs(
     own = [tables.get(device.key.removeprefix("S-").zfill(16)) for device in switches]
     if not any(own):
         raise OutputError(
-            "the forwarding tables belong to none of these switches; give the topology and the tables of the same "
-            "fabric"
+            "the forwarding tables belong to none of these switches; give the topology and the tables of the"
+            " same fabric"
         )
     for switch, table in enumerate(own):
         if table is not None:

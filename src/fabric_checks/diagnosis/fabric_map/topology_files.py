@@ -69,8 +69,8 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 routing = infiniband.routing_of_log(text)
             else:
                 raise OutputError(
-                    "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol "
-                    "show topology, or the log of OpenSM"
+                    "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol"
+                    " show topology, or the log of OpenSM"
                 )
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None

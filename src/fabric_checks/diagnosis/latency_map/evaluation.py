@@ -132,8 +132,8 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
     if noise > SETTINGS.most_noise:
         text = (
-            f"all pairs inconclusive: repeats of one pair vary by {100 * noise:.0f} %; repeat on idle nodes, one "
-            "process on each"
+            f"all pairs inconclusive: repeats of one pair vary by {100 * noise:.0f} %; repeat on idle nodes,"
+            " one process on each"
         )
         finding = Finding(kind="noise", severity=Severity.SUSPECT, text=text)
         return Report(output, typical, noise, None, groups.find(typical, None), (finding,), _NO_LIMITS)
@@ -288,8 +288,8 @@ def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> F
         for kind in kinds[1:]
     )
     text = (
-        f"{len(kinds)} node classes: {len(kinds[0])} of {count_text(len(hosts), 'node')} are nearest, {others}; no "
-        "fault unless all should be equal"
+        f"{len(kinds)} node classes: {len(kinds[0])} of {count_text(len(hosts), 'node')} are nearest,"
+        f" {others}; no fault unless all should be equal"
     )
     return note("node classes", text)
 
@@ -300,7 +300,10 @@ def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], 
     one, other = (name_of(hosts, rank) for rank in worst)
     more = f", and so are {count_text(len(excess_us) - 1, 'more pair')}" if len(excess_us) > 1 else ""
     where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
-    text = f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at {where}"
+    text = (
+        f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at"
+        f" {where}"
+    )
     return _finding("detour", worst, hosts, excess_us[worst], text, sure=sure)
 
 
@@ -328,15 +331,18 @@ def _misplaced(
             del home[swapped[0]]
             one, other = (name_of(hosts, each) for each in ranks)
             text = (
-                f"nodes {one} and {other} are in each other's place: each is near the other's neighbours, not its own, "
-                f"{by}; look at their cables"
+                f"nodes {one} and {other} are in each other's place: each is near the other's neighbours, not"
+                f" its own, {by}; look at their cables"
             )
         else:
             near = [
                 each for each in np.flatnonzero(group == own).tolist() if each != rank and each not in home
             ]
             names_of_near = names_text([name_of(hosts, each) for each in near], 5)
-            text = f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at its cable"
+            text = (
+                f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at"
+                " its cable"
+            )
         found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=set(ranks) <= twice))
     return sorted(found, key=lambda finding: finding.ranks)
 

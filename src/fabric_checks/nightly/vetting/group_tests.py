@@ -314,8 +314,9 @@ class Vet:
         (last,) = yield from self.test([pair])
         if last.passed:
             text = (
-                "some paths fail only together: nodes that pass in smaller groups fail with each other, but no single "
-                f"pair fails; the last tried is {names}, and its last failure was: {self.why[pair[0]]}"
+                "some paths fail only together: nodes that pass in smaller groups fail with each other, but"
+                f" no single pair fails; the last tried is {names}, and its last failure was:"
+                f" {self.why[pair[0]]}"
             )
             self._explain(ends, text)
         else:
@@ -346,8 +347,8 @@ class Vet:
                 return
             if self.verdicts.paths:
                 self.verdicts.notes.append(
-                    f"the good nodes were not tested all together, but at most {len(self.largest)} at a time: among "
-                    "few nodes a slow one may look like the others"
+                    f"the good nodes were not tested all together, but at most {len(self.largest)} at a time:"
+                    " among few nodes a slow one may look like the others"
                 )
                 return
             yield from self.test([good])

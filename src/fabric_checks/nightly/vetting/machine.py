@@ -102,8 +102,8 @@ def _partition(system: Mapping[str, Any]) -> dict[str, Any]:
         )
     if not reservations.takes_nodes(str(partition["scheduler"])):
         raise FabricError(
-            f"{name}:{partition['name']} is run by {partition['scheduler']!r}, whose jobs cannot be given their nodes; "
-            "a vet needs fabric-slurm, fabric-flux or fabric-pbs"
+            f"{name}:{partition['name']} is run by {partition['scheduler']!r}, whose jobs cannot be given"
+            " their nodes; a vet needs fabric-slurm, fabric-flux or fabric-pbs"
         )
     return dict(partition)
 

@@ -25,8 +25,8 @@ PODMAN_OPTIONS = ("--network=host", "--pid=host", "--ipc=host", "--uts=host", "-
 #: Podman passes on only descriptors from 3 on without a gap, and PMI's has any number. With `--env-host` the
 #: search paths of the host would replace those of the image.
 _KEEP = (
-    '[ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; keep=--preserve-fds=1; }; for name in $(compgen -e); do '
-    'case $name in PATH|HOME|LD_*) ;; *) keep="$keep --env=$name" ;; esac; done; exec '
+    '[ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; keep=--preserve-fds=1; }; for name in'
+    ' $(compgen -e); do case $name in PATH|HOME|LD_*) ;; *) keep="$keep --env=$name" ;; esac; done; exec '
 )
 
 

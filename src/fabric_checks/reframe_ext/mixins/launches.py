@@ -38,8 +38,8 @@ def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
         return [option.format(**numbers) for option in options]
     except (KeyError, IndexError, ValueError):
         raise FabricError(
-            f"{partition.fullname}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than {{nodes}}, "
-            "{tasks} and {ppn}"
+            f"{partition.fullname}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than"
+            " {nodes}, {tasks} and {ppn}"
         ) from None
 
 
@@ -73,7 +73,8 @@ class LaunchesMixin(RegressionTestPlugin):
             able[partition.fullname] = Extras.of(partition).launch_options is not None
             if not able[partition.fullname]:
                 getlogger().warning(
-                    f"{partition.fullname} has no extras[{LAUNCH_OPTIONS!r}]: nothing is compared within one job there",
+                    f"{partition.fullname} has no extras[{LAUNCH_OPTIONS!r}]: nothing is compared within one"
+                    " job there",
                     cache=True,
                 )
         self.valid_systems = [name for name in self.valid_systems if able[name]]

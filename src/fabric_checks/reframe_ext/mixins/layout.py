@@ -61,7 +61,8 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
     cores = extras.cores or partition.processor.num_cores
     if not cores:
         raise ConfigError(
-            f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or extras['cores']"
+            f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or"
+            " extras['cores']"
         )
     try:
         return fitting(extras.nodes, cores, extras.ppn)

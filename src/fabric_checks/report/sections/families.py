@@ -31,7 +31,10 @@ _COUNTED = re.compile(r"(loop_time|efficiency|ppn_gap|communication_share|\w+_ti
 #: The descriptions of the figures.
 _CURVES = "By message size in bytes (K = 1024, M = 1024 K); a panel for each quantity and layout."
 _COUNTS = "By the number of nodes, or of partners of one process, at the smallest message."
-_PROCESSES = "By the number of processes, at 8 B and 1 MiB where there are sizes; one line for each number of processes a node."
+_PROCESSES = (
+    "By the number of processes, at 8 B and 1 MiB where there are sizes; one line for each number of"
+    " processes a node."
+)
 
 _Key = tuple[str, ...]
 

@@ -53,7 +53,10 @@ def change_points(frame: pl.DataFrame) -> list[Changed]:
     changed = []
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
         found = find_changes(records.drop("machine"))
-        chance = f"{len(found.changes)} of {found.series} series changed; about {found.by_chance:.0f} would by chance."
+        chance = (
+            f"{len(found.changes)} of {found.series} series changed; about {found.by_chance:.0f} would by"
+            " chance."
+        )
         for event in events_of(found.changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
             also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."

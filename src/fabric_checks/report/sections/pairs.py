@@ -63,7 +63,10 @@ _LATENCIES = {
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 #: A larger file is no output of these programs.
 _LARGEST_B = 200_000_000
-_NOT_KEPT = "matrix not kept: the output of that run is not with the records, or is only a link to a file outside their folder"
+_NOT_KEPT = (
+    "matrix not kept: the output of that run is not with the records, or is only a link to a file outside"
+    " their folder"
+)
 
 Block = Table | Picture
 #: The first sentences of a section, its blocks, and the checks whose values these show.
@@ -127,9 +130,9 @@ def cross_section(results: Results, folders: Sequence[Path]) -> Shown:
                 drawn.add(median.machine)
         shown += medians
     intro = (
-        "Every pair of nodes while all others communicate too. An exchange over all pairs takes as long as its "
-        "slowest pair: the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth testing, e-mails "
-        "of June 2004)."
+        "Every pair of nodes while all others communicate too. An exchange over all pairs takes as long as"
+        " its slowest pair: the perceived aggregate is pairs x slowest (Naegle, cross-sectional bandwidth"
+        " testing, e-mails of June 2004)."
     )
     return intro if blocks else "", blocks, frozenset(str(value.record["check"]) for value in shown)
 
@@ -149,8 +152,8 @@ def latency_map(results: Results, folders: Sequence[Path]) -> Shown:
         name = label(results, median.machine, median.layout)
         blocks.append(_latencies(f"latency-map-{index}", name, median, folders))
     intro = (
-        "Half the time of an 8-byte ping-pong between every two nodes: nodes on the same switch are nearer to each "
-        "other."
+        "Half the time of an 8-byte ping-pong between every two nodes: nodes on the same switch are nearer to"
+        " each other."
     )
     return intro, blocks, frozenset(str(median.record["check"]) for median in medians)
 
@@ -226,8 +229,10 @@ def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> 
     return Picture(
         key,
         f"Pairs of {name}",
-        "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a link shared "
-        "by 1, 2, ... pairs. Slowest {}, median {}, fastest {} MB/s.".format(*_spread(found.matrix.measured)),
+        "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a"
+        " link shared by 1, 2, ... pairs. Slowest {}, median {}, fastest {} MB/s.".format(
+            *_spread(found.matrix.measured)
+        ),
         pair_drawings(found.matrix, found.link_MBps),
         (),
         (

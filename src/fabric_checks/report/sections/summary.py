@@ -135,9 +135,9 @@ def _sentences(results: Results) -> list[str]:
             else f"The values of {', '.join(simulated)}"
         )
         lines.append(
-            f"{which} are those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
-            "reproduce the value. Predicted: it follows from parameters chosen for other values. Said: compared with a "
-            "statement in a document. Simulated: no document reports it."
+            f"{which} are those of simulated clusters, not measurements of machines. Fitted: a parameter was"
+            " chosen to reproduce the value. Predicted: it follows from parameters chosen for other values."
+            " Said: compared with a statement in a document. Simulated: no document reports it."
         )
     if results.faults:
         lines.append(f"{count_text(len(results.faults), 'bad record')} or file was left out; see below.")
@@ -207,8 +207,8 @@ def _at_a_glance(results: Results) -> list[Table]:
     if not rows:
         return []
     note = (
-        "Headline values of the last run, each from one program and in one layout for all machines, with the change "
-        "from the reference, or else from the run before; all others are below."
+        "Headline values of the last run, each from one program and in one layout for all machines, with the"
+        " change from the reference, or else from the run before; all others are below."
     )
     if len(results.machines) <= _COLUMNS:
         listed = tuple(

@@ -64,7 +64,10 @@ class Judged:
         """What was found, faults first, then what is worth a look and what was measured."""
         found = list(self.report.all_findings())
         if self.unexplained:
-            text = f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not certain"
+            text = (
+                f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not"
+                " certain"
+            )
             suspects = Finding(kind="suspects", severity=Severity.SUSPECT, text=f"{text}, measure again")
             found.insert(0, suspects)
         elif not self.report.findings:

@@ -19,7 +19,8 @@ from fabric_checks.core.text import duration_text, one_line
 EVERY_S = 60.0
 _BEGUN = re.compile(r"\[ RUN +\] (?P<case>.*)")
 _ENDED = re.compile(
-    r"\[ +(?P<how>OK|FAIL|ERROR|ABORT|SKIP|XFAIL|XPASS) +\] \( *(?P<number>\d+)/(?P<of>\d+)\) (?P<case>.*?)(?: \[.*)?$"
+    r"\[ +(?P<how>OK|FAIL|ERROR|ABORT|SKIP|XFAIL|XPASS) +\] \( *(?P<number>\d+)/(?P<of>\d+)\)"
+    r" (?P<case>.*?)(?: \[.*)?$"
 )
 _MESSAGE = re.compile(r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): ")
 #: As many lines of ReFrame as are kept, should it not come to run anything.
@@ -151,7 +152,12 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
 
         yield note
         return
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task  # noqa: PLC0415  (a pipe shows no bar)
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+    )  # noqa: PLC0415  (a pipe shows no bar)
     from rich.text import Text  # noqa: PLC0415  (the bar's words)
 
     class Words(ProgressColumn):

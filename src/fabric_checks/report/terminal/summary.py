@@ -124,7 +124,10 @@ def _counts(session: Session) -> list[str]:
     failed = runs.failed(session)
     again = [case.name for case in session.cases if case.failed_before and case not in failed]
     return [
-        f"{count_text(len(cases), 'case')} ran, {passed} passed; {count_text(len(session.records), 'record')}.",
+        (
+            f"{count_text(len(cases), 'case')} ran, {passed} passed;"
+            f" {count_text(len(session.records), 'record')}."
+        ),
         *(f"warning: passed only when rerun: {name}" for name in again),
         *(f"warning: {line}" for line in session.unreadable),
         *(f"error: {fault}" for fault in runs.other_faults(session)),

@@ -76,9 +76,11 @@ def _job(printed: Mapping[str, Any], expand: Expand) -> Job:
         exit_status=_number(printed.get("returncode")),
         nodes=tuple(expand(names)) if names else (),
         least_nodes=_number(printed.get("nnodes")) or 0,
-        began=datetime.fromtimestamp(float(began), timezone.utc).isoformat(timespec="seconds")
-        if began
-        else None,
+        began=(
+            datetime.fromtimestamp(float(began), timezone.utc).isoformat(timespec="seconds")
+            if began
+            else None
+        ),
         reason=_reason(printed),
         kind=_text(exception.get("type")) if exception.get("occurred") else "",
         severity=_number(exception.get("severity")) or 0,
@@ -103,7 +105,10 @@ def _text(value: object) -> str:
 def _reason(printed: Mapping[str, Any]) -> str:
     match printed:
         case {"state": "DEPEND"}:
-            return f"it waits for {one_line(', '.join(map(str, printed.get('dependencies') or ['a dependency'])))}"
+            return (
+                "it waits for"
+                f" {one_line(', '.join(map(str, printed.get('dependencies') or ['a dependency'])))}"
+            )
         case {"state": "SCHED", "urgency": 0}:
             return "it is held (urgency 0)"
         case {"annotations": {"sched": {"reason_pending": str(reason)}}}:

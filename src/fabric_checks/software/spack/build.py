@@ -147,9 +147,9 @@ class Environment:
         missing = [name for name in expected if not (self.folder / VIEW / name).exists()]
         if missing:
             raise SpackError(
-                f"Spack: {self.package.name} was installed without {', '.join(missing)}\n"
-                "To do: see its build log (`spack location -i` and `.spack/` below it) to learn what could not be "
-                "built, or require less of it in the site's scope"
+                f"Spack: {self.package.name} was installed without {', '.join(missing)}\nTo do: see its build"
+                " log (`spack location -i` and `.spack/` below it) to learn what could not be built, or"
+                " require less of it in the site's scope"
             )
 
 

@@ -100,8 +100,9 @@ def _external(scopes: Scopes) -> tuple[str, Mapping[str, Any]]:
         if version is None or (release is not None and same_release(release, version)):
             return name, external
     raise SpackError(
-        f"{scopes.environ}: requires {requirement or 'no MPI'}, which is not an external here; name its prefix or "
-        f"modules under `packages: {name or 'NAME'}: externals:` (an MPI is never built: the site's own is tested)"
+        f"{scopes.environ}: requires {requirement or 'no MPI'}, which is not an external here; name its"
+        f" prefix or modules under `packages: {name or 'NAME'}: externals:` (an MPI is never built: the"
+        " site's own is tested)"
     )
 
 

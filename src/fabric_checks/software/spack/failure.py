@@ -87,9 +87,10 @@ CAUSES = (
     ),
     Cause(
         "it cannot write",
-        r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible stage paths",
-        "check the owner of the folder named and whether its file system is mounted for writing, or move install_tree, "
-        "build_stage and the caches (config.yaml of the site's scope)",
+        r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible"
+        r" stage paths",
+        "check the owner of the folder named and whether its file system is mounted for writing, or move"
+        " install_tree, build_stage and the caches (config.yaml of the site's scope)",
     ),
     NO_GIT,
     Cause(
@@ -101,13 +102,14 @@ CAUSES = (
     Cause(
         "checksum mismatch",
         r"ChecksumError|checksum failed for",
-        "the archive differs from the release; delete it in the mirror or source cache named and fetch it again",
+        "the archive differs from the release; delete it in the mirror or source cache named and fetch it"
+        " again",
     ),
     Cause(
         "no source can be fetched",
         r"All fetchers failed|FetchError|Will not fetch",
-        "connect the machine to the network, or provide a source mirror that has it and name it in mirrors.yaml of "
-        "the site's scope",
+        "connect the machine to the network, or provide a source mirror that has it and name it in"
+        " mirrors.yaml of the site's scope",
     ),
     Cause(
         "a scope is missing",
@@ -130,13 +132,15 @@ CAUSES = (
     ),
     Cause(
         "Spack cannot load clingo",
-        r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named 'clingo'",
+        r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named"
+        r" 'clingo'",
         "set SPACK_PYTHON to a Python that has clingo (`pip install clingo`)",
     ),
     Cause(
         "patchelf is missing",
         r"cannot bootstrap any of the patchelf executables",
-        "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources only",
+        "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources"
+        " only",
     ),
     Cause(
         "the linker lacks the library of the GPU's driver",
@@ -152,7 +156,8 @@ CAUSES = (
     ),
     Cause(
         "the package repository is of another release",
-        r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not found|UnknownPackageError"
+        r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not"
+        r" found|UnknownPackageError"
         r"|requires Spack|package api",
         "check out the pinned release of spack-packages, or require a version that it has",
     ),

@@ -91,8 +91,8 @@ def read_lock(path: Path, package: str) -> Concrete:
         ) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SpackError(
-            f"{path}: not a complete Spack lock ({type(error).__name__}: {quoted(str(error))}); delete it and "
-            "concretize again"
+            f"{path}: not a complete Spack lock ({type(error).__name__}: {quoted(str(error))}); delete it and"
+            " concretize again"
         ) from None
 
 
@@ -100,8 +100,8 @@ def _concrete(path: Path, data: dict[str, Any], package: str) -> Concrete:
     version, nodes = data["_meta"]["lockfile-version"], data["concrete_specs"]
     if version != LOCKFILE_VERSION:
         raise SpackError(
-            f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); delete it and "
-            "concretize again"
+            f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); delete it"
+            " and concretize again"
         )
     names = [(root["hash"], nodes[root["hash"]]["name"]) for root in data["roots"]]
     found = [key for key, name in names if name == package]
@@ -155,8 +155,8 @@ def require(path: Path, package: str, asked: Asked) -> Concrete:
             wrong.append(f"{role} {requirement} was asked for, but the result is {result or 'none'}")
     if wrong:
         raise SpackError(
-            f"{path}: {'; '.join(wrong)}; delete it and concretize again, and make sure that the scopes ask for it "
-            "with `require`"
+            f"{path}: {'; '.join(wrong)}; delete it and concretize again, and make sure that the scopes ask"
+            " for it with `require`"
         )
     return found
 
@@ -203,9 +203,9 @@ def contradiction(spec: str, reported: str) -> str | None:
     if match and (_covers(release, match[1]) or (name in COARSE and _covers(match[1], release))):
         return None
     return (
-        f"MPI: the program was built for {spec}, but the library at run time is {quoted(reported.strip())}; write the "
-        "release and prefix of that library into the MPI's scope (packages.yaml, `externals` and `require`), or load "
-        "the MPI that the scope names"
+        f"MPI: the program was built for {spec}, but the library at run time is {quoted(reported.strip())};"
+        " write the release and prefix of that library into the MPI's scope (packages.yaml, `externals` and"
+        " `require`), or load the MPI that the scope names"
     )
 
 

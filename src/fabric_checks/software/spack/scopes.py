@@ -112,13 +112,14 @@ class Scopes:
         _, version = parse_requirement(requirement)
         if version is None:
             raise SpackError(
-                f"{self.common}: no scope requires a release of {package.name}; write `packages: {package.name}: "
-                "require: '@RELEASE'`"
+                f"{self.common}: no scope requires a release of {package.name}; write `packages:"
+                f" {package.name}: require: '@RELEASE'`"
             )
         mpi = self.requirement("mpi")
         if mpi is None:
             raise SpackError(
-                f"{self.environ}: requires no MPI, so Spack would choose one; write `packages: mpi: require: [NAME]`"
+                f"{self.environ}: requires no MPI, so Spack would choose one; write `packages: mpi: require:"
+                " [NAME]`"
             )
         return Asked(requirement, version, mpi, self.requirement("c"))
 

@@ -188,8 +188,8 @@ def require_version(output: str, program: str) -> str:
         )
     if (int(match[1]), int(match[2])) < OLDEST:
         raise SpackError(
-            f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with SPACK_ROOT, or "
-            f"unset it to have {installed.SPACK.tag.removeprefix('v')} installed"
+            f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with"
+            f" SPACK_ROOT, or unset it to have {installed.SPACK.tag.removeprefix('v')} installed"
         )
     return last
 
@@ -205,14 +205,16 @@ def require_packages(folder: Path) -> None:
     commit = git(folder, "rev-parse", "HEAD") if status else "no Git clone"
     if commit != pinned.commit:
         raise SpackError(
-            f"{folder}: {commit[:12]}, where release {pinned.tag} of spack-packages, commit {pinned.commit[:12]}, is "
-            "needed; delete a clone that Spack made, and set FABRIC_SPACK_PACKAGES_URL to a sound copy, or name a "
-            "clone of that release in the site's repos.yaml"
+            f"{folder}: {commit[:12]}, where release {pinned.tag} of spack-packages, commit"
+            f" {pinned.commit[:12]}, is needed; delete a clone that Spack made, and set"
+            " FABRIC_SPACK_PACKAGES_URL to a sound copy, or name a clone of that release in the site's"
+            " repos.yaml"
         )
     if changed := [line[3:] for line in status[1:]]:
         raise SpackError(
-            f"{folder}: {names_text(list(map(quoted, changed)), 1)} differs from release {pinned.tag}; undo the "
-            "change, and put your own recipes into a repository of your own (repos.yaml of the site's scope)"
+            f"{folder}: {names_text(list(map(quoted, changed)), 1)} differs from release {pinned.tag}; undo"
+            " the change, and put your own recipes into a repository of your own (repos.yaml of the site's"
+            " scope)"
         )
 
 
@@ -231,8 +233,8 @@ def refuse_credentials(variables: Mapping[str, str]) -> None:
     url = variables.get("FABRIC_SPACK_PACKAGES_URL", "")
     if installed.redacted(url) != url and not url.startswith("ssh://"):
         raise SpackError(
-            "FABRIC_SPACK_PACKAGES_URL holds credentials, which Spack would write into every build; leave them to the "
-            "credential helper of Git (`git help credentials`)"
+            "FABRIC_SPACK_PACKAGES_URL holds credentials, which Spack would write into every build; leave"
+            " them to the credential helper of Git (`git help credentials`)"
         )
 
 

@@ -10,8 +10,9 @@ _FOLDER = "libexec/osu-micro-benchmarks/mpi"
 _SINCE = {"osu_7_3": (7, 3), "osu_7_4": (7, 4)}
 _DEVICES = ("cuda", "rocm")
 _NO_ROCM = (
-    "the pinned recipe does not pass --enable-rocm (spack-packages, pull request 5613): no buffer could be in GPU "
-    "memory; name an installation of your own under `packages: osu-micro-benchmarks: externals:` in the site's scope"
+    "the pinned recipe does not pass --enable-rocm (spack-packages, pull request 5613): no buffer could be in"
+    " GPU memory; name an installation of your own under `packages: osu-micro-benchmarks: externals:` in the"
+    " site's scope"
 )
 #: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
 KNOWN_FAULTS = {
