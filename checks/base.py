@@ -48,7 +48,7 @@ class FabricCheck(
     PlacementMixin,
     ProfileMixin,
     ReferencesMixin,
-    RecordMixin,  # it begins the facts that those above fill: ReFrame runs the hooks of the last of these first
+    RecordMixin,  # it begins the facts that those above fill: ReFrame runs the last one's hooks first
     SettingsMixin,
     rfm.RunOnlyRegressionTest,
 ):

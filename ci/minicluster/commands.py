@@ -21,10 +21,10 @@ from .spec import HEAD, MOST_NODES, MOST_RAILS, NO_LIMIT, SIDES, Spec, node_name
 DEFAULT_NAME = "minicluster"
 
 HELP = """\
-Start a real cluster of N hosts on this machine, as root or as an ordinary user, with Slurm, or with Flux or OpenPBS
-where that is installed. Each host is a network namespace with its own name (n1, n2, ...), address, processes and shared
-memory; the scheduler's own daemons and a bridge are on `head`. The hosts share the machine's file system and cores, and
-reach only each other.
+Start a real cluster of N hosts on this machine, as root or as an ordinary user, with Slurm, or with Flux or
+OpenPBS where that is installed. Each host is a network namespace with its own name (n1, n2, ...), address,
+processes and shared memory; the scheduler's own daemons and a bridge are on `head`. The hosts share the
+machine's file system and cores, and reach only each other.
 """
 
 EPILOG = """\

@@ -33,7 +33,8 @@ _REQUEST = """
 Examples:
   fabric-checks offers request request.tar
   fabric-checks offers request request.tar --commit v1 --key ~/.ssh/id_ed25519
-  fabric-checks offers request request.tar --mirror /scratch/mirror     with what ci/mirror wrote: needs no network
+  fabric-checks offers request request.tar --mirror /scratch/mirror     \
+with what ci/mirror wrote: needs no network
 """
 _PACK = """
 \b

@@ -35,14 +35,15 @@ one file.
 
 2. Describe the system. After `. ci/env.sh`, `fabric-checks init` writes `config/systems/NAME.py` and
    `config/references/NAME.yaml`; or fill in what `fabric-checks init --example slurm` (pbs, lsf, flux) prints
-   (`docs/adding-a-system.md`). Write the rate of a link (`link_MBps`) and the number of adapters (`nics`) as offered.
-   Do not change a file that is in the collection, and add none to `checks`, `ci` or `src`.
+   (`docs/adding-a-system.md`). Write the rate of a link (`link_MBps`) and the number of adapters (`nics`) as
+   offered. Do not change a file that is in the collection, and add none to `checks`, `ci` or `src`.
 
 3. Run it. The level itself includes {passes} of every case:
 
        ci/run --mode {level} --system NAME{mirror}
 
-   Failures do not count against you: fix the cause, run again, and say what it was. Earlier runs go into the file too.
+   Failures do not count against you: fix the cause, run again, and say what it was. Earlier runs go into the
+   file too.
 
 4. Pack it:
 
@@ -52,12 +53,13 @@ one file.
 
    Runs that began before this request was made are asked about.
 
-   The file has every record, output and job script of the system's runs, the checksums of the programs that were run,
-   and the description of the system. With `--key` it is signed; send the public key by another route.
+   The file has every record, output and job script of the system's runs, the checksums of the programs that
+   were run, and the description of the system. With `--key` it is signed; send the public key by another
+   route.
 
-`fabric-checks offers check` recomputes every value from the outputs, and lists what was changed, left out, run with
-other options, versions or placements, in fewer passes, or more often than asked for. You can run it before you send the
-file. Expect questions about whatever it lists.
+`fabric-checks offers check` recomputes every value from the outputs, and lists what was changed, left out,
+run with other options, versions or placements, in fewer passes, or more often than asked for. You can run it
+before you send the file. Expect questions about whatever it lists.
 
 The commit pins what is installed: {pins} files in {folders}; `manifest.json` has the hash of each.
 """

@@ -41,7 +41,8 @@ Examples:
   fabric-checks replay lj4 config/twins/escher.yaml config/twins/rogue-gige.yaml
   fabric-checks replay lj4 my-planned-cluster.yaml --ppn 2 --cpu-speed 1.5
   fabric-checks replay lj4 config/twins/escher.yaml --sensitivity --json
-  fabric-checks replay app config/twins/cbc.yaml config/twins/escher.yaml     app has a folder for each number of ranks
+  fabric-checks replay app config/twins/cbc.yaml config/twins/escher.yaml     \
+app has a folder for each number of ranks
   fabric-checks replay app config/twins/itanium2-ib.yaml --ppn 1 --ppn 2 --ppn 4 --json
 """
 

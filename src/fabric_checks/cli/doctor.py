@@ -32,7 +32,8 @@ Examples:
 )
 @click.option(
     "-C", "--config-file", "files", multiple=True,
-    help="A file with settings of ReFrame; can be repeated.  [default: RFM_CONFIG_FILES, or config/settings.py]",
+    help="A file with settings of ReFrame; can be repeated.  "
+    "[default: RFM_CONFIG_FILES, or config/settings.py]",
 )  # fmt: skip
 @click.option("--system", help="The system.  [default: the first that matches this host]")
 @json_option

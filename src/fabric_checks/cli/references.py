@@ -22,7 +22,8 @@ from fabric_checks.references import audit, cases, proposal_text, propose, propo
 _PROPOSE = """
 \b
 Examples:
-  fabric-checks references propose --system yours     write config/references/yours.proposed.yaml, print the difference
+  fabric-checks references propose --system yours     \
+write config/references/yours.proposed.yaml, print the difference
   fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
   fabric-checks references propose --system yours --min-passes 10
 """

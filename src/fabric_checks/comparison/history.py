@@ -91,7 +91,8 @@ class Line:
             runs.append(run | {"time": record["time"].isoformat(), "low": low, "high": high})
         last = {name: self.records[-1][name] for name in ("better", "evidence")}
         return {
-            **self.series, **last, "median": self.median, "failed": self.failed, "runs": runs, "changes": self.changes()
+            **self.series, **last, "median": self.median, "failed": self.failed, "runs": runs,
+            "changes": self.changes()
         }  # fmt: skip
 
 

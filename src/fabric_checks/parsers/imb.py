@@ -41,9 +41,9 @@ COLLECTIVES = (
 #: one of them.
 _MESSAGES = {"Sendrecv": 2, "Exchange": 4} | dict.fromkeys((
     "PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPing", "PingPingSpecificSource",
-    "PingPingAnySource", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local", "Accumulate",
-    "Get_accumulate", "Compare_and_swap", "Fetch_and_op", "Put_all_local", "Get_all_local", "One_put_all",
-    "One_get_all",
+    "PingPingAnySource", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local",
+    "Accumulate", "Get_accumulate", "Compare_and_swap", "Fetch_and_op", "Put_all_local", "Get_all_local",
+    "One_put_all", "One_get_all",
 ), 1)  # fmt: skip
 #: Benchmarks of IMB-RMA that print times like collectives.
 _ALL_AT_ONCE = ("All_put_all", "All_get_all", "Exchange_put", "Exchange_get")

@@ -201,7 +201,8 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
         left_out.setdefault(reason, []).append(check)
     notes_of_all = [*_missing(), *notes()]
     return {
-        "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out, "notes": notes_of_all
+        "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out,
+        "notes": notes_of_all
     }  # fmt: skip
 
 

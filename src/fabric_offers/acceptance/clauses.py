@@ -40,7 +40,8 @@ Tens = Annotated[int, rules(minimum=1, maximum=100)]
 Rate = Annotated[float, rules(minimum=1e-3, maximum=1e9)]
 Spread = Annotated[float, rules(minimum=1e-6, maximum=10)]
 Kinds = Literal[
-    "port", "rail", "host", "wire", "gpu", "sender", "receiver", "node", "pair", "cable", "uplink", "switch", "group"
+    "port", "rail", "host", "wire", "gpu", "sender", "receiver", "node", "pair", "cable", "uplink", "switch",
+    "group"
 ]  # fmt: skip
 
 
@@ -160,9 +161,10 @@ class Clause(Shared):
         return {
             "'most' is missing": not self.most,
             "'metric' is missing": self.is_of_metric and not self.metric,
-            "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's pairs, and no metric": (
-                not runs and (self.quantity in ("share", "drift") or bool(self.metric))
-            ),
+            (
+                "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's "
+                "pairs, and no metric"
+            ): not runs and (self.quantity in ("share", "drift") or bool(self.metric)),
             "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": (
                 runs and self.of == MEDIAN
             ),
@@ -187,9 +189,10 @@ class Clause(Shared):
             "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
                 is_share and not 0 < self.bad <= self.good < 1
             ),
-            f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; leave a distance between a machine that must be accepted and one that must be refused": (
-                self.good == self.bad
-            ),
+            (
+                f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; "
+                "leave a distance between a machine that must be accepted and one that must be refused"
+            ): self.good == self.bad,
             "a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05": (
                 self.quantity == "drift" and min(self.good, self.bad) <= -1
             ),
@@ -200,9 +203,10 @@ class Clause(Shared):
         """Return which bounds no link carries, and whether that is so."""
         runs, good, rate = self.over == "runs", self.good, self.line_rate_MBps
         return {
-            f"good is {good:g} of the line rate, which no link carries; ask for at most 1, of both ways for 2": (
-                self.of == LINE_RATE and self.quantity != "share" and good > (2 if runs else 1)
-            ),
+            (
+                f"good is {good:g} of the line rate, which no link carries; ask for at most 1, "
+                "of both ways for 2"
+            ): self.of == LINE_RATE and self.quantity != "share" and good > (2 if runs else 1),
             f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
                 bool(rate) and not runs and not self.of and good > rate
             ),

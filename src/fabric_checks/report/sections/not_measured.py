@@ -12,9 +12,10 @@ from fabric_checks.report.values import Results, Value
 
 #: Layouts that people look for: how to measure them, and whether a value is of one.
 _LAYOUTS: Mapping[str, Callable[[Value], bool]] = {
-    "between nodes: a system of two nodes or more (docs/adding-a-system.md), or `--system minicluster` to try it": (
-        lambda value: (value.record["nodes"] or 0) > 1
-    ),
+    (
+        "between nodes: a system of two nodes or more (docs/adding-a-system.md), "
+        "or `--system minicluster` to try it"
+    ): lambda value: (value.record["nodes"] or 0) > 1,
     "within a node: the level nightly, or the default run": lambda value: value.record["nodes"] == 1,
 }
 #: What needs several nodes.

@@ -152,12 +152,7 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
 
         yield note
         return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-    )  # noqa: PLC0415  (a pipe shows no bar)
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task  # noqa: PLC0415  (a pipe has no bar)
     from rich.text import Text  # noqa: PLC0415  (the bar's words)
 
     class Words(ProgressColumn):

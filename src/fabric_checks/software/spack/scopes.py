@@ -204,8 +204,10 @@ def _parse(file: Path, _changed_ns: int) -> dict[str, Any]:
 def parse_requirement(requirement: str) -> tuple[str, str | None]:
     """Return name and release of a requirement; the release is None if none is named, or a range.
 
-    >>> parse_requirement("mpich@5.0.2 +slurm"), parse_requirement("@7.5.2 +papi"), parse_requirement("gcc@12:")
-    (('mpich', '5.0.2'), ('', '7.5.2'), ('gcc', None))
+    >>> parse_requirement("mpich@5.0.2 +slurm"), parse_requirement("@7.5.2 +papi")
+    (('mpich', '5.0.2'), ('', '7.5.2'))
+    >>> parse_requirement("gcc@12:")
+    ('gcc', None)
     """
     name = re.match(r"[-\w]*", requirement)
     release = re.match(r"[-\w.]*@=?([^\s~+%^=:,]+)(?![:,\w])", requirement)
