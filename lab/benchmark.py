@@ -194,12 +194,15 @@ def twins(arguments: argparse.Namespace) -> None:
 # Records as long as real ones: some 1.6 kB. What is not here is null.
 RECORD: dict[str, Any] = {
     "format": 3, "collection": "0.1.0+g0123456789ab", "reframe": "4.10.4", "partition": "compute",
-    "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency", "unit": "us",
-    "better": "smaller", "no_reference": "no reference yet: these values are recorded, and not judged",
-    "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.1", "stack": "spack",
-    "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools arch=linux-debian12-zen3",
+    "environ": "mpich-spack", "layout": "16x4", "nodes": 16, "ppn": 4, "tasks": 64, "quantity": "latency",
+    "unit": "us", "better": "smaller",
+    "no_reference": "no reference yet: these values are recorded, and not judged", "result": "pass",
+    "case_result": "pass", "program": "osu", "program_version": "7.5.1", "stack": "spack",
+    "spec": "osu-micro-benchmarks@7.5.1 ~cuda+graphing~papi~rocm build_system=autotools "
+            "arch=linux-debian12-zen3",
     "spec_hash": "abcdefghijklmnopqrstuvwxyz012345", "spack": "1.0.2",
-    "not_offered": {"imb": "the package does not build with this compiler", "npb": "not asked for on this system"},
+    "not_offered": {"imb": "the package does not build with this compiler",
+                    "npb": "not asked for on this system"},
     "sizes_B": [0, *(2**n for n in range(23))], "mpi": "MPICH Version: 4.3.0", "compiler": "gcc 12.2.0",
     "nodelist": [f"n{node:03}" for node in range(16)], "binding": "core",
     "placement": [f"n{node:03}:{core}" for node in range(4) for core in range(4)], "jobid": "1234567",
@@ -280,7 +283,8 @@ start = time.perf_counter()
 done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 sys.stderr.buffer.write(done.stdout[-500:])
-print(done.returncode, time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9)
+elapsed_s, cpu_s = time.perf_counter() - start, used.ru_utime + used.ru_stime
+print(done.returncode, elapsed_s, cpu_s, used.ru_maxrss * 1024 / 1e9)
 """
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 #: Files that are read: records, reports of ReFrame, the journal of nights, and of a job its output and its
 #: placement.
 KEPT = (
-    "perflogs/**/*.jsonl", "reports/*.json", "costs.jsonl", "output/**/rfm_job.out", "output/**/placement.txt",
-    "output/**/topology.txt", "stage/**/rfm_job.out", "stage/**/rfm_job.err", "stage/**/placement.txt",
-    "stage/**/topology.txt",
+    "perflogs/**/*.jsonl", "reports/*.json", "costs.jsonl", "output/**/rfm_job.out",
+    "output/**/placement.txt", "output/**/topology.txt", "stage/**/rfm_job.out", "stage/**/rfm_job.err",
+    "stage/**/placement.txt", "stage/**/topology.txt",
 )  # fmt: skip
 #: Files that only have to be there: a run is listed by its log.
 EMPTY = ("logs/*.log",)

@@ -31,7 +31,8 @@ def large(like):
     common = dict.fromkeys(FIELDS) | like | {
         "layout": f"{NODES}x{PPN}", "nodes": NODES, "ppn": PPN, "tasks": NODES * PPN, "nodelist": nodes,
         "placement": [f"{node}:{core}" for node in nodes for core in range(PPN)], "case": None,
-        "ports": {"nodes": {node: {"mlx5_0": PORT} for node in nodes}, "carried_B": {"mlx5_0": NODES * 123456789012}},
+        "ports": {"nodes": {node: {"mlx5_0": PORT} for node in nodes},
+                  "carried_B": {"mlx5_0": NODES * 123456789012}},
     }  # fmt: skip
     return [
         common | {"metric": f"latency_{size_B}B", "quantity": "latency", "size_B": size_B}

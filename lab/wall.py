@@ -31,9 +31,7 @@ import numpy as np
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics import exposition, parser
 
-from fabric_checks.analysis.statistics import (
-    change_points,
-)  # noqa: F401  (slow to import: not in a child that is killed)
+from fabric_checks.analysis.statistics import change_points  # noqa: F401  (slow: not in a killed child)
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.nightly import night
 from fabric_checks.nightly.plan import Plan
@@ -91,9 +89,9 @@ class Simulated:
                 session=session, time=began.isoformat(), system=SYSTEM, partition="fabric", environ="mpich",
                 check=check, test=f"{check} %layout={layout}", layout=layout, nodes=int(layout.split("x")[0]),
                 metric=metric, quantity=metric, size_B=None, value=float(value), unit=unit, better=better,
-                reference=reference, lower=lower, upper=upper, result="pass" if low <= value <= high else "fail",
-                evidence="simulated", case_result="pass", program="fabric-checks",
-                nodelist=hosts[: int(layout.split("x")[0])], placement=None,
+                reference=reference, lower=lower, upper=upper,
+                result="pass" if low <= value <= high else "fail", evidence="simulated", case_result="pass",
+                program="fabric-checks", nodelist=hosts[: int(layout.split("x")[0])], placement=None,
                 headline={"title": title, "quantity": metric, "section": "Between nodes", "order": number},
                 findings=notes if check == "Rotate" else None,
                 limits=dict(report.limits) if check == "Rotate" else None,
@@ -104,7 +102,9 @@ class Simulated:
             out.write(builders.text_of(*records))
         tests = {record["test"]: record for record in records}
         cases = [builders.case(test, system=SYSTEM, partition="fabric", environ="mpich",
-                               perfvalues={f"{SYSTEM}:fabric:{record['metric']}": [1, 0, None, None, "us", "pass"]})
+                               perfvalues={
+                                   f"{SYSTEM}:fabric:{record['metric']}": [1, 0, None, None, "us", "pass"]
+                               })
                  for test, record in tests.items()]  # fmt: skip
         builders.write_session(self.results, cases, session=session, number=self.seed)
         return session
@@ -168,8 +168,9 @@ class Prometheus:
         at = f"127.0.0.1:{port()}"
         self.url = f"http://{at}/api/v1"
         self.process = opened.enter_context(program(
-            folder, "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address={at}", f"--storage.tsdb.retention.time={keep}",
+            folder, "prometheus", f"--config.file={folder}/prometheus.yml",
+            f"--storage.tsdb.path={folder}/data", f"--web.listen-address={at}",
+            f"--storage.tsdb.retention.time={keep}",
         ))  # fmt: skip
         await_start(folder, self.process, f"{self.url}/query?query=1")
 
@@ -271,8 +272,8 @@ def nights(count):
                 summary.night.verdict.value,
                 flush=True,
             )
-    print(f"with a fault: {right} of {count} reach the alert and the command with the node's name, {more} with "
-          f"another besides, as the night has it; healthy: {count - quiet} of {count} do")  # fmt: skip
+    print(f"with a fault: {right} of {count} reach the alert and the command with the node's name, {more} "
+          f"with another besides, as the night has it; healthy: {count - quiet} of {count} do")  # fmt: skip
 
 
 def live(count):

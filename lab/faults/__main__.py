@@ -247,7 +247,7 @@ groups.
   three times ten messages of 8 MiB take at 12.5 GB/s. `3 %` is the spread of one measurement.
 
 The level is `nightly`: N/2 rounds for the scan, and at most N/2 + 80 log2 N to confirm. Each row has as many trials as
-there was time for."""
+there was time for."""  # noqa: E501  (the text of lab/detection.md)
 
 
 if __name__ == "__main__":

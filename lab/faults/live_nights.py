@@ -31,12 +31,15 @@ def listen():
     with socket.create_server(("", 5999)) as server:
         while True:
             peer, _ = server.accept()
-            threading.Thread(target=lambda: [None for _ in iter(lambda: peer.recv(1 << 16), b"")], daemon=True).start()
+            threading.Thread(
+                target=lambda: [None for _ in iter(lambda: peer.recv(1 << 16), b"")], daemon=True
+            ).start()
 threading.Thread(target=listen, daemon=True).start()
 time.sleep(2)
 while True:
     try:
-        with socket.create_connection((f"n{random.choice([n for n in range(1, 9) if n != me])}", 5999)) as peer:
+        other = random.choice([n for n in range(1, 9) if n != me])
+        with socket.create_connection((f"n{other}", 5999)) as peer:
             until = time.monotonic() + random.uniform(0.2, 1.5)
             while time.monotonic() < until: peer.sendall(bytes(1 << 16))
     except OSError:

@@ -136,7 +136,8 @@ class Fabric:
             far = {target: 0}
             edge = [target]
             while edge:
-                edge = [at for near in edge for number in leaving[near] if (at := int(self._ends[number])) not in far
+                edge = [at for near in edge for number in leaving[near]
+                        if (at := int(self._ends[number])) not in far
                         and far.setdefault(at, far[near] + 1)]  # fmt: skip
             for switch, distance in far.items():
                 nearer = [
@@ -168,8 +169,8 @@ class Fabric:
         """
         sender, receiver = np.array(pairs).T
         if self.routing in ("adaptive", "spray"):
-            spread = [self._spread(int(one), int(other)) for one, other in zip(self.leaf[sender], self.leaf[receiver],
-                                                                              strict=True)]  # fmt: skip
+            spread = [self._spread(int(one), int(other))
+                      for one, other in zip(self.leaf[sender], self.leaf[receiver], strict=True)]  # fmt: skip
             width = max(len(links) for links, _ in spread)
             path = np.array([[*links, *[-1] * (width - len(links))] for links, _ in spread], dtype=np.int64)
             weight = np.array([[*shares, *[0.0] * (width - len(shares))] for _, shares in spread])
@@ -233,7 +234,8 @@ class Fabric:
             change = min(change, until)
         real = self.base * factors[: len(self.base)]
         # A pair at fault is slower than its two nodes, which may be of a slower kind.
-        pools = [min(self.base[key[1]], self.base[self.nodes + key[2]]) if key[0] < 0 else real[list(key)].sum() * share
+        pools = [min(self.base[key[1]], self.base[self.nodes + key[2]]) if key[0] < 0
+                 else real[list(key)].sum() * share
                  for key, share in zip(self.virtual, self._filled, strict=True)]  # fmt: skip
         return np.concatenate([real, pools * factors[len(self.base) : -1], [np.inf]]), change
 
@@ -263,7 +265,8 @@ def dragonfly(nodes: int, per_router: int, routers: int, **of: object) -> Fabric
     switches = [f"router-{group + 1}-{router + 1}" for group in range(count) for router in range(routers)]
     cables = [(one, other) for group in groups for one in group for other in group if one < other]
     each = max(1, 2 * routers // max(count - 1, 1))  # two cables a router
-    between = {(groups[one][(k * (count - 1) + other - 1) % routers], groups[other][(k * (count - 1) + one) % routers])
+    between = {(groups[one][(k * (count - 1) + other - 1) % routers],
+                groups[other][(k * (count - 1) + one) % routers])
                for one in range(count) for other in range(one + 1, count) for k in range(each)}  # fmt: skip
     cables += sorted(between)
     return Fabric(np.arange(nodes) // per_router, switches, groups, cables, **of)  # type: ignore[arg-type]

@@ -140,7 +140,8 @@ class Run:
 
     def __post_init__(self) -> None:
         """Run all phases."""
-        self.numbers = [number * self.share + turn for number in rounds_of(self.nodes // self.rails, self.shifts)
+        self.numbers = [number * self.share + turn
+                        for number in rounds_of(self.nodes // self.rails, self.shifts)
                         for turn in range(self.share)]  # fmt: skip
         self.lines: tuple[dict[int, list[tuple[int, float]]], ...] = (defaultdict(list), defaultdict(list))
         self._scan()
@@ -374,7 +375,8 @@ class Run:
     def _eligible(self) -> list[tuple[int, int]]:
         return [
             pair for number in self.numbers for pair in self._pairs_of(number)
-            if pair[0] not in self.slow_nodes[0] and pair[1] not in self.slow_nodes[1] and pair not in self.slow_pairs
+            if pair[0] not in self.slow_nodes[0] and pair[1] not in self.slow_nodes[1]
+            and pair not in self.slow_pairs
         ]  # fmt: skip
 
     def _spread_controls(self, wanted: int, into: list[Suspect]) -> None:
@@ -466,20 +468,23 @@ class Run:
         never = [_ranges([rank for rank in range(ranks) if rank not in line]) for line in self.lines]
         return whole([
             *head("rotate", hosts,
-                   f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin shifts {self.shifts} seed 1 "
+                   f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin "
+                   f"shifts {self.shifts} seed 1 "
                    f"rails {self.rails} adapters {self.rails // self.share} memory {memory} "
-                   f"no-warm-up no confirm yes suspect-share {SHARE} confirm-repeats {REPEATS} confirm-limit 0 "
-                   "confirm-pause 3"),
+                   f"no-warm-up no confirm yes suspect-share {SHARE} confirm-repeats {REPEATS} "
+                   "confirm-limit 0 confirm-pause 3"),
             f"# memory: {memory}", *([f"# devices: {' '.join(devices)}"] if self.rails > 1 else []),
             f"# nodes: {nodes}", "# left out: none",
-            f"# groups: {' '.join(map(str, self.groups)) if self.groups else 'none'}", "# pattern: round-robin",
+            f"# groups: {' '.join(map(str, self.groups)) if self.groups else 'none'}",
+            "# pattern: round-robin",
             f"# shifts: {len(self.numbers)} of {2 * turns}{few}",
-            "# method: after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
-            "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that of the "
-            "slowest; phase scan is the pattern, the other phases measure suspects again",
+            "# method: after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; "
+            "MBps is messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps "
+            "that of the slowest; phase scan is the pattern, the other phases measure suspects again",
             "# columns: round sender receiver MBps slowest_MBps phase", *self.rows,
             f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
-            f"# never receiver: {never[1]}", f"# suspects: {self.suspects}", f"# transfers: {transfers_s:.6g} s",
+            f"# never receiver: {never[1]}", f"# suspects: {self.suspects}",
+            f"# transfers: {transfers_s:.6g} s",
             f"# elapsed: {elapsed_s:.6g} s", f"# elapsed over transfers: {elapsed_s / transfers_s:.3f}",
         ], len(self.rows))  # fmt: skip
 

@@ -104,8 +104,8 @@ def score(run: Mapping[str, Any], status: int, at: Scenario) -> Score:
     )  # fmt: skip
     blames = tuple(f"{note.get('kind')}: {note.get('text', '')}"[:160] for note in blamed)
     all_named = bool(faults) and alone | among == seen
-    return Score(all_named and alone == seen, all_named and alone != seen, bool(observed - alone - among), healthy,
-                 false_limit, status, run.get("crash", ""), blames)  # fmt: skip
+    return Score(all_named and alone == seen, all_named and alone != seen, bool(observed - alone - among),
+                 healthy, false_limit, status, run.get("crash", ""), blames)  # fmt: skip
 
 
 def _includes(at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[str]) -> bool:

@@ -63,9 +63,10 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
         run, status = scoring.verb(files, site, folder, way.alone)
     fabric = site.at.fabric
     verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
-    return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts), "condition": site.condition,
-            "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing, "know": site.at.know,
-            "leaves": len(fabric.leaves), "status": status,
+    return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts),
+            "condition": site.condition,
+            "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing,
+            "know": site.at.know, "leaves": len(fabric.leaves), "status": status,
             "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults], "device": site.device,
             "seen": build(seed, fault, most).sees(),
             "s": round(time.monotonic() - began, 2),
@@ -97,9 +98,11 @@ def _group(record: dict[str, Any]) -> str:
 
 
 def _table(rows: dict[str, list[dict[str, Any]]], first: str) -> list[str]:
-    lines = [f"| {first} | trials | " + " | ".join("named | half | missed | false" for _ in _RULES[:3]) + " |",
+    lines = [f"| {first} | trials | "
+             + " | ".join("named | half | missed | false" for _ in _RULES[:3]) + " |",
              "|---" * (2 + 4 * 3) + "|"]  # fmt: skip
-    return lines + [f"| {name} | {len(records)} | " + " | ".join(_counts(records, rule) for rule in _RULES[:3]) + " |"
+    return lines + [f"| {name} | {len(records)} | "
+                    + " | ".join(_counts(records, rule) for rule in _RULES[:3]) + " |"
                     for name, records in rows.items()]  # fmt: skip
 
 
@@ -117,8 +120,8 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         "# Tables of pairs, and who is slow", "",
         f"Made by `{command}`; seeds {min(seeds)} to {max(seeds)}, {len(records)} trials.", "",
         *str(matrices.__doc__).splitlines()[1:], "",
-        "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler analysis of "
-        "nccl-tests (which always names somebody).", "", "## In all", "",
+        "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler "
+        "analysis of nccl-tests (which always names somebody).", "", "## In all", "",
         "| | faults named where pairs are measured more than once | half | named, and nothing else "
         "| of the distinguishable faults, named | trials in which something healthy was blamed |",
         "|---|---|---|---|---|---|",
@@ -148,13 +151,14 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
     del lines[-1]
     for name, faults in by.items():
         if faults:
-            lines += ["", f"## {name}", "", *_table({fault: faults[fault] for fault in FAULTS if fault in faults},
-                                                    "fault")]  # fmt: skip
+            lines += ["", f"## {name}", "",
+                      *_table({fault: faults[fault] for fault in FAULTS if fault in faults},
+                              "fault")]  # fmt: skip
     listed = sum(record["blame"]["listed"] for record in records)
     crashed = sum(bool(record["blame"]["crash"]) for record in records)
-    return "\n".join([*lines, "", f"Of what `blame` missed {listed} were in a note that blames nobody. Ended with an "
-                      f"error: {crashed}. Not counted as faults: {unseen} trials of a cable that makes no pair slower, "
-                      "as only nodes of the slow kind use it.", ""])  # fmt: skip
+    return "\n".join([*lines, "", f"Of what `blame` missed {listed} were in a note that blames nobody. Ended "
+                      f"with an error: {crashed}. Not counted as faults: {unseen} trials of a cable that "
+                      "makes no pair slower, as only nodes of the slow kind use it.", ""])  # fmt: skip
 
 
 def main() -> None:

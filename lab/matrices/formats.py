@@ -122,7 +122,7 @@ agg iters: 1 validation: 1 graph: 0 unalign: 0
 #                                                              out-of-place                       in-place          
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong 
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         
-"""  # noqa: W291 as the program prints it
+"""  # noqa: E501, W291  (as the program prints it)
 
 
 def _ends(site: Site, pair: tuple[int, int], rail: int) -> list[dict[str, object]]:
@@ -148,8 +148,8 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
         table.add(pairs, values[1, 1], rail)
         for index, pair in enumerate(pairs):
             devices = "\n".join(
-                "#  Rank {rank:2d} Group {group:2d} Pid {pid:6d} on {hostname:>10} device {device:2d} [{device_hex}] "
-                "{device_info}".format(**end) for end in _ends(site, pair, rail))  # fmt: skip
+                "#  Rank {rank:2d} Group {group:2d} Pid {pid:6d} on {hostname:>10} device {device:2d} "
+                "[{device_hex}] {device_info}".format(**end) for end in _ends(site, pair, rail))  # fmt: skip
             text += _HEAD.format(devices=devices)
             shown = 0.0
             for number, size in enumerate((32 * _MIB, 128 * _MIB)):
@@ -197,10 +197,10 @@ def nccl_json(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
             "version": 3, "start_time": "2026-11-26 04:00:00",
             "args": ["sendrecv_perf", "-b", "128M", "-e", "128M", "-I", "1", "-J", "pair.json"], "env": [],
             "nccl_version": 22907,
-            "config": {"nthreads": 1, "ngpus": 1, "minimum_bytes": size, "maximum_bytes": size, "step_bytes": _MIB,
-                       "warmup_iters": 1, "iterations": 20, "aggregated_iterations": 1, "validation": 1, "graph": 0,
-                       "blocking_collectives": "false", "per_iter_timing": "true", "per_iter_skip": 0,
-                       "parallel_init": "false", "devices": _ends(site, pair, 0)},
+            "config": {"nthreads": 1, "ngpus": 1, "minimum_bytes": size, "maximum_bytes": size,
+                       "step_bytes": _MIB, "warmup_iters": 1, "iterations": 20, "aggregated_iterations": 1,
+                       "validation": 1, "graph": 0, "blocking_collectives": "false",
+                       "per_iter_timing": "true", "per_iter_skip": 0, "parallel_init": "false", "devices": _ends(site, pair, 0)},
             "results": [{"size": size, "count": size // 4, "type": "float", "redop": "none", "root": "    -1",
                          "out_of_place": place, "out_of_place_per_iter": iterations,
                          "in_place": {**place, "nwrong": None}, "in_place_per_iter": iterations,
@@ -323,8 +323,9 @@ def perftest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
         (values,) = site.noisy(site.alone(pairs, rail))
         table.add(pairs, values, rail)
         for (one, other), value in zip(pairs, values, strict=True):
-            text += _PERFTEST.format(client=site.hosts[one], server=site.hosts[other], rail=rail, peak=value * 8.016e-3,
-                                     average=value * 8e-3, rate=value / 8.388608 / 1e6)  # fmt: skip
+            text += _PERFTEST.format(client=site.hosts[one], server=site.hosts[other], rail=rail,
+                                     peak=value * 8.016e-3, average=value * 8e-3,
+                                     rate=value / 8.388608 / 1e6)  # fmt: skip
     path = folder / f"ib_write_bw-{night}.log"
     path.write_text(text)
     return [path], table

@@ -101,8 +101,8 @@ def _rule(hosts: set[rivals.Part], pairs: set[rivals.Part], site: Site) -> Verdi
         wider |= on_way
         false |= not on_way
     all_of = set(range(len(faults)))
-    return Verdict(bool(faults) and exact == all_of, bool(faults) and exact != all_of and exact | wider == all_of,
-                   false=false)  # fmt: skip
+    return Verdict(bool(faults) and exact == all_of,
+                   bool(faults) and exact != all_of and exact | wider == all_of, false=false)  # fmt: skip
 
 
 def others(table: Table, site: Site) -> dict[str, Verdict]:

@@ -456,8 +456,8 @@ def ls_dyna(text):
             below = below.plus(span(row[4]))
 
 
-OURS = ("streaming", "overlap", "collective_overlap", "hot_spot", "buffer_reuse", "notification", "latency_map",
-        "rotate", "placement")  # fmt: skip
+OURS = ("streaming", "overlap", "collective_overlap", "hot_spot", "buffer_reuse", "notification",
+        "latency_map", "rotate", "placement")  # fmt: skip
 ORACLES = {name: own for name in OURS} | {
     oracle.__name__: oracle for oracle in (osu, imb, lammps, npb, ls_dyna)
 }

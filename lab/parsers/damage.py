@@ -27,12 +27,12 @@ from lab.parsers.contradictions import ORACLES, contradictions
 from tests.parsers import dyna
 from tests.parsers.corpus import OUTPUTS, Whole
 
-# ------------------------------------------------------------------------------------------------------------- damage
+# ----------------------------------------------------------------------------------------------------- damage
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]\d+)?(?![\w.])")
 MARK = "zq\x1b[31mzq"
-ODD = ["nan", "inf", "-inf", "1e999", "-0", "0", "0x1F", "1_0", "1,5", "\u0663", "\uff11\uff12", "1e", ".", "1.2.3",
-       "+", "-", "*****", "?"]  # fmt: skip
+ODD = ["nan", "inf", "-inf", "1e999", "-0", "0", "0x1F", "1_0", "1,5", "\u0663", "\uff11\uff12", "1e", ".",
+       "1.2.3", "+", "-", "*****", "?"]  # fmt: skip
 CONTROL = [
     "\0",
     "\x1b",
@@ -50,8 +50,9 @@ CONTROL = [
     MARK,
 ]
 ENCODING = ["\ufffd", "\udc80", "Ã©", "\xa0", "\ufeff", "\u2212", "µ", "\u200b"]
-UNITS = {"us": "ms", "usec": "msec", "MB/s": "GB/s", "MBps": "GBps", "Mbytes": "Kbytes", " s": " ms", "bytes": "KiB",
-         "ns/day": "fs/day", "seconds": "minutes", "katom": "Matom", "size_B": "size_KiB", "%": ""}  # fmt: skip
+UNITS = {"us": "ms", "usec": "msec", "MB/s": "GB/s", "MBps": "GBps", "Mbytes": "Kbytes", " s": " ms",
+         "bytes": "KiB", "ns/day": "fs/day", "seconds": "minutes", "katom": "Matom",
+         "size_B": "size_KiB", "%": ""}  # fmt: skip
 
 
 def _with(text, at, new, old=0):
@@ -231,7 +232,7 @@ HARMLESS = {
     **{f"between: {line[:12]}": _between(line) for line in STRAY},
 }
 
-# ------------------------------------------------------------------------------------------------------------- trials
+# ----------------------------------------------------------------------------------------------------- trials
 
 
 def values(result):
@@ -354,8 +355,8 @@ def difference(whole, text):
     return f"line {at + 1}: {' / '.join(a[at : at + 1])[:110]!r} -> {' / '.join(b[at : at + 1])[:110]!r}"
 
 
-COLUMNS = ("damaged", "refused", "same values", "head only", "head contradicting", "not tellable", "layout", "unread",
-           "contradicting", "crash", "bad message", "harmless", "harmless not read")  # fmt: skip
+COLUMNS = ("damaged", "refused", "same values", "head only", "head contradicting", "not tellable", "layout",
+           "unread", "contradicting", "crash", "bad message", "harmless", "harmless not read")  # fmt: skip
 
 
 def main():

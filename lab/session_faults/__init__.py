@@ -59,7 +59,8 @@ class Session:
             f" rm -rf {self.results}/seen; cp -r {self.results}/perflogs {self.results}/seen"
         )
         environment = {
-            "FABRIC_RESULTS": str(self.results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "HOLD": str(self.hold),
+            "FABRIC_RESULTS": str(self.results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich",
+            "HOLD": str(self.hold),
             "COLUMNS": "2000",  # no message is broken
         }  # fmt: skip
         self.output = folder / f"{name}.out"
