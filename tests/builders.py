@@ -38,13 +38,14 @@ def record(run=0, **changes):
     """Return a valid record of a metric, as many days after :data:`START` as ``run`` says."""
     time = START + timedelta(days=run)
     values = {
-        "format": 3, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(), "collection": "0.1.0+gabc",
-        "reframe": "4.10.4", "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
-        "layout": "1x2", "nodes": 1, "ppn": 2, "tasks": 2, "metric": "latency_8B", "quantity": "latency", "size_B": 8,
-        "value": 1.5 + run, "unit": "us", "better": "smaller", "can_be_zero": False, "no_reference": "why",
-        "result": "pass", "case_result": "pass", "program": "x", "program_version": "1", "stack": "wheels",
-        "not_offered": {"npb": "no"}, "sizes_B": [8], "mpi": "MPICH", "compiler": "gcc 12", "nodelist": ["n1"],
-        "placement": ["n1:0", "n1:1"], "jobid": str(100 + run),
+        "format": 3, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(),
+        "collection": "0.1.0+gabc", "reframe": "4.10.4", "system": "s", "partition": "p", "environ": "e",
+        "check": "A", "test": "A %layout=1x2", "layout": "1x2", "nodes": 1, "ppn": 2, "tasks": 2,
+        "metric": "latency_8B", "quantity": "latency", "size_B": 8, "value": 1.5 + run, "unit": "us",
+        "better": "smaller", "can_be_zero": False, "no_reference": "why", "result": "pass",
+        "case_result": "pass", "program": "x", "program_version": "1", "stack": "wheels",
+        "not_offered": {"npb": "no"}, "sizes_B": [8], "mpi": "MPICH", "compiler": "gcc 12",
+        "nodelist": ["n1"], "placement": ["n1:0", "n1:1"], "jobid": str(100 + run),
     } | changes  # fmt: skip
     if isinstance(values["time"], datetime):
         values["time"] = values["time"].isoformat()

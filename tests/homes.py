@@ -69,15 +69,16 @@ class Toy:
     def environment(self, home, **variables):
         """Return the variables of a shell of a user with this home, who has sourced nothing."""
         return {
-            "HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "FABRIC_PYTHON": sys.executable, "FABRIC_HOME": str(home),
-            "FABRIC_MPI": "none",
+            "HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "FABRIC_PYTHON": sys.executable,
+            "FABRIC_HOME": str(home), "FABRIC_MPI": "none",
         } | variables  # fmt: skip
 
     def shell(self, home, script, **variables):
         """Start a shell that sources ci/env.sh and goes on with a script."""
         return subprocess.Popen(
-            ["bash", "-c", f'. "{self.root}/ci/env.sh" || exit 1\n{script}'], env=self.environment(home, **variables),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.root.parent,
+            ["bash", "-c", f'. "{self.root}/ci/env.sh" || exit 1\n{script}'],
+            env=self.environment(home, **variables), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, cwd=self.root.parent,
         )  # fmt: skip
 
     def run(self, home, script="", **variables):

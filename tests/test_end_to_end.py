@@ -55,9 +55,10 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     assert (tmp_path / first["output"] / "rfm_job.out").is_file()
     assert first["job_state"] == "SUCCESS" and first["job_began"] <= first["time"]
     expected = {
-        "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
-        "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
-        "environ": "mpich", "check": "OsuLatency", "session": sessions.NAME,
+        "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller",
+        "result": "pass", "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2,
+        "system": "local", "partition": "node", "environ": "mpich", "check": "OsuLatency",
+        "session": sessions.NAME,
         "no_reference": "local is any one machine: its values are recorded, not judged",
     }  # fmt: skip
     assert {key: first[key] for key in expected} == expected

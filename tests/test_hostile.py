@@ -131,9 +131,11 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=8)
-    | st.sampled_from(["x", "1x1", "2x", "n1:0", "9999-12-31T00:00:00Z", NAME, "latency_8B", "%", "smaller", "fail"]),
+    | st.sampled_from(["x", "1x1", "2x", "n1:0", "9999-12-31T00:00:00Z", NAME, "latency_8B", "%", "smaller",
+                       "fail"]),
     lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["kind", "text", "hosts", "values", "metric"]) | st.text(max_size=4), inner),
+    | st.dictionaries(st.sampled_from(["kind", "text", "hosts", "values", "metric"]) | st.text(max_size=4),
+                      inner),
     max_leaves=6,
 )  # fmt: skip
 mutated = st.builds(

@@ -57,8 +57,8 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
     assert runs.verdict(found)
     cases = [case for case in found.cases if not case.fixture]
     assert {case.name.split()[0] for case in cases} == {
-        "BufferReuse", "CollectiveOverlap", "HotSpot", "LatencyMap", "Notification", "Overlap", "Rotate", "Streaming",
-        "StreamingQueue",
+        "BufferReuse", "CollectiveOverlap", "HotSpot", "LatencyMap", "Notification", "Overlap", "Rotate",
+        "Streaming", "StreamingQueue",
     }  # fmt: skip
     for case in cases:
         assert case.result == "fail", case.name

@@ -240,8 +240,10 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
 @pytest.mark.parametrize(
     ("given", "options", "line"),
     [
-        ({"features": ()}, ["-R"], "the system ada has no environment with an MPI for the checks: give one of builtin"),
-        ({"extras": "{}"}, ["-R"], "ada:compute: the number of cores is unknown; give the partition 'processor' or"),
+        ({"features": ()}, ["-R"],
+         "the system ada has no environment with an MPI for the checks: give one of builtin"),
+        ({"extras": "{}"}, ["-R"],
+         "ada:compute: the number of cores is unknown; give the partition 'processor' or"),
         ({}, [], "the checks are in the folders of {clone}/checks: add -R, or `check_search_recursive`"),
         ({"host": "nosuch"}, ["-R"], "no system of {site} matches this host: choose one with --system NAME"),
         (None, ["-R"], "ReFrame has its built-in settings only: name yours with -C, or add -C {clone}"),

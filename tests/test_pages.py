@@ -106,7 +106,8 @@ def here(command):
     """Return a command as it is run here."""
     for pattern, place in PLACES:
         command = re.sub(pattern, place, command)
-    return f"{command} {next((more for pattern, more in ADDED.items() if re.search(pattern, command)), '')}".strip()
+    added = next((more for pattern, more in ADDED.items() if re.search(pattern, command)), "")
+    return f"{command} {added}".strip()
 
 
 def test_every_page_is_followed_and_every_exception_is_of_some_command():
@@ -162,8 +163,10 @@ def test_the_commands_of_a_page_work_in_their_order(clone, page):
             continue
         line = here(command)
         done = subprocess.run(
-            ["bash", "-c", f". ci/env.sh > /dev/null && {line}" if re.match("fabric-checks|reframe", line) else line],
-            cwd=clone, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GUARD_S, check=False,
+            ["bash", "-c",
+             f". ci/env.sh > /dev/null && {line}" if re.match("fabric-checks|reframe", line) else line],
+            cwd=clone, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GUARD_S,
+            check=False,
         )  # fmt: skip
         print(f"$ {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         judges = "--fail-on" in command or "ci/nightly" in command

@@ -32,7 +32,7 @@ interpolated as in the SAND report, with a line through four points of the curve
 
 | metric | unit | better | what it is | checks |
 |---|---|---|---|---|
-"""
+"""  # noqa: E501  (the text of docs/metrics.md)
 #: Metrics that a case has only where it finds what they are of.
 ELSEWHERE = {
     "any on nodes with several rails": transport.OF_RAILS,

@@ -29,8 +29,8 @@ RCCL = {
 }
 
 FEATURES = """
-mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna ls_dyna_pfile replay
-nccl_tests rccl_tests osu_xccl imb_cuda mpi_cuda
+mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna
+ls_dyna_pfile replay nccl_tests rccl_tests osu_xccl imb_cuda mpi_cuda
 """
 
 

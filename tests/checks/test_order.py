@@ -34,7 +34,8 @@ from fabric_checks.schedulers.slurm import scheduler
 site_configuration = runpy.run_path({rich!r})["site_configuration"]
 (system,), (environment,) = site_configuration["systems"], site_configuration["environments"]
 for partition in system["partitions"]:
-    partition |= {{"scheduler": "fabric-slurm", "prepare_cmds": ["umask 077"], "env_vars": [["OF_PARTITION", "1"]]}}
+    partition |= {{"scheduler": "fabric-slurm", "prepare_cmds": ["umask 077"]}}
+    partition["env_vars"] = [["OF_PARTITION", "1"]]
 environment["env_vars"] = [["OF_ENVIRONMENT", "1"]]
 for program in environment["extras"]["programs"].values():
     program["stack"] = "wheels"

@@ -71,7 +71,9 @@ GRAPHS = {{"nccl_tests": ["-G", "10"]}}
 def system_environment(partition, name, version=None):
     access, plugin, edf, variables = THEIRS[partition, name]
     suite, version = (nccl_tests, version or "2.17.9") if name.endswith("nccl") else (rccl_tests, "develop")
-    written = {{key: shlex.quote(value) for key, value in (variables | OF_SENDRECV).items() if key != "NCCL_DEBUG"}}
+    written = {{
+        key: shlex.quote(value) for key, value in (variables | OF_SENDRECV).items() if key != "NCCL_DEBUG"
+    }}
     extras = {{}}
     if edf:
         extras["container"] = {{"platform": "EDF", "image": edf, "options": [f"--mpi={{plugin}}"]}}
@@ -88,7 +90,8 @@ def system_environment(partition, name, version=None):
 def partition(name, feature, arch, environs, **more):
     extras = {{"nodes": {nodes}, "cores": 72, "ppn": [{gpus}], "nics": {gpus}, "fabric": ["hsn*", "cxi*"]}}
     return {{
-        "name": name, "scheduler": "fabric-slurm", "launcher": "srun", "environs": environs, "features": [feature],
+        "name": name, "scheduler": "fabric-slurm", "launcher": "srun", "environs": environs,
+        "features": [feature],
         "access": [next(each[0] for (of, _), each in THEIRS.items() if of == name.removesuffix("-graphs"))],
         "devices": [{{"type": "gpu", "arch": arch, "num_devices": {gpus}}}],
         "extras": extras | more,

@@ -48,17 +48,20 @@ COMMANDS = {
     ("NpbKernel", "2x1"): "/npb/is.A.x --one --two",
     ("MppDyna", "1x2"): "/dyna/mppdyna memory=200m i=/dyna/deck.k --one --two",
     ("NcclCollective", "1x2"): (
-        "/nccl/all_reduce_perf -b 1024 -e 1024 -f 2 -g 1 -c 1 -n 8 -w 2 -I 1 -J nccl/iterations.json --one --two"
+        "/nccl/all_reduce_perf -b 1024 -e 1024 -f 2 -g 1 -c 1 -n 8 -w 2 -I 1 -J nccl/iterations.json "
+        "--one --two"
     ),
     ("Streaming", "2x1"): (
-        "streaming --min-size 0 --max-size 1024 --max-seconds-per-point 0.01 --directions both --queue-depth 0 "
-        "--warmup 2 --window 16 --one --two"
+        "streaming --min-size 0 --max-size 1024 --max-seconds-per-point 0.01 --directions both "
+        "--queue-depth 0 --warmup 2 --window 16 --one --two"
     ),
     ("BufferReuse", "2x1"): (
         "buffer_reuse --min-size 1024 --max-size 1024 --max-seconds-per-point 0.01 --warmup 2 "
         "--iterations 8 --one --two"
     ),
-    ("HotSpot", "2x1"): "hot_spot --min-size 8 --max-size 512 --max-seconds-per-point 0.01 --warmup 2 --one --two",
+    ("HotSpot", "2x1"): (
+        "hot_spot --min-size 8 --max-size 512 --max-seconds-per-point 0.01 --warmup 2 --one --two"
+    ),
     ("Overlap", "2x1"): (
         "overlap --min-size 0 --max-size 1024 --max-seconds-per-point 0.01 --warmup 2 --one --two"
     ),

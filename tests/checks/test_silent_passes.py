@@ -16,8 +16,8 @@ from tests.checks.outputs import OWN, broken_outputs, comparison, healthy_output
 CLASSES = """
 ImbAllPairs ImbAtomic ImbBand ImbBarrier ImbCollective ImbNonBlocking ImbNonBlockingBarrier ImbOneSided
 ImbOneSidedGroup ImbParallel ImbPassiveTarget ImbPointToPoint ImbSource ImbStencil2D LammpsBench LammpsScaled
-MppDyna MppDynaDecomposition NpbKernel OsuBandwidth OsuBarrier OsuCollective OsuConcurrentLatency OsuCongestion
-OsuHello OsuInit OsuLatency OsuMessageRate OsuMultiLatency OsuNonBlocking OsuNonBlockingBarrier
+MppDyna MppDynaDecomposition NpbKernel OsuBandwidth OsuBarrier OsuCollective OsuConcurrentLatency
+OsuCongestion OsuHello OsuInit OsuLatency OsuMessageRate OsuMultiLatency OsuNonBlocking OsuNonBlockingBarrier
 OsuOneSidedAtomic OsuOneSidedBandwidth OsuOneSidedBothWays OsuOneSidedLatency OsuPersistentBandwidth
 OsuPersistentBarrier OsuPersistentLatency
 """

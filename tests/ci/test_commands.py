@@ -475,8 +475,9 @@ def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):
     pins.write_text(f"thing==1.0 --hash=sha256:{'0' * 64}\n")
     monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
     with pytest.raises(setup["SetupError"], match="a download differs from its pinned hash"):
-        setup["pip"](Path(sys.executable), "install", "--no-deps", "--no-index", "--find-links", str(tmp_path),
-                  "--require-hashes", "--target", str(tmp_path / "t"), "-r", str(pins))  # fmt: skip
+        setup["pip"](Path(sys.executable), "install", "--no-deps", "--no-index", "--find-links",
+                     str(tmp_path), "--require-hashes", "--target", str(tmp_path / "t"),
+                     "-r", str(pins))  # fmt: skip
 
 
 def test_where_results_go_is_for_the_whole_run(tmp_path):

@@ -18,8 +18,8 @@ from tests.guard import GUARD_S, wait_for
 SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
 CASE = {
-    "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False, "perfvalues": {},
-    "fail_phase": None, "fail_reason": None,
+    "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False,
+    "perfvalues": {}, "fail_phase": None, "fail_reason": None,
 }  # fmt: skip
 #: A stand-in of ReFrame: what it leaves behind, and what it prints; it waits to be interrupted if it is to.
 REFRAME = """
@@ -32,7 +32,8 @@ def leave():
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "logs" / f"{session}.log").write_text("")
     if asked["cases"] is not None:
-        report = {"session_info": {"log_files": [f"/x/{session}.log"]}, "runs": [{"testcases": asked["cases"]}]}
+        of_session = {"log_files": [f"/x/{session}.log"]}
+        report = {"session_info": of_session, "runs": [{"testcases": asked["cases"]}]}
         (folder / "reports" / f"run-report-{session}-0.json").write_text(json.dumps(report, indent=1))
 if asked["starts"]:
     leave()

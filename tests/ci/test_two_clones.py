@@ -14,7 +14,8 @@ from tests.homes import checkout
 #: set.
 SOURCED = {
     "PYTHONPATH": str(ROOT / "src"), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
-    "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin", "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
+    "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin",
+    "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
 }  # fmt: skip
 
 
@@ -49,8 +50,8 @@ def test_its_command(other):
 
 def test_its_configuration(other, tmp_path):
     done = run(
-        "reframe", "-C", other / "config/settings.py", "--system", "local", "--show-config=systems/@local/descr",
-        cwd=tmp_path,
+        "reframe", "-C", other / "config/settings.py", "--system", "local",
+        "--show-config=systems/@local/descr", cwd=tmp_path,
     )  # fmt: skip
     assert '"99.0.' in done.stdout, done.stdout + done.stderr
 

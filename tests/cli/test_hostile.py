@@ -28,7 +28,8 @@ FORGED = "error: FORGED as if it were a line that the command itself has printed
 #: Escape sequences in 7 and 8 bits, a title, line ends of all kinds, directions, what is no character,
 #: markup.
 ODD = (
-    f" \t=cmd|x\x1b[2J\x1b]0;t\x07\x9b31m\x7f\x00\u202etxt\u2066\ufeff\r\n{FORGED}\n{FORGED}\r{FORGED}\x85{FORGED}\u2028{FORGED}\v{FORGED}"
+    f" \t=cmd|x\x1b[2J\x1b]0;t\x07\x9b31m\x7f\x00\u202etxt\u2066\ufeff"
+    f"\r\n{FORGED}\n{FORGED}\r{FORGED}\x85{FORGED}\u2028{FORGED}\v{FORGED}"
     " [red]x[/] <b>y</b> www.a.b http://a.b/c @everyone a@b.c"
 )
 #: What a file cannot have in a name, and a word without blanks.

@@ -42,7 +42,8 @@ def test_all_runs_are_listed(results):
     listed = json.loads(invoke(results, "--list", "--json").stdout)
     assert [each["session"] for each in listed] == NAMES
     assert listed[1] == {
-        "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 1, "passed": 0,
+        "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 1,
+        "passed": 0,
     }  # fmt: skip
 
 

@@ -89,7 +89,8 @@ def test_one_node_makes_no_pair(call):
 
 
 @pytest.mark.parametrize(("options", "size", "drains"), [
-    ([], 20, True), ([], 19, False), (["--drain-share", "25%"], 9, True), (["--drain-share", "0"], 2000, False),
+    ([], 20, True), ([], 19, False), (["--drain-share", "25%"], 9, True),
+    (["--drain-share", "0"], 2000, False),
 ])  # fmt: skip
 def test_no_command_drains_more_than_a_share_of_the_machine(call, options, size, drains):
     status, text = call("--budget", "400", *options, faulty=["n2"], slow=["n5"], size=size)

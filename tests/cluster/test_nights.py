@@ -96,8 +96,8 @@ class Nights:
             *map(str, self.line(*cases)),
         ]
         return subprocess.Popen(
-            line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
+            line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True,
         )  # fmt: skip
 
 

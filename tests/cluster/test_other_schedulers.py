@@ -55,7 +55,8 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
     }
     expected = {
         ("OsuBarrier", "1x2"): ["n1", "n1"], ("OsuBarrier", "2x1"): ["n1", "n2"],
-        ("OsuBarrier", "2x2"): ["n1", "n1", "n2", "n2"], ("OsuBarrierPpnRatio", "2x2"): ["n1", "n1", "n2", "n2"],
+        ("OsuBarrier", "2x2"): ["n1", "n1", "n2", "n2"],
+        ("OsuBarrierPpnRatio", "2x2"): ["n1", "n1", "n2", "n2"],
     }  # fmt: skip
     assert placed == {(mpi, *case): hosts for mpi in ("mpich", "impi") for case, hosts in expected.items()}
     ratios = [record for record in found if record["check"] == "OsuBarrierPpnRatio"]

@@ -23,7 +23,8 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, 
     }
     return PMPI_Send(buffer, count, type, to, tag, comm);
 }
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     if (count > 0) {
         before(buffer);

@@ -112,7 +112,8 @@ static void before(const void *buffer)
 STALE = """
 #include <mpi.h>
 #include <stddef.h>
-int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     static unsigned char old[1 << 20];
     (void)buffer;
@@ -192,7 +193,8 @@ COUNTED_SENDS = """
 #include <stdio.h>
 enum { window = 64, depth = DEPTH };
 static int sent, outstanding, most, least = INT_MAX;
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
 {
     if (sent % window >= depth && outstanding < least) {
         least = outstanding;

@@ -16,7 +16,8 @@ CASES = [
     ("streaming", 2, ["--window"], "option --window needs a value; see --help"),
     ("streaming", 2, ["--raw="], "option --raw needs a value that is not empty; see --help"),
     ("rotate", 3, ["--confirm=yes"], "option --confirm takes no value"),
-    ("rotate", 3, ["--pattern", "circle"], "bad value 'circle'; give one of rotate, shift, bisection, round-robin"),
+    ("rotate", 3, ["--pattern", "circle"],
+     "bad value 'circle'; give one of rotate, shift, bisection, round-robin"),
     ("rotate", 3, ["--suspect-share", "1"], "option --suspect-share: bad value '1'; give 1e-06 to 0.99"),
     ("rotate", 3, ["--suspect-share", "0x1"], "option --suspect-share: bad value '0x1'"),
     ("rotate", 3, ["--size", "0"], "option --size: bad value '0'"),
@@ -31,7 +32,8 @@ CASES = [
     ("rotate", 4, ["--rails", "2", "--groups", "slurm"], "--groups cannot be used with --rails"),
     ("rotate", 3, ["--raw", "/no/such/folder/raw"], "cannot create the file of --raw"),
     ("hot_spot", 2, ["--max-size", "1000000M"], "option --max-size: bad value '1000000M'"),
-    ("hot_spot", 2, ["--max-size", "99999999999999999999"], "option --max-size: bad value '99999999999999999999'"),
+    ("hot_spot", 2, ["--max-size", "99999999999999999999"],
+     "option --max-size: bad value '99999999999999999999'"),
     # numbers of ranks
     *((name, ranks, [], f"needs exactly 2 ranks but was started with {ranks}")
       for name in ("buffer_reuse", "notification", "overlap", "streaming") for ranks in (1, 3)),
@@ -43,7 +45,8 @@ CASES = [
     ("notification", 2, ["--min-size", "5", "--max-size", "7"], "no size from --min-size 5 to --max-size 7"),
     # programs of their own
     ("streaming", 2, ["--queue-depth", "7"], "--queue-depth 7 is odd; give an even number, or 0 for none"),
-    ("streaming", 2, ["--queue-depth", "128"], "--queue-depth 128 is above --window 64; raise --window or lower it"),
+    ("streaming", 2, ["--queue-depth", "128"],
+     "--queue-depth 128 is above --window 64; raise --window or lower it"),
     ("streaming", 2, ["--queue-depth", "16", "--window", "60"],
      "--window 60 is not a multiple of half of --queue-depth 16; give --window 56"),
     ("buffer_reuse", 2, ["--max-size", "1G", "--iterations", "65536"], "use smaller messages"),

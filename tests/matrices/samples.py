@@ -26,7 +26,8 @@ CLUSTERKIT = clusterkit_text(matrix(6, 1, usual=42000.0))
 NCCL_HEAD = """\
 # nccl-tests version 2.17.8 nccl-headers=22902 nccl-library=22902
 # Collective test starting: sendrecv_perf
-# nThread 1 nGpus 1 minBytes 4294967296 maxBytes 17179869184 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1
+# nThread 1 nGpus 1 minBytes 4294967296 maxBytes 17179869184 step: 2(factor) warmup iters: 5 iters: 20 \
+agg iters: 1
 #
 # Using devices
 """
@@ -35,7 +36,7 @@ NCCL_TITLES = """\
 #                                                              out-of-place                       in-place
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
-"""
+"""  # noqa: E501  (one line of output)
 NCCL = (
     NCCL_HEAD
     + """\
@@ -51,7 +52,7 @@ NCCL = (
 # Avg bus bandwidth    : 43.7587
 #
 # Collective test concluded: sendrecv_perf
-"""
+"""  # noqa: E501  (one line of output)
     + NCCL_HEAD
     + """\
 #  Rank  0 Group  0 Pid 2211029 on cnode3-002 device  0 [0000:43:00] NVIDIA H100 80GB HBM3
@@ -66,7 +67,7 @@ NCCL = (
 # Avg bus bandwidth    : 39.2605
 #
 # Collective test concluded: sendrecv_perf
-"""
+"""  # noqa: E501  (one line of output)
 )
 MPIGRAPH = """\
 START mpiGraph v1.5

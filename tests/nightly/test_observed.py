@@ -55,7 +55,8 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"n3", f"Alltoall @{MACHINE}"}
     assert plain_sizes(node) == {
-        "sender n3": 0.6, "port n3 mlx5_0 symbol_error": 0.0, "pair n3 n7": 0.0, f"Alltoall @{MACHINE}: m": 0.6
+        "sender n3": 0.6, "port n3 mlx5_0 symbol_error": 0.0, "pair n3 n7": 0.0,
+        f"Alltoall @{MACHINE}: m": 0.6
     }  # fmt: skip
     assert (plain_sizes(path), path.largest("us")) == ({"pair n7 n8": 512.0}, 512.0)
     assert other.title.startswith(f"Other @{MACHINE}: m is 130 MB/s") and "on n1, n2" in other.title

@@ -24,7 +24,8 @@ def trends(archive, session):
 
 def history(tmp_path, values, name="A", **changes):
     """Write an archive of one series, a night a value; return it with the name of the last session."""
-    records = [samples.record(run, system="s", check=name, test=f"{name} %layout=1x2", value=float(value), **changes)
+    records = [samples.record(run, system="s", check=name, test=f"{name} %layout=1x2", value=float(value),
+                              **changes)
                for run, value in enumerate(values)]  # fmt: skip
     path = samples.write(tmp_path / "perflogs" / f"{name}.jsonl", records)
     archive_writer.add(path, tmp_path / "archive")

@@ -159,7 +159,8 @@ FILLING_UP = """
 mount -t tmpfs -o size=290m none {disk} || exit 77
 night() {{ {nightly} -- -n '^OsuBarrier%layout=1x2$'; echo "status $?"; }}
 night
-(while [ "$(ls {disk}/results/logs | wc -l)" -lt 2 ]; do sleep 0.1; done; cat /dev/zero > {disk}/filler) 2> /dev/null &
+(while [ "$(ls {disk}/results/logs | wc -l)" -lt 2 ]; do sleep 0.1; done
+cat /dev/zero > {disk}/filler) 2> /dev/null &
 night
 wait
 night

@@ -17,8 +17,10 @@ from tests.onboarding.test_writing import configuration
 #: What is none of these is no part of a word that a shell reads.
 HARMLESS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+/@=:-")
 NAMES = (
-    "$(touch${IFS}/tmp/x)", "`touch /tmp/x`", "a;reboot", "a'b", 'a"b', '"""', "'''+__import__('os').system('x')+'''",
-    "a\\", "a#b", "a\x1b[2J", "a\rb", "\u202etxt", "a b", "-rf", "../../etc", "{nodes}", "%j", "ä", "a\x00b", "*", "~",
+    "$(touch${IFS}/tmp/x)", "`touch /tmp/x`", "a;reboot", "a'b", 'a"b', '"""',
+    "'''+__import__('os').system('x')+'''",
+    "a\\", "a#b", "a\x1b[2J", "a\rb", "\u202etxt", "a b", "-rf", "../../etc", "{nodes}", "%j", "ä",
+    "a\x00b", "*", "~",
 )  # fmt: skip
 #: A word of each recording that is a name, and what stands there otherwise.
 PLACES = [

@@ -33,10 +33,12 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\nERROR: no module\n\n"
-         f"--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n", "environ error: could not load: ERROR: no module"),
+        ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\n"
+         f"ERROR: no module\n\n--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n",
+         "environ error: could not load: ERROR: no module"),
         ("reframe: error: unknown system: `x'\nLog\n", "error: unknown system: `x'"),
-        ('  File "x.py", line 1\n    systems = [\nSyntaxError: unexpected EOF\n', "SyntaxError: unexpected EOF"),
+        ('  File "x.py", line 1\n    systems = [\nSyntaxError: unexpected EOF\n',
+         "SyntaxError: unexpected EOF"),
         ("[  PASSED  ] Ran 0/0 test case(s)", "it ran no case"),
     ],
 )  # fmt: skip
@@ -48,7 +50,8 @@ def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
     ("loaded", "fault"),
     [
         ("gnu14/14:openmpi5/5.0.7:omb/7.3", ""), ("", ""),
-        ("gnu14/14:openmpi5/5.0.5:omb/7.3", "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
+        ("gnu14/14:openmpi5/5.0.5:omb/7.3",
+         "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
         (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`: exit status 1: no such module"),
     ],
 )  # fmt: skip

@@ -122,7 +122,8 @@ def log(
             f"{begin}Using network {of}",
             f"{begin}Channel 00/0 : {at}[{gpu}] -> {peer}[{gpu}] [send] {way}",
             f"{begin}Channel 01/0 : {peer}[{gpu}] -> {at}[{gpu}] [receive] {way}",
-            f"{begin}16 coll channels, 0 collnet channels, 0 nvls channels, 32 p2p channels, 4 p2p channels per peer",
+            f"{begin}16 coll channels, 0 collnet channels, 0 nvls channels, 32 p2p channels, "
+            "4 p2p channels per peer",
             f"{begin}ncclCommInitRank comm 0x55d0c rank {at} nranks {count} cudaDev {gpu} nvmlDev {gpu} "
             f"busId {16 * bus(host, gpu) + 27:x}000 commId 0x1f2e - Init COMPLETE",
         ]  # fmt: skip

@@ -50,7 +50,10 @@ def gauges(folder):
 
 
 #: What a night of one machine does not have: other units, excesses of latency, vets.
-ELSEWHERE = r"fabric_checks_((value|reference)_(ratio|bytes|per_second|atom_steps_per_second)|finding_excess_seconds|vet_nodes)"
+ELSEWHERE = (
+    r"fabric_checks_((value|reference)_(ratio|bytes|per_second|atom_steps_per_second)"
+    r"|finding_excess_seconds|vet_nodes)"
+)
 
 
 def test_rules_and_dashboard_ask_for_gauges_that_there_are(spent):

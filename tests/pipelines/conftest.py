@@ -25,8 +25,8 @@ class Runner:
         self.clone, self.results, self.cluster = clone, results, cluster
         self.variables = {
             "PATH": os.environ["PATH"], "HOME": str(results), "CI": "true",
-            "FABRIC_HOME": str(clone.parent / "home"), "FABRIC_RESULTS": str(results), "FABRIC_SYSTEM": "minicluster",
-            "FABRIC_NIGHTLY_OPTIONS": ONE_CASE,
+            "FABRIC_HOME": str(clone.parent / "home"), "FABRIC_RESULTS": str(results),
+            "FABRIC_SYSTEM": "minicluster", "FABRIC_NIGHTLY_OPTIONS": ONE_CASE,
             # The Python that the home is for need not be the first on PATH.
             "FABRIC_PYTHON": sys.executable,
         } | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}  # fmt: skip

@@ -34,12 +34,18 @@ FAULTS = {
     "a rail with half the bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0.5}}), "the rail of GPU {gpu}"),
     "a rail without bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0}}), "the rail of GPU {gpu}"),
     "a rail at half its rate": (lambda _host, gpu: ({}, {"slow": gpu}), "rate of mlx5_{gpu}:1 is 200 Gbit/s"),
-    "a GPU that is missing": (lambda _host, gpu: ({}, {"gpus": [i for i in range(8) if i != gpu]}), "GPU {gpu} ("),
+    "a GPU that is missing": (
+        lambda _host, gpu: ({}, {"gpus": [i for i in range(8) if i != gpu]}),
+        "GPU {gpu} (",
+    ),
     "a GPU without GPUDirect": (
         lambda host, gpu: ({"direct": only(host, gpu, lambda _: False, lambda _: True)}, {}),
         "GPU {gpu} goes through the host's memory",
     ),
-    "a GPU on fewer lanes": (lambda _host, gpu: ({}, {"lanes": {pcie.gpu_path(gpu)[-1]: 8}}), "GPU {gpu} has 8 lanes"),
+    "a GPU on fewer lanes": (
+        lambda _host, gpu: ({}, {"lanes": {pcie.gpu_path(gpu)[-1]: 8}}),
+        "GPU {gpu} has 8 lanes",
+    ),
     "sockets": (
         lambda host, gpu: ({"network": only(host, None, lambda _: "Socket", lambda _: "IB")}, {}),
         "uses Socket, on most nodes it uses IB (8 GPUs of 8 differ)",

@@ -55,7 +55,8 @@ def test_nothing_is_disproven(nodes, fabric, moved_B):
         (job(mlx5=0), 2000, "2 MB went over eth0, none over mlx5_*; the program moved 2 kB"),
         (job(eth0=500, mlx5=100), None, "1 GB went over eth0, 200 MB over mlx5_*: MPI uses TCP"),
         ([*job(), node("n3")], 1000, "node n3 has no port mlx5_*, only eth0, mlx5_0:1; is the driver loaded"),
-        (job(mlx5=0), 1000 * MB, "2 MB went over eth0, none over mlx5_*; the program moved 1 GB between nodes: no port "
+        (job(mlx5=0), 1000 * MB,
+         "2 MB went over eth0, none over mlx5_*; the program moved 1 GB between nodes: no port "
          "of these nodes counted them"),
     ],
 )  # fmt: skip

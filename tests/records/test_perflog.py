@@ -21,9 +21,9 @@ from tests.builders import load, record, write
 def attributes(**changes):
     """Return what ReFrame logs about a case with two metrics."""
     return {
-        "version": "4.10.4", "created": 1.0e9, "check_system": "s", "check_partition": "p", "check_environ": "e",
-        "check_display_name": "A %layout=1x2", "check_result": "pass", "check_fail_reason": None,
-        "check_job_nodelist": ["n1"], "check_jobid": 7,
+        "version": "4.10.4", "created": 1.0e9, "check_system": "s", "check_partition": "p",
+        "check_environ": "e", "check_display_name": "A %layout=1x2", "check_result": "pass",
+        "check_fail_reason": None, "check_job_nodelist": ["n1"], "check_jobid": 7,
         "check_perfvalues": {
             "s:p:t": [1.5, 1.0, None, 0.9, "us", "pass"],
             "s:p:b": [9.0, 0, None, None, "MB/s", "pass"],

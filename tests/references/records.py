@@ -17,10 +17,11 @@ def record(day=0, value=1.3, **changes):
         "format": 3, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
         "collection": "0.1.0+gabc", "reframe": "4.10.4",
         "system": "yours", "partition": "compute", "environ": "mpich-cray",
-        "check": "OsuLatency", "test": "OsuLatency %layout=2x1", "layout": "2x1", "nodes": 2, "ppn": 1, "tasks": 2,
-        "metric": "latency_8B", "quantity": "latency", "size_B": 8, "value": value, "unit": "us", "better": "smaller",
-        "result": "pass", "case_result": "pass", "program": "osu", "program_version": "7.5.2", "stack": "spack",
-        "spec_hash": "abcdef1234567", "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
+        "check": "OsuLatency", "test": "OsuLatency %layout=2x1", "layout": "2x1", "nodes": 2, "ppn": 1,
+        "tasks": 2, "metric": "latency_8B", "quantity": "latency", "size_B": 8, "value": value, "unit": "us",
+        "better": "smaller", "result": "pass", "case_result": "pass", "program": "osu",
+        "program_version": "7.5.2", "stack": "spack", "spec_hash": "abcdef1234567",
+        "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
         "nodelist": ["n1", "n2"], "no_reference": "no values yet",
     } | changes  # fmt: skip
     return builders.bare(**{"parameters": builders.parameters_of(values["test"])} | values)

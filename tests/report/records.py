@@ -30,7 +30,8 @@ def record(metric="latency", value=1.0, **fields):
         "size_B": int(end[:-1]) if point else None, "value": value, "unit": "us", "better": "smaller",
         "can_be_zero": False, "no_reference": "none yet", "result": "pass", "case_result": "pass",
         "program": "fabric-checks streaming", "program_version": "1", "stack": "built", "mpi": "MPICH 5.0.2",
-        "compiler": "gcc 12.2.0", "nodelist": [f"oak{number:02}" for number in range(nodes)], "binding": "core",
+        "compiler": "gcc 12.2.0", "nodelist": [f"oak{number:02}" for number in range(nodes)],
+        "binding": "core",
     }  # fmt: skip
     return found | declared(check, found["quantity"], parameters) | fields
 

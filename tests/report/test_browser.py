@@ -141,7 +141,8 @@ def point(page, panel="ping pong time, 2x1, us", at=0):
     plot.scroll_into_view_if_needed()
     return plot.evaluate(
         """(plot, at) => {
-          const place = plot.querySelector("polyline").points.getItem(at).matrixTransform(plot.getScreenCTM());
+          const point = plot.querySelector("polyline").points.getItem(at);
+          const place = point.matrixTransform(plot.getScreenCTM());
           return [place.x, place.y];
         }""",
         at,
@@ -286,7 +287,8 @@ CONTRAST = """() => {
   return [...document.querySelectorAll('polyline, .change, .key path, svg text')].map((each) => {
     const style = getComputedStyle(each);
     const ink = luminance(parse(each.tagName === 'text' ? style.fill : style.stroke));
-    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05) / (each.tagName === 'text' ? 1.5 : 1);
+    const contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    return contrast / (each.tagName === 'text' ? 1.5 : 1);
   });
 }"""
 

@@ -22,7 +22,9 @@ COMMAND = """#!/bin/sh
 cd "${0%/*}"
 key=${0##*/}
 echo "$key $*" >> calls
-for word; do case $word in node|hostname|reservation|batch|job|jobs|status|list|cancel) key=$key-$word ;; esac; done
+for word; do
+    case $word in node|hostname|reservation|batch|job|jobs|status|list|cancel) key=$key-$word ;; esac
+done
 [ "$key" = scontrol-job ] && key=scontrol
 set -- "$key".*.status
 [ -e "$1" ] || exit 0

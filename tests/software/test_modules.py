@@ -28,7 +28,8 @@ _MPIS = [
     ("mpi/gcc/openmpi/1.10.1", "openmpi", "1.10.1"), ("mpich/3.4.3-ofi", "mpich", "3.4.3"),
     ("openmpi/4.1.6--gcc--12.2.0", "openmpi", "4.1.6"), ("openmpi/gcc/64/4.1.0-ucx", "openmpi", "4.1.0"),
     ("openmpi-3.1.6-gcc-9.1.0-omffmfv", "openmpi", "3.1.6"), ("mpi/openmpi_3.1.6_gcc", "openmpi", "3.1.6"),
-    ("mpi/openmpi-x86_64", "openmpi", ""), ("openmpi", "openmpi", ""), ("openmpi/2.0.2/gcc", "openmpi", "2.0.2"),
+    ("mpi/openmpi-x86_64", "openmpi", ""), ("openmpi", "openmpi", ""),
+    ("openmpi/2.0.2/gcc", "openmpi", "2.0.2"),
     ("oneapi/mpi/latest", "intel-oneapi-mpi", ""), ("intel/mpi-2021.2.0", "intel-oneapi-mpi", "2021.2.0"),
     ("intel/mpi/64/2020/2.54", "intel-oneapi-mpi", "2020"), ("intel/mpi/2017-4", "intel-oneapi-mpi", "2017"),
     ("openmpi/gcc/9.3.0/4.1.5", "openmpi", "4.1.5"), ("mvapich2-gdr/2.3.7", "mvapich2", "2.3.7"),
@@ -38,7 +39,8 @@ _MPIS = [
 ]  # fmt: skip
 _SUITES = [
     ("LAMMPS/2Aug2023_update2-foss-2023a-kokkos", "lammps", "2 Aug 2023"), ("omb/7.3", "osu", "7.3"),
-    ("osu-micro-benchmarks-5.6.3-gcc-9.1.0-nsxydkj", "osu", "5.6.3"), ("IMB/2021.3-gompi-2022b", "imb", "2021.3"),
+    ("osu-micro-benchmarks-5.6.3-gcc-9.1.0-nsxydkj", "osu", "5.6.3"),
+    ("IMB/2021.3-gompi-2022b", "imb", "2021.3"),
     ("osu-micro-benchmarks/gcc/5.6.2", "osu", "5.6.2"), ("benchmarks/imb/2021.7", "imb", "2021.7"),
     ("gcc/openmpi/lammps/2023", "lammps", "2023"), ("NPB3.4-MPI", "npb", "3.4"),
     ("intel-mpi-benchmarks/2021.7", "imb", "2021.7"),
@@ -93,8 +95,10 @@ def test_the_best_is_the_default_or_the_newest():
         ("IMB/2021.3-iimpi-2022b", "impi/2021.9.0", True), ("IMB/2021.3-iimpi-2022b", "openmpi/4", False),
         ("osu/7.4-mvapich2-2.3.7", "mvapich2/2.3.7", True), ("osu/7.4-mvapich2-2.3.7", "mpich/4", False),
         ("osu/7.4", "openmpi/4", None), ("LAMMPS/1Jan2024-foss-2023b", "OpenMPI/4.1.6", True),
-        ("osu/7.3-intel-openmpi4", "openmpi4/4.1.6", True), ("osu/7.3-intel-openmpi4", "openmpi5/5.0.7", False),
-        ("lammps/openmpi/2023", "openmpi/4.1", True), ("osu-micro-benchmarks/5.6.3-gcc-9.3.0-openmpi", "openmpi", True),
+        ("osu/7.3-intel-openmpi4", "openmpi4/4.1.6", True),
+        ("osu/7.3-intel-openmpi4", "openmpi5/5.0.7", False),
+        ("lammps/openmpi/2023", "openmpi/4.1", True),
+        ("osu-micro-benchmarks/5.6.3-gcc-9.3.0-openmpi", "openmpi", True),
     ],
 )  # fmt: skip
 def test_a_name_shows_the_mpi_of_the_build(name, mpi, shown):
@@ -103,7 +107,8 @@ def test_a_name_shows_the_mpi_of_the_build(name, mpi, shown):
 
 @pytest.mark.parametrize(
     ("folder", "shown"),
-    [("/opt/pub/moduledeps/gnu14-openmpi5", True), ("/opt/pub/moduledeps/gnu14-openmpi4", False), ("/apps/intel", None),
+    [("/opt/pub/moduledeps/gnu14-openmpi5", True), ("/opt/pub/moduledeps/gnu14-openmpi4", False),
+     ("/apps/intel", None),
      ("/spack/linux-rocky8-x86_64/openmpi/5.0.7-tauaqk4/Core", True), ("/opt/moduledeps/gnu14-mpich", False)],
 )  # fmt: skip
 def test_a_folder_shows_the_mpi_of_the_build(folder, shown):
@@ -114,8 +119,10 @@ def test_a_folder_shows_the_mpi_of_the_build(folder, shown):
     ("suite", "text", "prefix"),
     [
         ("imb", 'prepend_path("PATH","/a/bin")', "/a"), ("imb", "prepend-path\tPATH\t/a/bin", "/a"),
-        ("imb", "prepend-path --delim : PATH {/a/bin}", "/a"), ("imb", 'prepend_path{"PATH","/a/bin",delim=":"}', "/a"),
-        ("imb", 'prepend_path("LD_LIBRARY_PATH","/a/lib")', None), ("imb", 'prepend_path("MANPATH","/a/bin")', None),
+        ("imb", "prepend-path --delim : PATH {/a/bin}", "/a"),
+        ("imb", 'prepend_path{"PATH","/a/bin",delim=":"}', "/a"),
+        ("imb", 'prepend_path("LD_LIBRARY_PATH","/a/lib")', None),
+        ("imb", 'prepend_path("MANPATH","/a/bin")', None),
         ("imb", "", None), ("osu", 'prepend_path("PATH","/a/bin")', None),
         ("osu", 'prepend_path("PATH","/a/libexec/osu-micro-benchmarks/mpi/pt2pt")', "/a"),
         ("osu", 'setenv("EBROOTOSUMINMICROMINBENCHMARKS","/e")', "/e"),

@@ -231,7 +231,8 @@ def test_the_contract_is_violated_if_one_clause_is_and_met_if_all_are(tmp_path):
 
 def test_runs_in_which_a_fault_is_named_for_certain_do_not_reach_their_share(tmp_path):
     clause = {
-        "name": "ports", "check": "A", "quantity": "share", "free_of": ["port"], "good": 0.95, "bad": 0.3, "least": 3,
+        "name": "ports", "check": "A", "quantity": "share", "free_of": ["port"], "good": 0.95, "bad": 0.3,
+        "least": 3,
     }  # fmt: skip
     lost, unsure = (
         {"kind": "port", "severity": severity, "text": "n1: segments were lost"}

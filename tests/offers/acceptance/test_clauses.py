@@ -11,8 +11,8 @@ from fabric_offers.acceptance import clauses, document
 
 EXAMPLES = sorted((ROOT / "config" / "clauses").glob("*.yaml"))
 VALUE = {
-    "name": "bandwidth", "check": "OsuBandwidth", "metric": "bandwidth_1B", "good": 100, "bad": 90, "spread": 0.05,
-    "most": 40,
+    "name": "bandwidth", "check": "OsuBandwidth", "metric": "bandwidth_1B", "good": 100, "bad": 90,
+    "spread": 0.05, "most": 40,
 }  # fmt: skip
 PAIRS = {
     "name": "pairs",
@@ -24,8 +24,8 @@ PAIRS = {
     "most": 40,
 }
 SHARE = {
-    "name": "share", "check": "A", "metric": "t", "quantity": "share", "at_least": 3, "good": 0.95, "bad": 0.6,
-    "most": 40,
+    "name": "share", "check": "A", "metric": "t", "quantity": "share", "at_least": 3, "good": 0.95,
+    "bad": 0.6, "most": 40,
 }  # fmt: skip
 
 

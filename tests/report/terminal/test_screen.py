@@ -240,7 +240,8 @@ def test_failures_of_one_cause_are_one_finding():
 
 def loaded(number, runnable, load=24.0):
     """Return the records of cases on a host of two cores on which so many processes could run."""
-    moments = {f"{name}_{moment}": value for name, value in (("load_1min", load), ("runnable_processes", runnable))
+    moments = {f"{name}_{moment}": value
+               for name, value in (("load_1min", load), ("runnable_processes", runnable))
                for moment in ("before", "after")}  # fmt: skip
     return [record(test=f"A{at} %layout=1x2", host_cores=2, ppn=2, **moments) for at in range(number)]
 

@@ -92,7 +92,8 @@ def test_another_line_is_no_node():
     [
         ("completed", {}, None),
         ("failed", {}, None),
-        ("timeout", {}, "ran on n1, n2; it ran over its time limit (timeout: resource allocation expired): n2 is down"),
+        ("timeout", {},
+         "ran on n1, n2; it ran over its time limit (timeout: resource allocation expired): n2 is down"),
         ("cancelled", {"nodelist": "n1"},
          "ran on n1; it was cancelled, but not by this session (cancel: maintenance begins)"),
         ("cancelled_waiting", {}, "had not started; it was cancelled, but not by this session (cancel)"),
@@ -100,7 +101,8 @@ def test_another_line_is_no_node():
          "ran on n1, n2; a node of it failed (node-failure: node failure on n2 (shell rank 1)): n2 is down"),
         ("first_node_lost", {}, "ran on n3, n4; a node of it failed (exec: node failure on n3 (rank 3)): "
          "n3 is down and is drained (gone); n4 is drained (broken | cable)"),
-        ("unsatisfiable", {}, "had not started; Flux cannot schedule it (alloc: unsatisfiable request: need 9 node(s) "
+        ("unsatisfiable", {},
+         "had not started; Flux cannot schedule it (alloc: unsatisfiable request: need 9 node(s) "
          "with 1 cores each, only 4 eligible)"),
     ],
 )  # fmt: skip

@@ -25,7 +25,8 @@ def test_hosts_that_take_jobs_are_of_every_queue():
     ("status", "most", "nodes", "down"),
     [
         ("ok", "-", 2, 0), ("closed_Power", "40", 2, 0), ("closed_Full", "40", 2, 0),
-        ("unavail", "40", 1, 1), ("unreach", "-", 1, 1), ("closed_LIM", "40", 1, 1), ("closed_Lock", "40", 1, 0),
+        ("unavail", "40", 1, 1), ("unreach", "-", 1, 1), ("closed_LIM", "40", 1, 1),
+        ("closed_Lock", "40", 1, 0),
     ],
 )  # fmt: skip
 def test_hosts_that_do_not_answer_are_not_offered(status, most, nodes, down):

@@ -91,7 +91,8 @@ def test_a_node_in_service():
         (node("n3", "DOWN+CLOUD+REBOOT_ISSUED"), "n3 reboots"),
         (node("n3", "DOWN+DRAIN+NOT_RESPONDING+REBOOT_ISSUED"), "n3 is drained"),
         # github.com/aws/aws-parallelcluster-node, pull requests 350 and 402: nodes that could not be woken
-        (node("n3", "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING", rest=" Reason=ResumeTimeout reached [slurm@now]"),
+        (node("n3", "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING",
+              rest=" Reason=ResumeTimeout reached [slurm@now]"),
          "n3 is down (ResumeTimeout reached)"),
         (node("n3", "DOWN+CLOUD+NOT_RESPONDING+POWERING_UP"), "n3 is down"),
         (node("n3", "DOWN*+CLOUD+POWER"), "n3 is down"),
@@ -148,7 +149,8 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
         ("NODE_FAIL", ["n1", "n2"], [node("n1"), SILENT],
          "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"),
         ("TIMEOUT", ["n1"], [node("n1"), SILENT], "job 7 ran on n1; it ran over its time limit (TIMEOUT)"),
-        ("CANCELLED", [], [DRAINED], "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"),
+        ("CANCELLED", [], [DRAINED],
+         "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"),
         ("FAILED", ["n1", "n2"], [DRAINED], "job 7 failed on n1, n2: n2 is drained (broken cable)"),
         # Its output says why.
         ("FAILED", ["n1", "n2"], [node("n1"), node("n2")], None),

@@ -22,8 +22,8 @@ def begun(tape, *arguments, results="results", mpi="mpich", suites=("osu",)):
     """Begin a session on the stack that Spack builds."""
     of_stack = {"FABRIC_MPI": mpi, "FABRIC_STACK": "spack", "GOLDEN": str(GOLDEN / "osu/7.2")}
     return Run(
-        tape.folder / results, *arguments, settings=ROOT / "config/settings.py", suites=suites, env=tape.variables,
-        **of_stack,
+        tape.folder / results, *arguments, settings=ROOT / "config/settings.py", suites=suites,
+        env=tape.variables, **of_stack,
     )  # fmt: skip
 
 
