@@ -12,7 +12,7 @@ from tests import builders, homes
 #: check a night.
 TYPED = """
 cd {clone} && . ci/env.sh || exit
-printf 'ada\\n10\\n' | fabric-checks init || exit
+printf 'ada\\n10 Gbit/s\\n' | fabric-checks init || exit
 ci/nightly --system ada -- -n '^OsuBarrier%layout=2x1$'
 """
 
