@@ -22,7 +22,7 @@ PAGE = TESTS.parent / "docs" / "metrics.md"
 HEAD = """\
 # Metrics
 
-Each metric of each check, from its declaration; records have the sentence as `about`. `python -m
+Each metric of each check, from its declaration; records have the sentence as `meaning`. `python -m
 tests.checks.metrics_page` writes this page. A point of a curve ends in its message size, as in `latency_8B`; N stands
 for another number, NxP for a layout. Units: MB/s is 10^6 bytes a second, Mmsg/s 10^6 messages a second.
 
