@@ -64,9 +64,8 @@ class FabricCheck(
     replace::
 
         phase               hook                        by its end there is
-        ------------------  --------------------------
-        ----------------------------------------------------------- after init          apply_layout
-        num_tasks, num_tasks_per_node, valid_systems,
+        ------------------  --------------------------  ----------------------------------------------------
+        after init          apply_layout                num_tasks, num_tasks_per_node, valid_systems,
                                                         valid_prog_environs
                             OWN                         fewer of them, tags, dependencies
                             allow_time_for_all *        time_limit
@@ -77,31 +76,30 @@ class FabricCheck(
                             begin_facts                 facts: the session, the check, its output, its metrics
                             require_packages            the Python packages of its analysis
                             read_references             reference; facts: no_reference, evidence
-                            skip_what_has_no_profile    with a profile, comparisons and simulations are
-                            skipped keep_profile                the file of the profile among those that are
-                            kept enter_by_launcher           options of the launcher, where it enters an image
+                            skip_what_has_no_profile    with a profile, comparisons, simulations are skipped
+                            keep_profile                the file of the profile among those that are kept
+                            enter_by_launcher           options of the launcher, where it enters an image
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, stack
-                            OWN                         the same for our own programs; own lines in
-                            prerun_cmds set_command                 executable, executable_opts
-        before run          probe_placement             the probe behind prerun_cmds; * all launches but the
-        last, too
+                            OWN                         the same for our own programs; lines in prerun_cmds
+                            set_command                 executable, executable_opts
+        before run          probe_placement             the probe behind prerun_cmds; * every launch but the
+                                                        last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             look_into_container         network and digest of the image before prerun_cmds
                             keep_evidence               keep_files: the files that values follow from
                             look_for_program            a case whose program the suite lacks is skipped
                             OWN                         a case of our own whose program was not built fails
-                            wrap_launch                 commands around the launch behind it, and in
-                            postrun_cmds wait_for_host               the host of a partition that is this
-                            host: free leave_time_to_the_launcher  no time_limit where the launcher has one
+                            wrap_launch                 commands around the launch behind it, postrun_cmds
+                            wait_for_host               the host of a partition that is this host: free
+                            leave_time_to_the_launcher  no time_limit where the launcher has one
                             note_times                  uptime and load before all of prerun_cmds
         before sanity       note_job                    facts: elapsed_s, job_state, job_began, load
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_image                  facts: container, image, image_digest
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding,
-        ports;
-                                                        values
+                                                        ports; values
         before performance  declare_performance         perf_variables
         after performance   require_references          a failure, if the file of references is wrong
         before cleanup      require_records             a failure, if the perflog does not have the records

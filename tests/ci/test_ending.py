@@ -110,7 +110,7 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
 def test_a_run_without_a_case_is_no_success(tmp_path, env):
     done = run(tmp_path, env, cases=[], status=0)
     assert done.returncode == 1
-    assert "No case ran" in done.stdout and "ci/run -l lists the checks there are" in done.stdout
+    assert "Failed: no case ran" in done.stdout and "ci/run -l lists the checks there are" in done.stdout
     assert "report   none: nothing was measured" in done.stdout
 
 
@@ -143,7 +143,7 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
         process.send_signal(how)
     out, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 1
-    assert "Interrupted: 1 of 2 cases ran" in out and "1 case, because the run ended before it" in out
+    assert "Incomplete: interrupted: 1 of 2 cases ran" in out and "1 case, because the run ended before it" in out
     assert "WARNING: run session stopped: cancelled by user" in out
 
 
@@ -165,4 +165,4 @@ def test_in_a_terminal_there_is_one_line_that_is_wiped(tmp_path, env):
     shown = text.decode()
     assert "4 of 4 done, 1 failed" in shown and "\x1b[2K" in shown
     # The line is wiped before the screen and the word on standard error.
-    assert shown.rindex("\x1b[2K") < shown.index("No case ran")
+    assert shown.rindex("\x1b[2K") < shown.index("no case ran")

@@ -316,6 +316,6 @@ def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
     ]
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stderr
-    assert "# complete: 2 ranks" in done.stdout
+    assert "# complete: 2 rows" in done.stdout
     (path,) = (tmp_path / "out").iterdir()
     assert ports.parse(path.read_text()).after is not None

@@ -70,10 +70,11 @@ def problems(session: Session) -> list[Problem]:
 def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
     was_killed = session.report is None and bool(session.records) and not session.archived
+    is_incomplete = was_killed or any(case.result == "abort" for case in session.cases)
+    has_values = any(record["metric"] for record in session.records)
     return verdict(
-        failed=not (was_killed or _has_run(session))
-        or not any(record["metric"] for record in session.records),
-        incomplete=was_killed or any(case.result == "abort" for case in session.cases),
+        failed=not is_incomplete and not (_has_run(session) and has_values),
+        incomplete=is_incomplete,
         findings=_has_faults(session)
         or runs.failed(session)
         or _misses(session)

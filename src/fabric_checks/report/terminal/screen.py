@@ -130,7 +130,7 @@ def _ended(cases: Sequence[Case], took: str, faults: int) -> str:
     passed = counts["pass"] + counts["xfail"]
     of_all = count_text(len(cases), "case")
     if counts["abort"]:
-        return f"{ran} of {of_all} ran{took}, {passed} passed"
+        return f"interrupted: {ran} of {of_all} ran{took}, {passed} passed"
     if failed := ran - passed + counts["fail_deps"]:
         return f"{failed} of {of_all} failed{took}"
     errors = f", with {count_text(faults, 'error')}" if faults else ""
