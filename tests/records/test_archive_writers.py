@@ -18,11 +18,11 @@ from tests.records.test_archive import canonical, exported, files
 ENDLESS = """
 import sys
 from pathlib import Path
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 results, folder = map(Path, sys.argv[1:])
 print("begin", flush=True)
 for n in range(10**6):
-    archiving.add(results / f"{n % 400}.jsonl", folder)
+    archive_writer.add(results / f"{n % 400}.jsonl", folder)
 """
 
 
@@ -62,9 +62,9 @@ def test_leftovers_of_a_killed_writer_are_not_read_with_the_archive(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
     code = (
         "import os, signal, sys; from pathlib import Path; from fabric_checks.core import files;"
-        "from fabric_checks.records import archiving;"
+        "from fabric_checks.records import archive_writer;"
         "files._settle = lambda part, target: os.kill(os.getpid(), signal.SIGKILL);"
-        "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
     assert done.returncode == -signal.SIGKILL
@@ -84,8 +84,8 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
     write(path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)])
     code = (
         "import resource, signal, sys; from pathlib import Path; from fabric_checks.records import"
-        " archiving;signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE,"
-        " (9000, 9000));archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
+        " archive_writer;signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE,"
+        " (9000, 9000));archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
     assert (
