@@ -18,7 +18,7 @@ LEFT_OUT = {
     "schedulers": "stand-ins of schedulers are programs",
     "onboarding/test_probe.py": "tools are asked, which are programs",
     "nightly/wall/test_news.py": "commands of a site are called, which are programs",
-    "profile/test_building.py": "a build is tried, which is a program",
+    "profile/test_library_build.py": "a build is tried, which is a program",
     "checks": "all cases of all systems are set up, which takes minutes",
     "report": "pages are drawn, and opened in a browser",
     "offers/test_recomputation.py": "it is a program that recomputes",
