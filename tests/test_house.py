@@ -173,7 +173,7 @@ def test_every_module_of_the_lower_rooms_has_its_tests():
 
 
 def test_every_room_can_be_read():
-    """A room is a package at the top of ours; what is loose beside them is one more. Its size is in tokens."""
+    """A room is a package at the top of ours, and what is loose there one more. Its size is in tokens."""
     tokens = Counter()
     for path in modules():
         package, *rest = path.relative_to(LIBRARY).parts

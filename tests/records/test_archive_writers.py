@@ -84,8 +84,8 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
     write(path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)])
     code = (
         "import resource, signal, sys; from pathlib import Path; from fabric_checks.records import"
-        " archive_writer;signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE,"
-        " (9000, 9000));archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
+        " archive_writer;signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        " resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
     assert (
