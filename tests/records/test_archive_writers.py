@@ -85,7 +85,8 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
     code = (
         "import resource, signal, sys; from pathlib import Path; from fabric_checks.records import"
         " archive_writer;signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        " resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
+        " resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
+        "archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
     assert (
