@@ -68,6 +68,9 @@ UNPROVED = {
         "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
         "failed, and what a run that did not fail printed as errors"
     ): (*("reframe", "spec", "spec_hash", "spack", "not_offered", "fail_reason", "rfm_job.err"),),
+    "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
+        "meaning",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding.detection import look
 from tests.onboarding.recorded import SITES, Recorded, written_by_init
-from tests.onboarding.test_writing import configuration
+from tests.onboarding.test_site_files import configuration
 
 #: What is none of these is no part of a word that a shell reads.
 HARMLESS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+/@=:-")

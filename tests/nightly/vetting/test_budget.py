@@ -7,7 +7,7 @@ from fabric_checks.nightly.vetting import budget
 from fabric_checks.nightly.vetting.budget import Spent, spend, spend_as_free
 from fabric_checks.nightly.vetting.group_tests import Outcome, Word
 from fabric_checks.nightly.vetting.machine import Machine, Switches
-from tests.nightly.vetting.test_planning import names
+from tests.nightly.vetting.test_group_tests import names
 
 
 def simulated(faulty, pass_minutes, fail_minutes):
