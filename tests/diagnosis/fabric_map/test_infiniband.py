@@ -107,3 +107,22 @@ def test_tables_are_read_and_a_torn_one_is_refused():
     for torn, line in ((TABLE.format("a"), 3), (TABLE.format("a") + TABLE.format("b"), 3)):
         with pytest.raises(OutputError, match=f"line {line}: the table ends here"):
             infiniband.parse_forwarding(torn)
+
+
+OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000a (leaf1):
+  Lid  Out   Destination
+       Port     Info
+0x0001 {first} : (Channel Adapter portguid 0x0000000000000101: 'n1 mlx5_0')
+0x0002 000 : (Switch portguid 0x000000000000000a: 'leaf1')
+2 valid lids dumped
+"""
+
+
+def test_the_farewell_of_dump_lfts_is_passed_over():
+    farewell = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n"
+    assert infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="004") + farewell) == {"a".zfill(16): {1: 4, 2: 0}}
+
+
+def test_the_table_of_a_switch_that_did_not_answer_is_refused():
+    with pytest.raises(OutputError, match="switch 0x000000000000000a did not answer.* run the command again"):
+        infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="000"))

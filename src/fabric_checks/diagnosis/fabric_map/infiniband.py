@@ -61,7 +61,10 @@ _LID = re.compile(r"\blid ([0-9]{1,5})\b")
 
 _TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?")
 _ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
-_TABLE_IGNORED = re.compile(r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*")
+#: Titles of columns, and the last line of ``dump_lfts``, which is on standard output.
+_TABLE_IGNORED = re.compile(
+    r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*|\*\*\* WARNING \*\*\*: .*replaced by dump_fts\s*"
+)
 _COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
 _AR_MANAGER = re.compile(r"(?m)^.{0,80}\bAR Manager - Configuration cycle")
 
@@ -200,7 +203,21 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     _require_end(torn)
     if not tables:
         raise OutputError("there is no forwarding table in it")
+    for guid, own in tables.items():
+        _require_answered(guid, own)
     return tables
+
+
+def _require_answered(guid: str, own: Mapping[int, int]) -> None:
+    """Raise :class:`OutputError` if every LID leaves by port 0, which leads to the switch itself alone.
+
+    ``dump_fts`` of infiniband-diags 44 prints such a table of a switch that does not answer, exit status 0.
+    """
+    if len(own) > 1 and not any(own.values()):
+        raise OutputError(
+            f"switch 0x{guid} did not answer: its table leads every LID to the switch itself; "
+            "run the command again, and read its standard error"
+        )
 
 
 def _require_end(torn: int) -> None:
