@@ -120,7 +120,9 @@ OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000
 
 def test_the_farewell_of_dump_lfts_is_passed_over():
     farewell = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n"
-    assert infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="004") + farewell) == {"a".zfill(16): {1: 4, 2: 0}}
+    assert infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="004") + farewell) == {
+        "a".zfill(16): {1: 4, 2: 0}
+    }
 
 
 def test_the_table_of_a_switch_that_did_not_answer_is_refused():
