@@ -10,9 +10,9 @@ config/references/yours.yaml next to that of the system that it is of.
 
 from fabric_checks.software.stacks import selected_mpis, selected_stack
 
-# ---------------------------------------------------------------------------------------------- what the
-# fabric is ReFrame hands `extras` on as they are; these are the ones that the collection knows. A check asks
-# for none by name of the system, so what is not given is not used, and nothing fails for it.
+# ---------------------------------------------------------------------------------------- what the fabric is
+# ReFrame hands `extras` on as they are; these are the ones that the collection knows. A check asks for none
+# by name of the system, so what is not given is not used, and nothing fails for it.
 EXTRAS = {
     # How many nodes the checks may use, at most; multi-node checks use 1, 2, 4, ... and this number. Without
     # it: 1.
@@ -51,8 +51,7 @@ EXTRAS = {
     "launch_options": [],
 }
 
-# ------------------------------------------------------------------------------------------ how jobs are
-# submitted
+# ------------------------------------------------------------------------------------ how jobs are submitted
 SLURM = {
     # ReFrame's `slurm`, which takes the state of jobs from sacct, and where that fails or is behind from the
     # controller; it knows why a job failed, and on which node.
@@ -95,11 +94,11 @@ FLUX = {
     "access": ["--exclusive"],
 }
 
-# ---------------------------------------------------------------------------------------- how an MPI is
-# launched In the job, the probe of the placement and the program are started by the launcher. With Slurm
-# `mpirun` works too where the MPI was built for it; then there is no need for SLURM_MPI_TYPE, nor for two
-# partitions. The list of nodes keeps a program on those of the probe before it: where there are more, Slurm
-# passes over nodes that have not yet ended their part of the step before.
+# ------------------------------------------------------------------------------------ how an MPI is launched
+# In the job, the probe of the placement and the program are started by the launcher. With Slurm `mpirun`
+# works too where the MPI was built for it; then there is no need for SLURM_MPI_TYPE, nor for two partitions.
+# The list of nodes keeps a program on those of the probe before it: where there are more, Slurm passes over
+# nodes that have not yet ended their part of the step before.
 SRUN = {
     "launcher": "srun",
     "launch_options": [
@@ -132,10 +131,10 @@ JSRUN = {"launcher": "jsrun", "launch_options": []}
 # binds the tasks on a node to as many cores as there are tasks, together; each can have one.
 FLUX_PMI, FLUX_PMIX = ({"launcher": name, "launch_options": []} for name in ("flux-run", "flux-run-pmix"))
 
-# ------------------------------------------------------------------------------------------------ what runs
-# on it Environments by the way their MPI is launched. These are the wheels of `ci/run`, which use TCP unless
-# the node has a provider that they know. Yours come from modules, a prefix or Spack:
-# config/templates/modules.py and config/environments/spack.py say how; list their names in `environs`.
+# ------------------------------------------------------------------------------------------- what runs on it
+# Environments by the way their MPI is launched. These are the wheels of `ci/run`, which use TCP unless the
+# node has a provider that they know. Yours come from modules, a prefix or Spack: config/templates/modules.py
+# and config/environments/spack.py say how; list their names in `environs`.
 MPICH_AND_INTEL, OPEN_MPI = ("mpich", "impi"), ("openmpi",)
 # The partitions of each system, one for each way in which an MPI is launched; one is enough where there is
 # one way.

@@ -318,8 +318,7 @@ def _times(table: Table, factor: float) -> Table:
     return tuple((size, factor * value) for size, value in table)
 
 
-# ------------------------------------------------------------------------------------------------------------
-# output
+# ---------------------------------------------------------------------------------------------------- output
 
 
 def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:

@@ -80,8 +80,7 @@ def test_buffers_that_do_not_fill_their_pages(tmp_path, size_B):
     buffer_reuse.parse(text, [size_B])
 
 
-# ------------------------------------------------------------------------------------------------------
-# buffer_reuse
+# ---------------------------------------------------------------------------------------------- buffer_reuse
 
 #: An MPI that needs 1 ms to register a send buffer it does not know, and forgets all it knows when memory is
 #: unmapped.
@@ -157,8 +156,7 @@ def test_stale_registrations_are_noticed(tmp_path):
     assert "# complete" not in done.stdout
 
 
-# ----------------------------------------------------------------------------------------------------------
-# hot_spot
+# -------------------------------------------------------------------------------------------------- hot_spot
 
 #: The master needs 2 ms to start a message with data, a slave as long to send one.
 TWO_MS_SENDS = f"""{BEFORE_SENDS}
@@ -182,8 +180,7 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
 
 
-# ---------------------------------------------------------------------------------------------------------
-# streaming
+# ------------------------------------------------------------------------------------------------- streaming
 
 #: Counts the sends that were started and not waited for, and prints the least and the most of them. The least
 #: counts only from the moment the queue is full to the last message of a window.

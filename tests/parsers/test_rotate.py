@@ -42,6 +42,14 @@ def test_the_pairs_of_a_real_scan_are_those_of_its_pattern(golden, pattern):
 GROUPS = [rank // 4 for rank in range(15)] + [-1]
 
 
+def test_an_output_of_another_program_in_this_form_may_lack_check_sum_and_groups(text):
+    plain = re.sub(r", crc32 [0-9a-f]{8}\n", "\n", text).replace("# groups: none\n", "")
+    assert plain.endswith(" rows\n") and "groups" not in plain
+    read, whole = rotate.parse(plain), rotate.parse(text)
+    assert read.groups == () and read.hosts == whole.hosts
+    assert np.array_equal(read.scan.MBps, whole.scan.MBps)
+
+
 def with_groups(text, groups, flows=()):
     """Return an output with groups and rows of the phase leaf."""
     rows = "".join(f"{number} {sender} {receiver} 900 900 leaf\n" for number, sender, receiver in flows)

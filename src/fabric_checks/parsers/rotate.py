@@ -223,7 +223,7 @@ def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[
 
 def _groups(header: Mapping[str, str], ranks: int) -> tuple[int, ...]:
     """Return the group of each rank by the header."""
-    text = header.get("groups", "")
+    text = header.get("groups", "none")
     if text == "none":
         return ()
     words = text.split(" ")

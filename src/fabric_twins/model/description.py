@@ -205,8 +205,7 @@ class Twin:
     sources: Mapping[str, Source]
 
 
-# -------------------------------------------------------------------------------------------------- as it is
-# written
+# ------------------------------------------------------------------------------------------ as it is written
 
 _Number = Annotated[float, rules(minimum=0)]
 _Table = _Number | dict[str, _Number]
