@@ -320,14 +320,17 @@ def sacct_unavailable(cluster, commands, folder):
 
 
 def perflog_full(cluster, commands, folder):
-    """Room for the first case's one record and the last one's, not for the 24 of the victim."""
+    """No room for the 24 records of the victim; those of the other two are on another file system."""
     perflogs = folder / "results" / "perflogs"
     perflogs.mkdir(parents=True)
     mounted = cluster.call(
-        "exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=24k", "none", str(perflogs)
+        "exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=4k", "none", str(perflogs)
     )
     if mounted.returncode != 0:
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
+    of_checks = perflogs / "minicluster" / "pmi2"
+    links = [f"ln -s ../../../{check}.jsonl {of_checks}" for check in ("OsuBarrier", "ImbBarrier")]
+    cluster.sh("; ".join([f"mkdir -p {of_checks}", *links]))
     return Session(cluster, folder).end()
 
 

@@ -100,7 +100,7 @@ def stand_in(tmp_path):
         "[ $NIGHT_ENDS -eq 1 ] && { echo 'error: it broke' >&2; exit 1; }\n"
         "folder=$FABRIC_RESULTS/nightly/$FABRIC_SYSTEM/tonight; mkdir -p $folder\n"
         "echo found > $folder/report.html; ln -sfn tonight ${folder%/*}/latest\n"
-        "echo '# one finding'; exit $NIGHT_ENDS\n"
+        "echo '# one finding' > $folder/summary.md; echo 'one finding'; exit $NIGHT_ENDS\n"
     )
     nightly.chmod(0o755)
     return Runner(clone, tmp_path / "results")
