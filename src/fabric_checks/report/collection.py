@@ -12,13 +12,12 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
-from fabric_checks.core.finding import Severity
 from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records.findings import parsed
 from fabric_checks.records.record import FIELDS, is_success
 from fabric_checks.records.series import series
-from fabric_checks.report.values import Failure, Results, Value, case_text, parameters_of
+from fabric_checks.report.values import Failure, Results, Seen, Value, case_text, parameters_of
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
@@ -120,13 +119,13 @@ def _counts(machines: Sequence[str], cases: Iterable[Mapping[str, Any]]) -> dict
     return found
 
 
-def _findings(cases: Iterable[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, Severity, str], ...]]:
+def _findings(cases: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Seen, ...]]:
     """Return the findings of cases by machine, each once."""
-    found: dict[str, dict[tuple[str, Severity, str], None]] = {}
+    found: dict[str, dict[Seen, None]] = {}
     for case in cases:
         for finding in parsed(json.loads(case["findings"] or "[]")):
-            key = (case_text(case), finding.severity, clean(finding.text))
-            found.setdefault(case["machine"], {})[key] = None
+            seen = Seen(case_text(case), finding.severity, clean(finding.text), finding.key)
+            found.setdefault(case["machine"], {})[seen] = None
     return {machine: tuple(listed) for machine, listed in found.items()}
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabric_checks.core.finding import Severity, same_cause
+from fabric_checks.core.finding import Finding, Severity, same_cause
 from fabric_checks.core.text import (
     count_text,
     first_of,
@@ -129,16 +129,17 @@ def _without_values(session: Session) -> list[Case]:
 
 
 def _of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
-    """Return each finding of a severity once, with the cases that have it."""
+    """Return each finding of a severity once, by its key, with the cases that have it."""
+    first: dict[str, Finding] = {}
     cases: dict[str, dict[str, None]] = {}
-    details: dict[str, tuple[str, ...]] = {}
     for record in of:
         for finding in findings_of(record):
             if finding.severity is severity:
-                cases.setdefault(finding.text, {})[case_text(record)] = None
-                details[finding.text] = finding.lines
+                first.setdefault(finding.key, finding)
+                cases.setdefault(finding.key, {})[case_text(record)] = None
     return [
-        Problem(text, (*details[text], f"seen by {names_text(list(names))}")) for text, names in cases.items()
+        Problem(each.text, (*each.lines, f"seen by {names_text(list(cases[key]))}"))
+        for key, each in first.items()
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fabric_checks.core import families
 from fabric_checks.core.finding import Severity
@@ -104,6 +104,15 @@ class Failure:
     expected: bool = False
 
 
+class Seen(NamedTuple):
+    """A finding of a case, for the page: its text, and the key by which it is the same as another's."""
+
+    case: str
+    severity: Severity
+    text: str
+    key: str
+
+
 @dataclass
 class Results:
     """The values, failures and findings of a report.
@@ -112,7 +121,7 @@ class Results:
     :param failures: the cases whose last run failed; :param cases: (cases, of these failed) by machine.
     :param sessions: the sessions by machine, in the order of time.
     :param not_offered: by machine the suites that its environment does not have, and why.
-    :param findings: by machine the findings of its last runs: (case, severity, text).
+    :param findings: by machine the findings of its last runs.
     :param faults: the records and files that could not be read.
     """
 
@@ -122,7 +131,7 @@ class Results:
     cases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sessions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     not_offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    findings: Mapping[str, tuple[tuple[str, Severity, str], ...]] = field(default_factory=dict)
+    findings: Mapping[str, tuple[Seen, ...]] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
     records: int = 0
 

@@ -19,7 +19,7 @@ from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.svg_panels import Panel
 from fabric_checks.report.texts import load_text, mpi_text
-from fabric_checks.report.values import Results, Value, bounds_text, case_text
+from fabric_checks.report.values import Results, Seen, Value, bounds_text, case_text
 
 #: The most lines about a machine.
 _MOST = 5
@@ -74,9 +74,9 @@ def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tupl
 
 
 def _would_have_found(results: Results) -> list[str]:
-    """Return the smallest faults that the last runs would have found, if that is known."""
+    """Return what the last runs would have found, as a part of a sentence; nothing if that is unknown."""
     text = would_have_found([value.record for value in _latest(results)])
-    return [text] if text else []
+    return [text[0].lower() + text[1:]] if text else []
 
 
 def _latest(results: Results) -> list[Value]:
@@ -148,9 +148,7 @@ def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[st
     """Return the problems of each machine, the worst first."""
     found = {}
     for machine in results.machines:
-        by_severity = {severity: list[str]() for severity in Severity}
-        for case, severity, text in results.findings.get(machine, ()):
-            by_severity[severity].append(f"{case}: {text}")
+        by_severity = _by_severity(results.findings.get(machine, ()))
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
         lines = [
             *by_severity[Severity.FAULT],
@@ -164,6 +162,17 @@ def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[st
     if results.faults:
         found["records"] = [f"{len(results.faults)} could not be read, see Bad records"]
     return found
+
+
+def _by_severity(findings: Sequence[Seen]) -> dict[Severity, list[str]]:
+    """Return a line for each finding, by its key, with the cases that have it."""
+    lines: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+    cases: dict[tuple[Severity, str], list[Seen]] = {}
+    for seen in findings:
+        cases.setdefault((seen.severity, seen.key), []).append(seen)
+    for (severity, _), same in cases.items():
+        lines[severity].append(f"{same[0].text} (seen by {names_text([seen.case for seen in same])})")
+    return lines
 
 
 def _miss(value: Value) -> str:

@@ -54,8 +54,9 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section | None:
     blaming: list[tuple[str, str]] = []
     describing: list[tuple[str, str]] = []
     for machine in results.machines:
-        for case, severity, text in results.findings.get(machine, ()):
-            (describing if severity is Severity.NOTE else blaming).append((machine, f"{case}: {text}"))
+        for seen in results.findings.get(machine, ()):
+            line = (machine, f"{seen.case}: {seen.text}")
+            (describing if seen.severity is Severity.NOTE else blaming).append(line)
     if not (blaming or describing or opened):
         return None
     nothing = "Nothing is blamed: no node or path is certain to be slow."
