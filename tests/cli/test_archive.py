@@ -73,7 +73,10 @@ def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, t
 def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
     leader, follower = pty.openpty()
     command = [FABRIC_CHECKS, "archive", results, tmp_path / "archive"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=GUARD_S)
+    env = os.environ | {"TERM": "xterm"}  # a dumb terminal sees none
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=GUARD_S, env=env
+    )
     # With no writer left a terminal may answer with an error before it has handed over what was written.
     ready, _, _ = select.select([leader], [], [], GUARD_S)
     seen = os.read(leader, 10_000).decode() if ready else ""
