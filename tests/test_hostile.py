@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fabric_checks.cli import run_summary
 from fabric_checks.cli.main import cli
-from fabric_checks.comparison import changes, history
+from fabric_checks.comparison import changes
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import retention
 from fabric_checks.records import cost, series, validation
@@ -45,7 +45,6 @@ VERBS = {
     "show": (lambda folder: ["show", folder, "--session", NAME], 1, FIELDS),
     "show as JSON": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
     "show of records": (lambda folder: ["show", folder / "perflogs", "--session", NAME], 1, FIELDS),
-    "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collection.COLUMNS),
@@ -324,7 +323,7 @@ def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
 
 def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
     (folder / "perflogs/other").symlink_to(outside.parent)
-    status, output = run("history", ".*", folder, "--json")
+    status, output = run("changes", folder)
     assert (
         status == 1
         and "secret" not in output

@@ -395,7 +395,7 @@ VET = re.findall(r"^    (ci/run --mode vet .*?)(?: +#.*)?$", (ROOT / "docs/vet.m
 
 
 @pytest.mark.parametrize(
-    "line", [*VET, "ci/run --mode vet --budget=8 --drain-share 5% --metrics=x --only n1 --json"]
+    "line", [*VET, "ci/run --mode vet --budget=8 --step-minutes 5 --metrics=x --only n1 --json"]
 )
 def test_the_options_of_a_vet_reach_it(line, tmp_path):
     """Here it ends with its first question, whether jobs can be given their nodes."""

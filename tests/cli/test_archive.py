@@ -3,8 +3,6 @@
 
 import json
 import os
-import pty
-import select
 import subprocess
 
 import pytest
@@ -42,12 +40,9 @@ def test_the_results_of_this_clone_are_the_default(results, tmp_path):
 
 def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
     bad = write(results / "perflogs/s/p/B.jsonl", [record(0, check="B"), b"{\x1b[2J\n"])
-    done = run("--json", results, tmp_path / "archive")
-    assert done.returncode == 1
-    found = json.loads(done.stdout)
-    assert (found["added"], found["known"], len(found["files"])) == (4, 0, 2)
-    (fault,) = found["faults"]
-    assert fault.startswith(f"{bad}:3: not a JSON object") and done.stderr == f"warning: {fault}\n"
+    done = run(results, tmp_path / "archive")
+    assert done.returncode == 1 and ": 4 records added, 0 already there; 2 files" in done.stdout
+    assert done.stderr.startswith(f"warning: {bad}:3: not a JSON object")
     assert "\x1b" not in done.stdout + done.stderr
 
 
@@ -68,18 +63,3 @@ def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, t
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == status and message in done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 4
-
-
-def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
-    leader, follower = pty.openpty()
-    command = [FABRIC_CHECKS, "archive", results, tmp_path / "archive"]
-    env = os.environ | {"TERM": "xterm"}  # a dumb terminal sees none
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=GUARD_S, env=env
-    )
-    # With no writer left a terminal may answer with an error before it has handed over what was written.
-    ready, _, _ = select.select([leader], [], [], GUARD_S)
-    seen = os.read(leader, 10_000).decode() if ready else ""
-    os.close(follower)
-    os.close(leader)
-    assert done.returncode == 0 and "adding records" in seen and "adding records" not in done.stdout

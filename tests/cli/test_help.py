@@ -27,6 +27,7 @@ def commands(group=cli, before=()):
 ALL = dict(commands())
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
+    ("archive",),
     ("findings", "acknowledge"),
     ("findings", "send"),
     ("init",),
@@ -113,7 +114,8 @@ echo "${{COMPREPLY[@]}}"
 
 
 @pytest.mark.parametrize(
-    ("words", "completed"), [("his", "history"), ("new", ""), ("references propose --min", "--min-passes")]
+    ("words", "completed"),
+    [("ble", ""), ("bla", "blame"), ("new", ""), ("references propose --min", "--min-passes")],
 )
 def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
     script = COMPLETE.format(words=f"fabric-checks {words}")

@@ -45,7 +45,7 @@ def results():
 
 
 VERBS = (
-    *(f"show --session {SESSION}", "show", "history latency_8B", "report -o /dev/null"),
+    *(f"show --session {SESSION}", "show", "report -o /dev/null"),
     "changes",
 )
 

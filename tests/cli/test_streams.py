@@ -38,8 +38,8 @@ def shell(line, **options):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *("new-session", "--help", "show few", "show few --csv", "show few --list"),
-        *("history latency_0B few", "compare a=few b=few --csv", "archive records archive", "report few"),
+        *("new-session", "--help", "show few", "show few --json", "compare a=few b=few"),
+        *("archive records archive", "report few"),
     ],
 )
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
     ("arguments", "status"),
     [
         *(("show records --json", 0), ("--help", 0)),
-        *(("compare a=records b=few --all --json --fail-on missing", 3), ("history .* records --json", 0)),
+        ("compare a=records b=few --all --json --fail-on missing", 3),
     ],
 )
 def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):
@@ -79,7 +79,7 @@ def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, argume
 @pytest.mark.parametrize(
     "env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"]
 )
-@pytest.mark.parametrize("arguments", ["show few", "history latency_0B few", "compare a=few b=few"])
+@pytest.mark.parametrize("arguments", ["show few", "compare a=few b=few"])
 def test_ascii_will_do(records, tmp_path, arguments, env):
     env = env | {"PYTHONCOERCECLOCALE": "0"}
     status, out, err = shell(f"$fc {arguments}", cwd=tmp_path, env=env)
@@ -147,5 +147,5 @@ main.main()
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=GUARD_S)
-    assert (process.returncode, out, err) == (130, "", "error: interrupted\n")
+    assert (process.returncode, out, err.strip()) == (130, "", "error: interrupted")
     assert not [number for number in begun() if Path(f"/proc/{number}").exists()]

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import sys
-import threading
 
 import pytest
 from rich.table import Table
@@ -79,15 +78,6 @@ def test_a_file_is_told_from_a_pipe_and_from_nothing(tmp_path):
     assert not console.Stream(io.StringIO(), "x").is_file() and not console.Stream(None, "x").is_file()
 
 
-def test_ascii_gets_lookalikes_and_documents_utf8(monkeypatch):
-    raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", raw)
-    console.print("▁▄█ 5 µs")
-    console.print_document("µs")
-    raw.flush()
-    assert raw.buffer.getvalue() == "_~# 5 ?s\nµs\n".encode()
-
-
 class Failing(io.StringIO):
     def __init__(self, error):
         super().__init__()
@@ -121,17 +111,6 @@ def test_standard_output_that_cannot_be_written_is_named(monkeypatch, raw):
 def test_standard_error_that_cannot_be_written_hides_no_result(monkeypatch, raw):
     monkeypatch.setattr(sys, "stderr", raw)
     console.error("x")
-
-
-def test_what_takes_a_while_is_shown_to_a_terminal_without_a_thread(monkeypatch):
-    raw = io.StringIO()
-    monkeypatch.setattr(raw, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stderr", raw)
-    monkeypatch.setenv("TERM", "xterm")
-    before = threading.enumerate()
-    with console.doing("reading .."):
-        assert raw.getvalue() == "reading ..\r" and threading.enumerate() == before
-    assert raw.getvalue() == "reading ..\r\x1b[K"
 
 
 def test_whoever_drops_a_stream_does_not_wait_for_the_lock_of_the_real_one(monkeypatch):

@@ -9,15 +9,14 @@ import pytest
 from rich.console import Console
 
 from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, select
-from fabric_checks.core.text import csv_text
 from fabric_checks.report import comparison as forms
 from tests.builders import OSU_LATENCY, failed, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
-def page_of(comparison, verdicts=(), **options):
-    return forms.page(comparison, select(comparison.frame, verdicts), **options)
+def page_of(comparison, **options):
+    return forms.page(comparison, select(comparison.frame), **options)
 
 
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
@@ -81,18 +80,10 @@ def test_places_that_rows_do_not_share_stand_in_the_rows():
     }
     peak = runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s", **there)
     more = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)), peak)
-    missing = next(row for row in rows(more, folded=False) if row[0] == "missing")
+    missing = next(row for row in rows(more, every_point=True) if row[0] == "missing")
     assert missing[1] == "OsuLatency (cluster:compute+mpich)"
     (only,) = page_of(compared(curve("A"), curve("B"))).tables
     assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
-
-
-def test_what_is_missing_is_told_once_for_a_case():
-    comparison = compared(
-        curve("A"), curve("B", sizes=(1,)), runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s")
-    )
-    missing = [row for row in rows(comparison, folded=False) if row[0] == "missing"]
-    assert [(row[3], row[8]) for row in missing] == [("5 metrics", "missing in B")]
 
 
 def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
@@ -105,7 +96,7 @@ def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
     found = page_of(compared([*both, *alone, *lost]))
     assert [row[0] for row in found.tables[0].rows] == ["no difference", "missing"]
     assert found.tables[0].rows[1][-1] == "its case failed in B: no"
-    assert found.counts[0] == "5 tests are missing in A (b 8, c 8, d 8 and 2 more); --only missing lists them"
+    assert found.counts[0] == "5 tests are missing in A (b 8, c 8, d 8 and 2 more); --all lists them"
 
 
 def test_thousands_of_values_stay_readable():
@@ -124,10 +115,10 @@ def test_the_worst_is_first():
     assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "better", "no difference"]
 
 
-def test_only_some_verdicts_and_the_counts_of_all():
+def test_each_verdict_has_a_row_and_its_count():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    page = page_of(comparison, ["worse"])
-    assert [row[0] for row in page.tables[0].rows] == ["worse"]
+    page = page_of(comparison)
+    assert [row[0] for row in page.tables[0].rows] == ["worse", "no difference"]
     assert page.counts[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
     assert (
         "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ"
@@ -152,7 +143,6 @@ def test_simulated_values_are_marked_in_every_form():
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
     text = "A is a simulation: fitted; B is a simulation: predicted"
     assert text in shown(page) and text in forms.as_html(page, "t") and text in forms.as_markdown(page)
-    assert text in csv_text(comparison.frame.columns, comparison.frame.iter_rows())
     assert json.loads(forms.as_json(comparison, comparison.frame, [], []))["rows"][0]["note"] == text
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.conditions import UNUSABLE, end_by
-from fabric_checks.cli.verb import FAILED, Verb, json_option
-from fabric_checks.core import console, files
+from fabric_checks.cli.verb import FAILED, Verb
+from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
 from fabric_checks.core.text import count_text
@@ -25,8 +25,7 @@ Examples:
 
 @click.command("archive", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
 @click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
-@json_option
-def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
+def command(paths: tuple[Path, ...]) -> None:
     """Add results to an archive.
 
     RESULTS is a folder of results or perflogs, a file of JSON lines, or another archive; without it, the
@@ -43,24 +42,11 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     folder = paths[-1]
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file, and an archive is a folder; name another one")
-    if any(name.endswith(".jsonl") for _, _, names in files.walk(folder) for name in names):
+    if any(folder.rglob("*.jsonl")):
         raise click.UsageError(
             f"{folder} has results, and an archive has a folder of its own; name that behind it"
         )
-    with console.doing("adding records .."):
-        outcome = archive_writer.add(results, folder)
-    if as_json:
-        written = [str(path) for path in outcome.files]
-        whole = {
-            "added": outcome.added,
-            "known": outcome.known,
-            "files": written,
-            "faults": list(outcome.faults),
-        }
-        console.print_json(whole)
-    else:
-        many = count_text(len(outcome.files), "file")
-        console.print(
-            f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written"
-        )
+    outcome = archive_writer.add(results, folder)
+    many = count_text(len(outcome.files), "file")
+    console.print(f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written")
     end_by(outcome.faults)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from fabric_checks.cli.verb import INTERRUPTED, Verbs
-from fabric_checks.core import console, plugins
+from fabric_checks.cli.verb import Verbs
+from fabric_checks.core import plugins
 
 DAILY, CLOSER, SITE = "Every day", "Look closer", "Set up a site"
 #: The groups of the help, in its order. Verbs of no group are not listed: scripts call them.
@@ -32,7 +32,6 @@ _OWN = {
     "report": (DAILY, "Write one HTML file about the machines in the results."),
     "compare": (CLOSER, "Compare sets of results with a baseline."),
     "changes": (CLOSER, "Find when the level of a metric changed, and what else changed."),
-    "history": (CLOSER, "Plot a metric from run to run."),
     "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
     "archive": (CLOSER, "Compress results into an archive that is fast to read."),
     "init": (SITE, "Detect this machine and write its configuration."),
@@ -58,14 +57,6 @@ def verbs() -> dict[str, Verb]:
 
 class Commands(Verbs):
     """The group of all verbs, which are loaded when they are called."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; an interrupt ends it with one line."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            console.error("error: interrupted")
-            raise SystemExit(INTERRUPTED) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from fabric_checks.cli.conditions import (
     GATED,
     UNUSABLE,
-    Gate,
     end_by,
     fail_on_option,
     objections,
-    only_option,
     read_by,
     share,
 )
-from fabric_checks.cli.verb import FAILED, FOUND, Verb
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option
 from fabric_checks.comparison.compare import compare, select
-from fabric_checks.comparison.verdicts import VERDICTS
+from fabric_checks.comparison.verdicts import MISSING, WORSE
 from fabric_checks.core import console
-from fabric_checks.core.text import csv_text
 from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.series import COMPARED
@@ -31,9 +30,9 @@ _EPILOG = """
 Examples:
   fabric-checks compare old=/archive/2025 new=.fabric/results
   fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
-  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse --only missing
+  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --all
   fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
-  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --csv > comparison.csv
+  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --json
 """
 
 
@@ -49,32 +48,29 @@ Examples:
     "--across-versions", is_flag=True, help="Also compare values of different programs or releases."
 )
 @fail_on_option(
-    "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be"
-    " repeated."
+    "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.", [WORSE, MISSING]
 )
+@json_option
 @click.option(
-    "--json", "form", flag_value="json", default="terminal", help="Print JSON, with all that is known."
-)
-@click.option("--csv", "form", flag_value="csv", help="Print a table for a spreadsheet.")
-@only_option(VERDICTS)
-@click.option(
-    "--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded."
+    "--all",
+    "every_point",
+    is_flag=True,
+    help="Print a row for each metric: curves not folded, and missing ones.",
 )
 def command(
     sources: tuple[str, ...],
     *,
     repeatable: float | None,
     across_versions: bool,
-    gates: tuple[Gate, ...],
-    form: str,
-    only: tuple[str, ...],
+    gates: Mapping[str, float],
+    as_json: bool,
     every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
 
     Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if
     not, the smallest difference that could have been detected is shown with it. Metrics that cannot be
-    compared have the reason; tests that one side never ran are counted, and `--only missing` lists them.
+    compared have the reason; tests that one side never ran are counted, and `--all` lists them.
     """
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
@@ -87,12 +83,9 @@ def command(
     loaded = reader.load_aggregated(sets, COMPARED, faults)
     found = compare(loaded, labels, repeatable=repeatable, across_versions=across_versions)
     failed = objections(found, gates)
-    rows = select(found.frame, only)
-    if form == "json":
+    rows = select(found.frame)
+    if as_json:
         console.print_json(forms.as_json(found, rows, failed, faults))
-    elif form == "csv":
-        console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
-        page = forms.page(found, rows, every_point=every_point, folded="missing" not in only)
-        console.print_rich(forms.render(page))
+        console.print_rich(forms.render(forms.page(found, rows, every_point=every_point)))
     end_by(faults, failed)

@@ -5,8 +5,7 @@ statuses."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ import polars as pl
 
 from fabric_checks.cli.verb import FAILED, FOUND
 from fabric_checks.comparison.compare import Comparison
-from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, NOT_COMPARABLE, TOO_FEW, WORSE
+from fabric_checks.comparison.verdicts import BETTER, NO_DIFFERENCE, WORSE
 from fabric_checks.core import console
 
 #: What exit statuses mean to verbs that read records, and to those that judge by --fail-on.
@@ -23,22 +22,6 @@ UNUSABLE = "some records could not be used: each is named"
 GATED = "--fail-on found something"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-#: The verdict that each kind of gate is about.
-KINDS = {"worse": WORSE, "missing": MISSING, "too-few": TOO_FEW, "not-comparable": NOT_COMPARABLE}
-
-
-@dataclass(frozen=True)
-class Gate:
-    """One condition under which a comparison fails.
-
-    :param kind: one of :data:`KINDS`.
-    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of values in per
-        cent in points.
-    """
-
-    kind: str
-    margin_percent: float = 0.0
 
 
 def share(text: str) -> float:
@@ -57,35 +40,29 @@ def share(text: str) -> float:
     return value
 
 
-def parse(text: str) -> Gate:
-    """Read a gate such as ``worse:5%`` or ``missing``.
-
-    :raises ValueError: with the cause, if it is not one.
-    """
-    kind, colon, margin = text.partition(":")
-    if kind not in KINDS or (colon and kind != "worse"):
-        raise ValueError(f"{text!r} is not one of worse, worse:5%, {', '.join(list(KINDS)[1:])}")
-    return Gate(kind, 100 * share(margin) if colon else 0.0)
-
-
-def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
+def objections(comparison: Comparison, gates: Mapping[str, float]) -> list[str]:
     """Return why a comparison fails, a line each; empty if it passes.
 
     A gate of kind ``worse`` fails a comparison in which nothing could be judged.
+
+    :param gates: the value of :func:`fail_on_option`.
     """
     lines = []
-    for gate in gates:
-        rows = comparison.frame.filter(pl.col("verdict") == KINDS[gate.kind])
-        words = KINDS[gate.kind]
-        if gate.margin_percent:
-            rows = rows.filter(pl.col("at_least") >= gate.margin_percent)
-            words += f" by at least {gate.margin_percent:g} % for certain"
-        if rows.height:
-            lines.append(f"{rows.height} {words}")
+    for verdict, margin in gates.items():
+        count = comparison.frame.filter(
+            pl.col("verdict") == verdict, pl.lit(value=not margin) | (pl.col("at_least") >= margin)
+        ).height
+        if count:
+            lines.append(f"{count} {verdict}{margin_text(margin)}")
     judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
-    if any(gate.kind == "worse" for gate in gates) and not judged:
+    if WORSE in gates and not judged:
         lines.append("no metric could be compared")
     return lines
+
+
+def margin_text(percent: float) -> str:
+    """Return the margin of a gate in words."""
+    return f" by at least {percent:g} % for certain" if percent else ""
 
 
 # Callbacks and no types of click: these are generic in some releases only.
@@ -149,21 +126,23 @@ metrics_option = click.option(
 )
 
 
-def fail_on_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option --fail-on with a help text."""
-    read = read_by(lambda values: tuple(map(parse, values)))
-    return click.option("--fail-on", "gates", callback=read, multiple=True, metavar="CONDITION", help=text)
+def fail_on_option(text: str, verdicts: Sequence[str]) -> Callable[[_Command], _Command]:
+    """Return the option --fail-on with a help text: by verdict, how much worse in per cent is tolerated.
 
+    The whole interval has to be at least as much worse; of values in per cent in points.
+    """
 
-def only_option(words: Sequence[str]) -> Callable[[_Command], _Command]:
-    """Return the option --only, which chooses among some words; a space in one is written as a hyphen."""
-    by_name = {word.replace(" ", "-"): word for word in words}
+    def gates(values: Sequence[str]) -> dict[str, float]:
+        found = {}
+        for value in values:
+            verdict, colon, margin = value.partition(":")
+            if verdict not in verdicts or (colon and verdict != WORSE):
+                raise ValueError(f"{value!r} is not one of {', '.join(verdicts)}, {WORSE}:5%")
+            found[verdict] = 100 * share(margin) if colon else 0.0
+        return found
+
     return click.option(
-        "--only",
-        multiple=True,
-        type=click.Choice(list(by_name)),
-        callback=lambda _ctx, _param, values: tuple(by_name[value] for value in values),
-        help="Show only these; may be repeated.",
+        "--fail-on", "gates", callback=read_by(gates), multiple=True, metavar="CONDITION", help=text
     )
 
 

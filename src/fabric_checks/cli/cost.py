@@ -9,17 +9,16 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.verb import Verb, json_option
-from fabric_checks.core import console, files, paths
+from fabric_checks.core import console, paths
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reader
-from fabric_checks.records import sources as sets_of
 from fabric_checks.records.cost import Estimate
+from fabric_checks.records.sources import default
 
 _EPILOG = """
 \b
 Examples:
   fabric-checks cost --plan plan.json        as ci/run --cost does, which plans the run first
-  fabric-checks cost --plan plan.json --past /archive/2026,system=oak    with other records too
 
 \b
 Times are those that jobs spent on their nodes, without time in the queue.
@@ -30,17 +29,13 @@ Times are those that jobs spent on their nodes, without time in the queue.
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path), required=True, help="The file of the planned run."
 )
-@click.option("--past", "sources", multiple=True, help="More records, such as an archive.")
 @json_option
-def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
+def command(plan_file: Path, *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
     folder, plan = paths.results(), cost.read_plan(plan_file)
-    sets = [sets_of.parse(text) for text in sources]
-    if any(name.endswith(".jsonl") for _, _, names in files.walk(folder / "perflogs") for name in names):
-        sets.insert(0, sets_of.Source(str(folder), folder))
     past: dict[str, float] = {}
-    if sets:
-        loaded = reader.load(sets, cost.COLUMNS, compact=True)
+    if any((folder / "perflogs").rglob("*.jsonl")):
+        loaded = reader.load([default()], cost.COLUMNS, compact=True)
         console.warn(loaded.faults)
         past = cost.durations(loaded.frame)
     found = cost.estimate(plan, past)

@@ -24,7 +24,7 @@ _PROPOSE = """
 Examples:
   fabric-checks references propose --system yours     \
 write config/references/yours.proposed.yaml, print the difference
-  fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
+  fabric-checks references propose .fabric/results@2026-11-01..,check=OsuLatency --system yours
   fabric-checks references propose --system yours --min-passes 10
 """
 
@@ -48,8 +48,6 @@ def _folder() -> Path:
 @command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose"})
 @sources_argument
 @click.option("--system", required=True, help="The system whose file is copied.")
-@click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
-@click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
 @number_option(
     "--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5
 )
@@ -58,8 +56,6 @@ def propose_command(
     sources: tuple[str, ...],
     *,
     system: str,
-    checks: str | None,
-    metrics: str | None,
     min_passes: int,
     as_json: bool,
 ) -> None:
@@ -75,8 +71,7 @@ def propose_command(
     """
     path = _folder() / f"{sound_name('--system', system)}.yaml"
     loaded = selection.load(sources, propose.COLUMNS, {"system": system})
-    frame = selection.matching(loaded.frame, {"check": checks, "metric": metrics})
-    found = propose.propose(frame, proposed.load_or_new(path), min_passes)
+    found = propose.propose(loaded.frame, proposed.load_or_new(path), min_passes)
     proposals = propose.within_line_rate(
         found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
     )
@@ -112,8 +107,7 @@ def check_command(system: str | None, *, as_json: bool) -> None:
         cases.of_system(system, ())  # refuses a system that does not exist with those that do
     try:
         file = reference_file.load(path)
-        with console.doing("loading the checks .."):
-            catalogue = cases.of_system(system, audit.index_items(file))
+        catalogue = cases.of_system(system, audit.index_items(file))
         faults = audit.of_file(
             file, catalogue.checks, [case for case in catalogue.cases if case.file == system]
         )

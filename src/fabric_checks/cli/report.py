@@ -54,10 +54,9 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bo
         )
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
-    with console.doing("writing the report .."):
-        opened = [line for source in chosen for line in _open(source, unread)]
-        text, results = report(chosen, title, opened=opened, over_time=over_time, published=published)
-        files.write_text(output, text)
+    opened = [line for source in chosen for line in _open(source, unread)]
+    text, results = report(chosen, title, opened=opened, over_time=over_time, published=published)
+    files.write_text(output, text)
     counts = (count_text(len(results.machines), "machine"), count_text(len(results.values), "value"))
     console.print(f"{output}: {', '.join(counts)}")
     end_by([*results.faults, *unread])

@@ -48,8 +48,7 @@ def write_report(folder: Path, found: runs.Session) -> str:
         return "none: nothing was measured"
     path = report_of(folder, found.name)
     try:
-        with console.doing("writing the report .."):
-            retention.write_report(folder, systems[0], path)
+        retention.write_report(folder, systems[0], path)
     except (FabricError, OSError) as error:
         return f"not written: {error}"
     return str(path)

@@ -10,13 +10,11 @@ import click
 
 from fabric_checks.cli import run_summary, selection
 from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
-from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
+from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, json_option
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import csv_of, csv_text
 from fabric_checks.records import runs
-from fabric_checks.records.record import FIELDS
 from fabric_checks.report import nodes as node_tables
 from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
@@ -30,7 +28,6 @@ Examples:
   fabric-checks show --session 20261121T080000Z-8c1d
   fabric-checks show archive --list             the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
-  fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
   fabric-checks show --nodes                    every node that runs used; the worst first
   fabric-checks show /archive/2026,system=oak --node n17
                                                 the history of one of them
@@ -44,7 +41,6 @@ Examples:
 @click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @json_option
-@csv_option
 @click.option(
     "--gate",
     is_flag=True,
@@ -61,19 +57,17 @@ def command(
     *,
     as_list: bool,
     as_json: bool,
-    as_csv: bool,
     gate: bool,
     short: bool,
     as_nodes: bool,
     node: str | None,
 ) -> None:
     """Print the metrics of a run, or the nodes that runs used."""
-    form = "json" if as_json else "csv" if as_csv else None
-    refuse_together(json=as_json, csv=as_csv, short=short)
+    refuse_together(json=as_json, short=short)
     for of_a_run in ({"session": name}, {"short": short}, {"gate": gate}):
         refuse_together(node=node, nodes=as_nodes and not node, list=as_list, **of_a_run)
     if as_nodes or node:
-        _nodes(source, node, form)
+        _nodes(source, node, as_json=as_json)
         return
     folder = Path(source) if source else paths.results()
     if source and not folder.exists():
@@ -81,14 +75,14 @@ def command(
             f"{folder}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes"
         )
     if as_list:
-        _list(folder, form)
+        _list(folder, as_json=as_json)
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session
     found = read(folder, name)
     if short:
         run_summary.show(folder, found, None)
     else:
-        _session(folder, found, form)
+        _session(folder, found, as_json=as_json)
     raise SystemExit(_status(found, gate=gate))
 
 
@@ -105,14 +99,10 @@ def _status(found: runs.Session, *, gate: bool) -> int:
     return FAILED if found.unreadable or found.report_faults else DONE
 
 
-def _session(folder: Path, found: runs.Session, form: str | None) -> None:
-    if form:
+def _session(folder: Path, found: runs.Session, *, as_json: bool) -> None:
+    if as_json:
         console.warn([*found.unreadable, *found.report_faults])
-    if form == "json":
         console.print_json(list(found.records))
-        return
-    if form == "csv":
-        console.print_document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
         return
     console.print_rich(summary.render(found))
     if found.report:
@@ -123,7 +113,7 @@ def _session(folder: Path, found: runs.Session, form: str | None) -> None:
         console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
-def _nodes(source: str | None, name: str | None, form: str | None) -> None:
+def _nodes(source: str | None, name: str | None, *, as_json: bool) -> None:
     loaded = selection.load((source,) if source else (), nodes.COLUMNS)
     found = nodes.nodes_of(loaded.frame)
     if name is not None:
@@ -132,11 +122,9 @@ def _nodes(source: str | None, name: str | None, form: str | None) -> None:
             raise RecordError(
                 f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them"
             )
-    if form == "json":
+    if as_json:
         content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
         console.print_json(content)
-    elif form == "csv":
-        console.print_document(csv_of([asdict(node) for node in found]))
     elif name is None:
         console.print_rich([node_tables.listed(found)])
     else:
@@ -144,12 +132,10 @@ def _nodes(source: str | None, name: str | None, form: str | None) -> None:
     end_by(loaded.faults)
 
 
-def _list(folder: Path, form: str | None) -> None:
+def _list(folder: Path, *, as_json: bool) -> None:
     listed, faults = runs.listed(folder)
-    if form == "json":
+    if as_json:
         console.print_json([asdict(run) for run in listed])
-    elif form == "csv":
-        console.print_document(csv_of([asdict(run) for run in listed]))
     else:
         shown: list[tuple[object, ...]] = []
         for run in listed:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import metrics_option, named, number_option, read_by, share, system_option
+from fabric_checks.cli.conditions import metrics_option, named, number_option, read_by, system_option
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
@@ -47,13 +47,6 @@ _STATUSES = {
 @number_option("--budget", "Node-minutes that may be spent.", least=1e-3, required=True)
 @number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
 @number_option("--wait", "For how many minutes to wait for nodes that other jobs have.", least=0, default=5)
-@click.option(
-    "--drain-share",
-    default="10%",
-    show_default=True,
-    callback=read_by(share),
-    help="The largest share of the machine that a command to drain may name; one node always.",
-)
 @metrics_option
 @click.option(
     "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]"
@@ -67,7 +60,6 @@ def command(
     step_minutes: float,
     wait: float,
     only: str | None,
-    drain_share: float,
     metrics: Path | None,
     as_json: bool,
     options: tuple[str, ...],
@@ -101,7 +93,7 @@ def command(
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
     bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    drain, too_many = _drain(bad, found, drain_share, session)
+    drain, too_many = _drain(bad, found, session)
     if as_json:
         data = {
             "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
@@ -133,24 +125,18 @@ def _require_pairs(found: machine.Machine) -> None:
         )
 
 
-def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: str) -> tuple[str, str]:
+def _drain(bad: Sequence[str], found: machine.Machine, session: str) -> tuple[str, str]:
     """Return the command by which an administrator takes bad nodes out of service, or why none is given.
 
     It is printed and never run. Where many nodes are bad at once, what they share is the likely cause, and
     draining them would stop the machine for it.
-
-    :param share: the largest share of the machine's nodes to drain; one node may always.
     """
-    most = max(int(share * found.size), 1)
-    if len(bad) > most:
-        return (
-            "",
-            (
-                f"{len(bad)} of {count_text(found.size, 'node')} are slow or faulty, more than"
-                f" {100 * share:g} % of the machine: no command to drain them is given; look for what they"
-                " share, such as a switch, or raise --drain-share"
-            ),
+    if len(bad) > max(found.size // 10, 1):
+        why = (
+            f"{len(bad)} of {count_text(found.size, 'node')} are slow or faulty, more than a tenth of the"
+            " machine: no command to drain them is given; look for what they share, such as a switch"
         )
+        return "", why
     words = service.drain_command(found.scheduler, bad, f"fabric-checks vet {session}")
     return shlex.join(words) if bad else "", ""
 

@@ -4,7 +4,7 @@ agree."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -307,14 +307,8 @@ def _with_failures(
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
 
 
-def select(frame: pl.DataFrame, verdicts: Collection[str] = ()) -> pl.DataFrame:
-    """Return the rows with one of some verdicts, the worst first.
-
-    :param frame: :attr:`Comparison.frame`.
-    :param verdicts: those that are wanted; none: all.
-    """
-    if verdicts:
-        frame = frame.filter(pl.col("verdict").is_in(list(verdicts)))
+def select(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of :attr:`Comparison.frame`, the worst first."""
     rank = pl.col("verdict").replace_strict(
         dict(zip(VERDICTS, range(len(VERDICTS)), strict=True)), return_dtype=pl.Int8
     )

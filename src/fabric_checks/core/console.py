@@ -13,7 +13,6 @@ closed or full does.
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import json
@@ -28,20 +27,6 @@ from fabric_checks.core.text import one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-#: ASCII for the blocks of small curves, the lowest first; Rich draws its tables in ASCII itself. All else is
-#: ``?``.
-_ASCII = str.maketrans("▁▂▃▄▅▆▇█…", "_.-~=+*#.")
-_ERRORS = "fabric-checks.ascii"
-
-
-def _lookalike(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end].translate(_ASCII)
-    return "".join(c if c.isascii() else "?" for c in text), error.end
-
-
-codecs.register_error(_ERRORS, _lookalike)
 
 
 def _printable(text: str) -> str:
@@ -101,21 +86,8 @@ class Stream(io.TextIOBase):
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         safe = text if self._styled else _printable(text)
-        self._try(lambda raw: raw.write(safe.encode(self.encoding, _ERRORS).decode(self.encoding)))
+        self._try(lambda raw: raw.write(safe.encode(self.encoding, "replace").decode(self.encoding)))
         return len(text)
-
-    def write_utf8(self, text: str) -> None:
-        """Print a printable document, in UTF-8 whatever the terminal's encoding: a redirected one is
-        complete.
-
-        :raises OSError: if standard output cannot be written.
-        """
-        buffer = getattr(self.raw, "buffer", None)
-        if buffer is None:
-            self._try(lambda raw: raw.write(text))
-            return
-        self.flush()
-        self._try(lambda _: buffer.write(text.encode("utf-8", "replace")))
 
     def flush(self) -> None:
         """Flush the stream.
@@ -199,22 +171,6 @@ def error(*lines: str) -> None:
     print(*lines, to=err())
 
 
-@contextmanager
-def doing(text: str) -> Iterator[None]:
-    """Show on standard error what takes a while, if that is a terminal, until the block ends."""
-    stream = Stream(err().raw, None, styled=True)
-    if not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield
-        return
-    stream.write(f"{one_line(text)}\r")  # what is printed meanwhile takes its place
-    stream.flush()
-    try:
-        yield
-    finally:
-        stream.write("\x1b[K")
-        stream.flush()
-
-
 def warn(faults: Iterable[str]) -> None:
     """Print faults of results as warnings, a line each, to standard error."""
     error(*(f"warning: {fault}" for fault in faults))
@@ -222,7 +178,9 @@ def warn(faults: Iterable[str]) -> None:
 
 def print_document(text: str) -> None:
     """Print a document that may be redirected into a file: it keeps its tabs and line ends."""
-    _document(_printable(text))
+    stream = out()
+    stream.write(text if text.endswith("\n") or not text else f"{text}\n")
+    stream.flush()
 
 
 def print_json(data: object) -> None:
@@ -231,13 +189,7 @@ def print_json(data: object) -> None:
     text = (
         data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
     )
-    _document(text.replace("\x7f", "\\u007f"))
-
-
-def _document(text: str) -> None:
-    stream = out()
-    stream.write_utf8(text if text.endswith("\n") or not text else f"{text}\n")
-    stream.flush()
+    print_document(text.replace("\x7f", "\\u007f"))
 
 
 def print_rich(parts: Iterable[RenderableType]) -> None:

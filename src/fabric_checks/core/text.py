@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -191,42 +189,6 @@ def markdown(text: str) -> str:
     line = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split())))
     line = re.sub(r"(?i)(www)\.", r"\1&#46;", re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line))
     return re.sub(r"@(?=\S)", "@ ", line)
-
-
-#: What begins a formula of a spreadsheet, in the wide forms of East Asian keyboards too.
-_FORMULA = re.compile(r"[=+\-@\uff1d\uff0b\uff0d\uff20]")
-
-
-def cell(value: object) -> object:
-    """Return a value for a cell of CSV: numbers as they are, text on one line and never a formula.
-
-    A list of texts becomes these with blanks between, other lists and objects JSON.
-
-    >>> [cell(value) for value in (-1.5, " =1+1", ["n1", "n2"])]
-    [-1.5, "' =1+1", 'n1 n2']
-    """
-    if isinstance(value, list | dict):
-        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        value = " ".join(value) if texts else json.dumps(value, default=str)
-    if not isinstance(value, str):
-        return value
-    line = one_line(value)
-    return f"'{line}" if _FORMULA.match(line.lstrip()) else line
-
-
-def csv_of(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return rows as CSV, with the keys of the first as its header."""
-    header = list(rows[0]) if rows else []
-    return csv_text(header, ([row[name] for name in header] for row in rows))
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return out.getvalue()
 
 
 def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:

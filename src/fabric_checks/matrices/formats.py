@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.core.text import csv_text, names_text
+from fabric_checks.core.text import names_text
 from fabric_checks.matrices import clusterkit, linktest, mpigraph, nccl_tests, perftest, plain, superbench
 from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
@@ -107,4 +107,4 @@ def again(table: PairTable, pairs: Sequence[tuple[End, End]], file: str) -> tupl
     if command and table.kind and is_fit:
         lines = [command.format(sender=one, receiver=other, table=table) for one, other in pairs]
         return "".join(f"{line}\n" for line in lines), lines
-    return csv_text(("from", "to"), [(str(one), str(other)) for one, other in pairs]), []
+    return "\n".join(["from,to", *(f"{one},{other}" for one, other in pairs), ""]), []

@@ -62,19 +62,17 @@ class Page:
     counts: tuple[str, ...]
 
 
-def page(
-    comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False, folded: bool = True
-) -> Page:
+def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
     """Return a comparison as texts.
 
     :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of
         all.
-    :param every_point: a row a value, instead of one for all values that agree.
-    :param folded: whether tests that one side never ran are counted in one line, and have no rows.
+    :param every_point: a row a value, instead of one for all values that agree and one line for all tests
+        that one side never ran.
     """
     notes = Footnotes()
     lines = counts(comparison)
-    if folded and not every_point:
+    if not every_point:
         # A case that failed is missing as well, but somebody has to know.
         never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
             pl.col("^failed_.*$").is_null()
@@ -106,7 +104,7 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
             if tests:
                 verb = "test is" if len(tests) == 1 else "tests are"
                 lines.append(
-                    f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --only missing lists them"
+                    f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --all lists them"
                 )
     return lines
 
