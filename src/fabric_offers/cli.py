@@ -18,8 +18,6 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import bytes_text, count_text, first_of, one_line, value_text
 from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report import comparison
-from fabric_checks.report.comparison import Page, Table
 from fabric_checks.report.texts import rich_table
 from fabric_offers import bundle_writer, offer_check, offer_ranking, signatures
 from fabric_offers import request as requests
@@ -58,7 +56,7 @@ _RANK = """
 \b
 Examples:
   fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar
-  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar --format html > decision.html
+  fabric-checks offers rank offers.yaml oak=oak.tar elm=elm.tar --json > decision.json
 
 \b
 Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.
@@ -257,16 +255,8 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
 )
 @click.argument("rules", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown", "html")),
-    default="terminal",
-    show_default=True,
-    help="Format of the output.",
-)
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
+@json_option
+def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Rank offers by FILE: the criteria, their weights, the requirements, and the prices.
 
     A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the
@@ -279,18 +269,14 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
         raise click.UsageError("two offers have the same label; give them different ones, as in LABEL=PATH")
     loaded = reader.load(sets, offer_ranking.FIELDS)
     found = offer_ranking.rank(decides, loaded.frame, labels)
-    page = _ranking_page(found)
-    if form == "json":
+    if as_json:
         offers = [asdict(offer) for offer in found.offers]
         turns = {name: turn and {"weight": turn[0], "first": turn[1]} for name, turn in found.turns.items()}
         console.print_json({"offers": offers, "turns": turns, "faults": list(loaded.faults)})
-    elif form == "markdown":
-        console.print_document(comparison.as_markdown(page))
-    elif form == "html":
-        console.print_document(comparison.as_html(page, "What decides"))
     else:
-        console.print_rich(rich_table(table.header, table.rows) for table in page.tables)
-        console.print(*page.notes, *page.counts)
+        header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
+        console.print_rich([rich_table(header, _ranking_rows(found))])
+        console.print(*_NOTES, *_misses(found), *_turns(found))
     console.warn(loaded.faults)
     if not any(offer.score for offer in found.offers):
         raise SystemExit(FOUND)
@@ -298,7 +284,17 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
         raise SystemExit(FAILED)
 
 
-def _ranking_page(found: Ranking) -> Page:
+#: What the table of a ranking means.
+_NOTES = (
+    (
+        "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs"
+        " behind the median."
+    ),
+    "The score is the weighted geometric mean of the ratios.",
+)
+
+
+def _ranking_rows(found: Ranking) -> list[tuple[str, ...]]:
     rows = [("score", "", *("-" if each.score is None else f"{each.score:.3f}" for each in found.offers))]
     for criterion in found.rules.criteria:
         rows.append(
@@ -310,18 +306,11 @@ def _ranking_page(found: Ranking) -> Page:
         "-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers
     )
     rows.append(("runs redrawn", "", *shares))
-    header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
-    table = Table("What decides", header, tuple(tuple(map(one_line, row)) for row in rows))
-    lines = [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
-    lines += _turns(found)
-    notes = (
-        (
-            "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs"
-            " behind the median."
-        ),
-        "The score is the weighted geometric mean of the ratios.",
-    )
-    return Page((table,), notes, tuple(map(one_line, lines)))
+    return rows
+
+
+def _misses(found: Ranking) -> list[str]:
+    return [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
 
 
 def _cell(offer: Offer, name: str) -> str:

@@ -35,7 +35,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     if reservation := reservations.asked_for():
         _require(reservation, line)
     folder, session = paths.results(), session_id()
-    state = progress.State(passes=progress.passes_of(line))
+    state = progress.State()
 
     errors: list[str] = []
     with progress.shown(state) as follow:

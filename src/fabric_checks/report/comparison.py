@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison of sets of results as tables of text, and these on a terminal, as JSON, CSV, Markdown and
-HTML."""
+"""A comparison of sets of results as tables for a terminal, and as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -18,10 +15,9 @@ from rich.text import Text
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, markdown, names_text, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, names_text, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
-_TEMPLATE = Path(__file__).with_name("templates") / "comparison.html.jinja"
 #: The colour of a verdict on a terminal.
 _STYLES = {
     verdicts.WORSE: "bold red",
@@ -257,25 +253,3 @@ def as_json(
         "rows": rows.to_dicts(),
     }
     return json.dumps(content, indent=1, allow_nan=False)
-
-
-def as_markdown(page: Page) -> str:
-    """Return a page as Markdown; nothing in a cell is taken for markup."""
-    lines = []
-    for table in page.tables:
-        lines += [f"### {markdown(table.title)}", ""]
-        lines += [_row(table.header), _row(("---",) * len(table.header), escape=False)]
-        lines += [_row(row) for row in table.rows]
-        lines.append("")
-    lines += [f"- {markdown(line)}" for line in (*page.notes, *page.counts)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Sequence[str], *, escape: bool = True) -> str:
-    return "| " + " | ".join(markdown(cell) if escape else cell for cell in cells) + " |"
-
-
-def as_html(page: Page, title: str) -> str:
-    """Return a page as one HTML file that needs nothing else."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return environment.from_string(_TEMPLATE.read_text()).render(page=page, title=clean(title))
