@@ -155,7 +155,7 @@ class Pbs(StandIn):
 
     def prepare(self):
         self.say("qsub", "7.head\n")
-        self.say("pbsnodes", (self.printed / "busy_nodes.json").read_text())
+        self.say("pbsnodes", self.nodes("busy_nodes"))
 
     def knows(self, phase, **more):
         if phase == "lost":
@@ -171,7 +171,17 @@ class Pbs(StandIn):
         self.say("qstat", (1, "", "qstat: Unknown Job Id 7.head"))
 
     def has_too_few_nodes(self):
-        self.say("pbsnodes", (self.printed / "nodes.json").read_text())
+        self.say("pbsnodes", self.nodes("nodes"))
+
+    @classmethod
+    def nodes(cls, name):
+        """Return a listing that was printed as JSON in the form of `pbsnodes -a`."""
+        lines = []
+        for node, of in json.loads((cls.printed / f"{name}.json").read_text())["nodes"].items():
+            resources = {f"resources_available.{key}": each for key, each in of["resources_available"].items()}
+            shown = {key: ", ".join(each) if isinstance(each, list) else each for key, each in of.items()}
+            lines += [node, *(f"     {key} = {each}" for key, each in (shown | resources).items()), ""]
+        return "\n".join(lines)
 
 
 class Slurm(StandIn):

@@ -14,7 +14,6 @@ from fabric_checks.core.errors import FabricError, RequestError
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.flux import output as flux
-from fabric_checks.schedulers.flux.scheduler import expand
 from fabric_checks.schedulers.model import Node, faults, listed
 from fabric_checks.schedulers.pbs import output as pbs
 from fabric_checks.schedulers.slurm import output as slurm
@@ -113,7 +112,7 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
         of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"
         nodes = printed(["flux", "resource", "status", lines, *of_queue, f"--format={flux.NODES_FORMAT}"])
         busy = printed(["flux", "resource", "list", "--states=allocated", lines, "--format={nodelist}"])
-        return flux.parse_nodes(nodes, expand, busy.strip())
+        return flux.parse_nodes(nodes, busy.strip())
     queue = queue or next(iter(re.findall(r"(?m)^\s+default_queue = (\S+)", printed(["qstat", "-Bf"]))), None)
     if queue is None:
         raise FabricError("PBS has no default queue; name one with -q in `access` of the system's partition")

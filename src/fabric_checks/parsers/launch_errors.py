@@ -173,10 +173,15 @@ KNOWN = (
         "compare its clock, munge key, slurm.conf and Slurm version with the controller's",
     ),
     (
-        r"Task launch for \S+ failed on node (?P<node>[\w.-]+)|Node failure on (?P<node_>[\w.-]+)"
-        r"|ON (?P<node__>[\w.-]+) CANCELLED AT \S+ DUE TO NODE FAILURE",
+        r"Task launch for \S+ failed on node (?P<node>[\w.-]+)",
         "a node failed or could not be reached",
         "see `scontrol show node` and its slurmd log",
+    ),
+    (
+        # These lines name the node that prints them; only some releases name the one that failed.
+        r"Node failure on |CANCELLED AT \S+ DUE TO NODE FAILURE",
+        "a node of the job failed, perhaps another one than is printed",
+        "see FailedNode of `scontrol show job`, or `sinfo -R`",
     ),
     (
         r"Host key verification failed|(?:ssh|kex)_exchange_identification|Permission denied \(\S*publickey"
@@ -266,8 +271,8 @@ _PATTERNS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _
 
 #: What launchers print of a job that already failed: effects, and advice.
 _FAREWELL = re.compile(
-    r"^(?:srun|slurmstepd\S*): (?:error: )?(?:.*\btasks? [-\d,\[\]]+: |\*\*\* (?:STEP|JOB)|Terminating"
-    r"|Job step aborted|forcing|Timed out waiting|Force Terminated|launch/slurm|Application launch failed"
+    r"^(?:srun: |slurmstepd\S*: |\[[-\d]+T[\d:.]+\] )(?:error: )?(?:.*\btasks? [-\d,\[\]]+: |\*\*\* (?:STEP|JOB)"
+    r"|Terminating|got SIG|Job step aborted|forcing|Timed out waiting|Force Terminated|launch/slurm|Application launch failed"
     r"|First task exited)|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
     r"|prte)run (?:noticed|detected)|thus causing|process name: \[\[|exit code: |^=  |MPI_ABORT was invoked"
     r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["

@@ -128,14 +128,13 @@ def listed(node_faults: Mapping[str, str]) -> str:
     return "; ".join(first_of(list(node_faults.values()), most=MOST_SHOWN))
 
 
-def terminated(
-    jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]
-) -> ExitReason:
+def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, nodes: Iterable[Node]) -> ExitReason:
     """Return the exit reason of a job that was ended.
 
     :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the
-        scheduler's own words for it; :param node_faults: of its nodes.
+        scheduler's own words for it; :param nodes: the nodes as they are now.
     """
+    node_faults = faults(node for node in nodes if node.name in names)
     history = f"ran on {', '.join(names)}" if names else "had not started"
     blame = f": {listed(node_faults)}" if node_faults else ""
     return ExitReason(f"job {jobid} {history}; {cause} ({detail}){blame}", node_faults)
@@ -159,14 +158,11 @@ def timed_out(
     """
     node_faults = faults(nodes)
     busy = [node.name for node in nodes if node.is_busy and not node.fault]
-    taken = (
-        f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of"
-        f" {count_text(len(nodes), 'node')})"
-        if busy
-        else ""
-    )
+    blame = [listed(node_faults)] if node_faults else []
+    if busy:
+        some = ", ".join(busy[:MOST_SHOWN])
+        blame.append(f"{some} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})")
     state = "cannot start" if unschedulable else "is still waiting"
-    given = f"{scheduler} says: {reason}" if reason else f"{scheduler} gives no reason"
-    text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {given}"
-    blame = "; ".join(filter(None, (listed(node_faults), taken)))
-    return ExitReason(f"{text}: {blame}" if blame else text, node_faults)
+    given = f"says: {reason}" if reason else "gives no reason"
+    text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {scheduler} {given}"
+    return ExitReason(f"{text}: {'; '.join(blame)}" if blame else text, node_faults)

@@ -115,6 +115,11 @@ class Watching:
         watch = self._watch(job)
         watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
 
+    @staticmethod
+    def _is_late(job: Job) -> bool:
+        """Tell whether a job has been in the queue for longer than it may."""
+        return bool(job.max_pending_time and time.time() - job.submit_time >= job.max_pending_time)
+
     def _cannot_start(self, job: Job, *, now: bool) -> bool:
         """Tell whether a job cannot start, and could not for so long that no node may come back in time.
 
@@ -224,11 +229,8 @@ class PollingScheduler(Watching):
     def _cancel_if_late(self, job: Job, now: Any) -> None:
         """Cancel a job that has waited for too long, or that too few nodes are in service for."""
         watch = self._watch(job)
-        if watch.cancelled:
-            return
-        waited_s = time.time() - job.submit_time
-        is_late = bool(job.max_pending_time) and waited_s >= job.max_pending_time
-        if not is_late and time.monotonic() < watch.nodes_asked + ASK_NODES_S:
+        is_late = self._is_late(job)
+        if watch.cancelled or not (is_late or time.monotonic() >= watch.nodes_asked + ASK_NODES_S):
             return
         watch.nodes_asked = time.monotonic()
         nodes = self._nodes(job)

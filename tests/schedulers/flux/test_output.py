@@ -2,7 +2,6 @@
 """Flux's texts of jobs, nodes and resources are read as meant; those of jobs and nodes are of a real one."""
 
 import json
-import re
 
 import pytest
 
@@ -19,17 +18,11 @@ def job(name, **more):
     return found
 
 
-def expand(names):
-    """Return the names of `n[1-4]`; all others are one name."""
-    match = re.fullmatch(r"n\[(\d)-(\d)\]", names)
-    return [f"n{number}" for number in range(int(match[1]), int(match[2]) + 1)] if match else [names]
-
-
 def parse(text):
-    return flux.parse_jobs(text, expand)
+    return flux.parse_jobs(text)
 
 
-NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), expand, busy="n1")
+NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), busy="n1")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +77,7 @@ def test_nodes():
 
 def test_another_line_is_no_node():
     with pytest.raises(OutputError, match="flux resource status printed 'avail n1' for"):
-        flux.parse_nodes("avail n1\n", expand)
+        flux.parse_nodes("avail n1\n")
 
 
 @pytest.mark.parametrize(

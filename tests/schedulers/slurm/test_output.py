@@ -83,6 +83,9 @@ def test_a_node_in_service():
         (SILENT, "n2 does not respond"),
         (node("n3", "DOWN*"), "n3 does not respond"),
         (node("n3", "DOWN", rest=" Reason=a=b c [x@y] Comment=late"), "n3 is down (a=b c)"),
+        (node("n3", "IDLE+DRAIN", rest=" Reason=bad cable [root@2026-11-29T09:50:17] ReservationName=flex"),
+         "n3 is drained (bad cable)"),
+        (node("n3", "IDLE+DRAIN", rest=" Reason=a [b] c ReservationName=flex"), "n3 is drained (a [b] c)"),
         (node("n3", "ALLOCATED+MAINTENANCE"), "n3 is in maintenance"),
         (node("n3", "IDLE+CLOUD+DRAIN+POWERED_DOWN"), "n3 is drained"),
         (node("n3", "IDLE+DRAIN+INVALID_REG"), "n3 is drained"),
@@ -151,7 +154,8 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
         ("TIMEOUT", ["n1"], [node("n1"), SILENT], "job 7 ran on n1; it ran over its time limit (TIMEOUT)"),
         ("CANCELLED", [], [DRAINED],
          "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"),
-        ("FAILED", ["n1", "n2"], [DRAINED], "job 7 failed on n1, n2: n2 is drained (broken cable)"),
+        ("FAILED", ["n1", "n2"], [DRAINED],
+         "job 7 ran on n1, n2; it failed (FAILED): n2 is drained (broken cable)"),
         # Its output says why.
         ("FAILED", ["n1", "n2"], [node("n1"), node("n2")], None),
         ("COMPLETED", ["n1"], [node("n1")], None),
@@ -162,6 +166,12 @@ def test_why_a_job_ended(state, names, nodes, says):
     assert (reason and reason.text) == says
     if reason:
         assert list(reason.node_faults) == [node.name for node in nodes if node.fault and node.name in names]
+
+
+def test_the_node_that_slurm_says_failed_is_named_where_it_is_back():
+    failed = slurm.parse_job(f"{ENDED} FailedNode=n2").failed_node
+    reason = slurm.exit_reason("7", "NODE_FAIL", ["n1", "n2"], [node("n1"), node("n2")], failed)
+    assert dict(reason.node_faults) == {"n2": "n2 failed"} and slurm.parse_job(ENDED).failed_node == ""
 
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():

@@ -25,7 +25,7 @@ from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.flux import FluxJobScheduler
-from reframe.utility import nodelist_expand, osext
+from reframe.utility import osext
 
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers.flux import output
@@ -115,25 +115,14 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         # It fails as soon as one job is unknown, and prints the others.
         command = f"flux jobs --json {' '.join(job.jobid for job in jobs)}"
         done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-        return (
-            output.parse_jobs(done.stdout, expand)
-            if done.stdout.strip() or "unknown" not in done.stderr
-            else {}
-        )
+        none_is_known = not done.stdout.strip() and "unknown" in done.stderr
+        return {} if none_is_known else output.parse_jobs(done.stdout)
 
     def _ask_nodes(self, job: Job) -> list[Node]:
         nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")
         busy = run("flux resource list --states=allocated --no-header --format={nodelist}").strip()
-        return output.parse_nodes(nodes, expand, busy)
+        return output.parse_nodes(nodes, busy)
 
     @staticmethod
     def _end(job: Job) -> None:
         job.has_ended = True
-
-
-def expand(names: str) -> list[str]:
-    """Return the names of nodes in Flux's notation, or the notation itself if it is not understood."""
-    try:
-        return list(nodelist_expand(names))
-    except ValueError:
-        return [names]

@@ -91,7 +91,7 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         return known
 
     def _ask_nodes(self, job: Job) -> list[Node]:
-        return output.parse_nodes(run("pbsnodes -a -F json"))
+        return output.parse_nodes(run("pbsnodes -a"))
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start: too few nodes are in service, or PBS excludes it."""

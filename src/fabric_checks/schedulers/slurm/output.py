@@ -9,8 +9,8 @@ releases.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
@@ -45,6 +45,11 @@ BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED", "BLOCKED"}
 #: maintenance.
 OF_RESERVATION = {"MAINT", "MAINTENANCE", "RESERVED"}
 
+#: The reason of a node's state, which is followed by its author and time, and by other fields.
+_REASON = re.compile(
+    r" Reason=(.*?)(?: \[\S+@\S+\].*| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=.*)?$"
+)
+
 #: The meaning of a final state of a job, where the program's output does not explain it.
 CAUSES = {
     "BOOT_FAIL": "its nodes did not boot",
@@ -66,9 +71,10 @@ class Job:
     :param exit_status: of the batch script, or 128 and the signal that ended it.
     :param nodelist: its nodes in Slurm's notation, empty before it has any.
     :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
-    :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not
+    :param began: when it began, ISO 8601 in the time of this host, or is to begin; ``Unknown`` if that is not
         known.
     :param reservation: the one that it runs in, empty without one.
+    :param failed_node: the node whose failure ended it, as Slurm shows it from 24.11 on; else empty.
     """
 
     state: str
@@ -77,16 +83,21 @@ class Job:
     nodelist: str
     partitions: frozenset[str]
     least_nodes: int
-    began: str = ""
-    reservation: str = ""
+    began: str
+    reservation: str
+    failed_node: str
 
 
-def _value(text: str, key: str, pattern: str = r"\S*") -> str:
-    """Return the value of ``key=value`` in one line of scontrol."""
-    match = re.search(rf"(?:^|\s){key}=({pattern})", text)
-    if match is None:
-        raise OutputError(f"scontrol prints no {key}: {quoted(text)}")
-    return "" if match[1] in ("(null)", "None") else match[1]
+def _fields(text: str, *needed: str) -> dict[str, str]:
+    """Return the values of one line of scontrol, by key; what has none is empty.
+
+    :raises OutputError: if it lacks a field that is needed.
+    """
+    found = dict(reversed(re.findall(r"(?:^|\s)(\w+)=(\S*)", text)))  # a reason may have others
+    for key in needed:
+        if key not in found:
+            raise OutputError(f"scontrol prints no {key}: {quoted(text)}")
+    return {key: "" if value in ("(null)", "None") else value for key, value in found.items()}
 
 
 def parse_job(text: str) -> Job:
@@ -94,19 +105,24 @@ def parse_job(text: str) -> Job:
 
     :raises OutputError: if it is not a job's.
     """
-    status, signal = _value(text, "ExitCode", r"\d+:\d+").split(":")
+    of = _fields(text, "JobState", "Reason", "ExitCode", "Partition", "NodeList", "NumNodes")
+    numbers = re.fullmatch(r"(\d+):(\d+) (\d+).*", f"{of['ExitCode']} {of['NumNodes']}")
+    if numbers is None:
+        raise OutputError(f"scontrol prints an ExitCode or NumNodes that is no number: {quoted(text)}")
+    status, signal, least_nodes = map(int, numbers.groups())
     # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The
     # details, one for each kind of allocation, have them all.
     allocated = ",".join(re.findall(r"\sNodes=(\S+)", text))
     return Job(
-        state=_value(text, "JobState"),
-        reason=_value(text, "Reason").replace("_", " "),
-        exit_status=int(status) or (128 + int(signal) if int(signal) else 0),
-        nodelist=allocated or _value(text, "NodeList"),
-        partitions=frozenset(_value(text, "Partition").split(",")),
-        least_nodes=int(_value(text, "NumNodes", r"\d+")),
-        began=(re.search(r"\sStartTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s", text) or ["", ""])[1],
-        reservation=_value(text, "Reservation") if " Reservation=" in text else "",
+        state=of["JobState"],
+        reason=of["Reason"].replace("_", " "),
+        exit_status=status or (128 + signal if signal else 0),
+        nodelist=allocated or of["NodeList"],
+        partitions=frozenset(of["Partition"].split(",")),
+        least_nodes=least_nodes,
+        began=of.get("StartTime", "Unknown"),
+        reservation=of.get("Reservation", ""),
+        failed_node=of.get("FailedNode", ""),
     )
 
 
@@ -117,8 +133,8 @@ def parse_reservation(text: str) -> tuple[str, str, bool]:
     :param text: the line of ``scontrol -o show reservation NAME``.
     :raises OutputError: if it is not a reservation's.
     """
-    _value(text, "ReservationName")
-    return _value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE"
+    of = _fields(text, "ReservationName", "Nodes", "StartTime", "State")
+    return of["Nodes"], of["StartTime"], of["State"] == "ACTIVE"
 
 
 def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
@@ -131,15 +147,14 @@ def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
 
 
 def _node(line: str, reserved: bool) -> Node:
-    name, states = _value(line, "NodeName"), _states(_value(line, "State"))
-    states -= OF_RESERVATION if reserved else set()
-    # The reason is followed by its author and time.
-    reason = (re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?(?: Comment=.*)?$", line) or ["", ""])[1].strip()
+    of = _fields(line, "NodeName", "State")
+    name, states = of["NodeName"], _states(of["State"]) - (OF_RESERVATION if reserved else set())
+    reason = match[1] if (match := _REASON.search(line)) else ""
     meaning = _why_unavailable(states)
     # Slurm's own reason of a silent node adds nothing.
     why = "" if reason in ("", "Not responding") else f" ({reason})"
-    partitions = frozenset(_value(line, "Partitions").split(",")) if " Partitions=" in line else frozenset()
     is_lost = bool(meaning) and any(state.startswith(LOST) for state in states)
+    partitions = frozenset(of.get("Partitions", "").split(","))
     return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions, is_lost)
 
 
@@ -166,18 +181,24 @@ def too_few(job: Job, nodes: Iterable[Node]) -> bool:
     return model.too_few([node for node in nodes if job.partitions & node.partitions], job.least_nodes)
 
 
-def exit_reason(jobid: str, state: str, names: Sequence[str], nodes: Iterable[Node]) -> ExitReason | None:
+def exit_reason(
+    jobid: str, state: str, names: Sequence[str], nodes: Iterable[Node], failed_node: str = ""
+) -> ExitReason | None:
     """Return why a job that has ended failed, or None if its output explains it better.
 
     :param state: its final state, or several with commas; :param names: the nodes that it had, if any.
     :param nodes: the nodes as they are now.
+    :param failed_node: the one that Slurm names; it may be back in service.
     """
-    wrong = model.faults(node for node in nodes if node.name in names)
-    causes = [CAUSES[part] for part in state.split(",") if part in CAUSES]
-    if causes:
-        return model.terminated(jobid, names, causes[0], state, wrong)
-    if "FAILED" in state and wrong:
-        return ExitReason(f"job {jobid} failed on {', '.join(names)}: {model.listed(wrong)}", wrong)
+    known = [
+        replace(node, fault=f"{node.name} failed") if node.name == failed_node and not node.fault else node
+        for node in nodes
+    ]
+    for part in state.split(","):
+        if part in CAUSES:
+            return model.terminated(jobid, names, CAUSES[part], state, known)
+    if "FAILED" in state and any(node.fault and node.name in names for node in known):
+        return model.terminated(jobid, names, "it failed", state, known)
     return None
 
 
@@ -185,8 +206,8 @@ def exit_reason(jobid: str, state: str, names: Sequence[str], nodes: Iterable[No
 SINFO = "%P|%a|%D|%X|%Y|%T|%G"
 #: Such a line. Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
 _GROUP = re.compile(
-    r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|"
-    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<of_nodes>[^|]*)\|\s*(\(null\)|N/A|(?P<gres>[^|]*))"
+    r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|(?P<sockets>\d+)(?P<more>\+?)"
+    r"\|(?P<cores>\d+)(?P<more_>\+?)\|(?P<of_nodes>[^|]*)\|\s*(?:\(null\)|N/A|(?P<gres>[^|]*?))\s*"
 )
 
 
@@ -202,61 +223,47 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
     """
     groups: dict[str, list[re.Match[str]]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
         group = _GROUP.fullmatch(line.strip())
-        if group is None:
+        if group is not None:
+            groups.setdefault(group["name"], []).append(group)
+        elif line.strip():
             raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
-        groups.setdefault(group["name"], []).append(group)
-    most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
-    qos = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?AllowQos=(?!ALL\b)([\w.,-]+)", limits, re.MULTILINE))
+    of = {fields.get("PartitionName"): fields for fields in map(_fields, limits.splitlines())}
     kinds = [line.strip().partition("|") for line in features.splitlines()]
     return [
-        _queue(
-            name,
-            found,
-            most.get(name),
-            features=tuple(kind for each, _, kind in kinds if each.rstrip("*") == name),
-            qos=tuple(filter(None, qos.get(name, "").split(","))),
-        )
+        _queue(name, found, of.get(name, {}), [kind for each, _, kind in kinds if each.rstrip("*") == name])
         for name, found in groups.items()
     ]
 
 
-def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None, **more: tuple[str, ...]) -> Queue:
-    working = [group for group in listed if _takes_jobs(group)]
+def _queue(
+    name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str], features: Iterable[str]
+) -> Queue:
+    working = [
+        group
+        for group in listed
+        if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
+    ]
     groups = working or listed
+    nodes = sum(int(group["nodes"]) for group in working)
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
+    most, qos = limits.get("MaxNodes", ""), limits.get("AllowQos", "ALL")
+    # A node that is configured by its CPUs alone, which may be threads, has many sockets of one core.
+    flat = [group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"]
     return Queue.of_cores(
         name,
-        _nodes_of(working),
+        nodes,
         cores,
-        out_of_service=_nodes_of(listed) - _nodes_of(working),
-        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in groups),
+        out_of_service=sum(int(group["nodes"]) for group in listed) - nodes,
+        differ=len(set(cores)) > 1 or any(group["more"] or group["more_"] for group in groups),
         is_default=bool(groups[0]["default"]),
-        takes_jobs="up" in {group["state"] for group in groups},
-        most_nodes=int(most) if most else None,
-        gpus=next(filter(None, ((group["gres"] or "").strip() for group in listed)), ""),
-        doubt=_doubt(groups),
-        **more,
+        takes_jobs=any(group["state"] == "up" for group in groups),
+        most_nodes=int(most) if most.isdecimal() else None,
+        gpus=next((group["gres"] for group in listed if group["gres"]), ""),
+        doubt=f"Slurm has a node as {flat[0]} sockets of one core, which may be threads" if flat else "",
+        features=tuple(features),
+        qos=() if qos in ("ALL", "") else tuple(qos.split(",")),
     )
-
-
-def _takes_jobs(group: re.Match[str]) -> bool:
-    return not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
-
-
-def _nodes_of(groups: Sequence[re.Match[str]]) -> int:
-    return sum(int(group["nodes"]) for group in groups)
-
-
-def _doubt(groups: Sequence[re.Match[str]]) -> str:
-    """Return why the number of cores may be wrong: a node is configured by its CPUs alone, which may be
-    threads."""
-    for group in groups:
-        if int(group["sockets"]) > 2 and group["cores"] == "1":
-            return f"Slurm has a node as {group['sockets']} sockets of one core, which may be threads"
-    return ""
 
 
 _ERROR = re.compile(r"(?i)\berror\b")
@@ -302,7 +309,7 @@ def settings(text: str) -> dict[str, str]:
 def leaf_switches(text: str) -> int:
     """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no
     tree."""
-    return sum(bool(re.match(r"SwitchName=\S+ Level=0 ", line)) for line in text.splitlines())
+    return len(re.findall(r"^SwitchName=\S+ Level=0 ", text, re.MULTILINE))
 
 
 def associations(text: str) -> tuple[list[str], list[str]]:

@@ -24,15 +24,13 @@ from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
-from fabric_checks.schedulers.watchdog import FAILURES, Watching, last_line, run
+from fabric_checks.schedulers.watchdog import FAILURES, Watch, Watching, last_line, run
 
 #: When the controller is first asked about a job, and the longest interval after that; in between it is a
 #: quarter of the job's age. The question costs the controller time.
 ASK_FIRST_S, ASK_LAST_S = 5.0, 60.0
 #: How long accounting may be behind the controller, or the controller not know a job that accounting does.
 BEHIND_S = 15.0
-#: How long sacct is left alone after a failure.
-WITHOUT_ACCOUNTING_S = 30.0
 
 #: The line of sbatch when the controller does not answer.
 NO_CONTROLLER = "Unable to contact slurm controller"
@@ -48,8 +46,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def __init__(self) -> None:
         super().__init__()
         self._next_question = 0.0
-        self._accounting_again = 0.0
-        self._controller_is_silent = False
+        self._has_accounting = True
+        self._controller = Watch()
 
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the ``#SBATCH`` lines of a job, which Slurm is not to run a second time.
@@ -57,8 +55,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         Why: unless the site configures otherwise, a job whose batch host is lost is queued again; nobody
         waits for it, and it is in the way of other jobs.
         """
-        preamble: list[str] = super().emit_preamble(job)
-        return ["#SBATCH --no-requeue", *preamble]
+        return ["#SBATCH --no-requeue", *super().emit_preamble(job)]
 
     def submit(self, job: Job) -> None:
         """Submit a job; a controller that does not answer is asked again for a while.
@@ -67,22 +64,18 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         :raises JobSchedulerError: in one line, what sbatch printed.
         """
-        until = time.monotonic() + watchdog.SILENCE_S
         while True:
             try:
                 super().submit(job)
-                self._controller_is_silent = False
+                self._controller.end("silent")
                 return
             except (SpawnedProcessError, OSError) as error:
                 cause = last_line(error)
                 # Once it has been silent for long enough, the cases that are left do not wait for it again.
-                is_patient = not self._controller_is_silent and time.monotonic() < until
-                if NO_CONTROLLER in cause and is_patient:
-                    getlogger().info(f"{NO_CONTROLLER}: the job will be submitted again")
-                    time.sleep(2)
-                    continue
-                self._controller_is_silent = NO_CONTROLLER in cause
-                raise JobSchedulerError(f"sbatch: {cause}") from None
+                if NO_CONTROLLER not in cause or self._controller.lasts_s("silent") >= watchdog.SILENCE_S:
+                    raise JobSchedulerError(f"sbatch: {cause}") from None
+                getlogger().info(f"{NO_CONTROLLER}: the job will be submitted again")
+                time.sleep(2)
 
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date; whatever command fails, no exception leaves here.
@@ -100,14 +93,10 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             age_s = time.time() - min(job.submit_time for job in running)
             self._next_question = time.monotonic() + min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
         for job in running:
-            self._withdraw_late(job)
-            self._explain(job)
-
-    def _withdraw_late(self, job: Job) -> None:
-        """Cancel a job that has waited for longer than it may."""
-        waited_s, bound_s = time.time() - job.submit_time, job.max_pending_time
-        if bound_s and waited_s >= bound_s and not self.finished(job) and _waits(job.state):
-            self._withdraw_waiting(job)
+            if self.finished(job):
+                self._explain(job)
+            elif self._is_late(job) and _waits(job.state):
+                self._withdraw(job, unschedulable=False)
 
     def finished(self, job: Job) -> bool:
         """Tell whether a job has ended, or has been given up.
@@ -117,18 +106,15 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         return bool(self._watch(job).is_over or super().finished(job))
 
     def _ask_accounting(self, jobs: list[Job]) -> None:
-        if time.monotonic() < self._accounting_again:
-            return
         try:
             super().poll(*jobs)
+            self._has_accounting = True
         except (SpawnedProcessError, OSError) as error:
-            if not self._accounting_again:
+            if self._has_accounting:
                 getlogger().warning(
                     f"sacct fails ({last_line(error)}); until it answers, the controller is asked about jobs"
                 )
-            self._accounting_again = time.monotonic() + WITHOUT_ACCOUNTING_S
-        else:
-            self._accounting_again = 0.0
+            self._has_accounting = False
 
     def _ask_controller(self, job: Job) -> None:
         """Take over what the controller knows of a job and accounting does not."""
@@ -136,26 +122,17 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         try:
             info = watch.shown = _job(job)
         except FAILURES as error:
-            cause = last_line(error)
-            if "Invalid job id" in cause:
-                # Accounting keeps what the controller has forgotten; it may be about to report how the job
-                # ended.
-                if watch.lasts_s("unknown") >= BEHIND_S:
-                    self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
-            elif (seconds := watch.lasts_s("silent")) >= watchdog.SILENCE_S:
-                self._controller_is_silent = True
-                self.give_up(
-                    job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue"
-                )
+            self._note_failure(job, last_line(error))
             return
-        watch.end("unknown", "silent")
+        watch.end("unknown")
+        self._controller.end("silent")
         if slurm_state_completed(info.state):
-            if watch.lasts_s("behind") >= BEHIND_S or self._accounting_again:
+            if watch.lasts_s("behind") >= BEHIND_S or not self._has_accounting:
                 note(job, state=info.state, exitcode=info.exit_status, nodespec=info.nodelist)
                 note(job, completion_time=time.time())
             return
         watch.end("behind")
-        if self._accounting_again:
+        if not self._has_accounting:
             note(job, state=info.state)
         if _waits(info.state):
             # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the configuration calls a reason to cancel a
@@ -163,20 +140,29 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
             # For a moment, as after a restart of the controller, either may be true of nodes that are well.
             if self._cannot_start(job, now=is_blocked or output.too_few(info, self._nodes(job))):
-                self._withdraw_waiting(job, unschedulable=True)
+                self._withdraw(job, unschedulable=True)
+
+    def _note_failure(self, job: Job, cause: str) -> None:
+        """Give up a job that the controller does not know, or of which it has not answered for long."""
+        if "Invalid job id" in cause:
+            # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
+            if self._watch(job).lasts_s("unknown") >= BEHIND_S:
+                self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
+        elif (seconds := self._controller.lasts_s("silent")) >= watchdog.SILENCE_S:
+            why = f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue"
+            self.give_up(job, why)
 
     def give_up(self, job: Job, why: str) -> None:
         """End a job for ReFrame, whatever becomes of it in the queue."""
         super().give_up(job, why)
         self._watch(job).is_over = True
 
-    def _withdraw_waiting(self, job: Job, *, unschedulable: bool = False) -> None:
-        if job.is_cancelling:
-            return
-        shown = self._watch(job).shown
-        reason, partitions = (shown.reason, shown.partitions) if shown else ("", frozenset())
-        nodes = [node for node in self._nodes(job) if not partitions or node.partitions & partitions]
-        self._cancel_waiting(job, reason, nodes, unschedulable=unschedulable)
+    def _withdraw(self, job: Job, *, unschedulable: bool) -> None:
+        if not job.is_cancelling:
+            shown = self._watch(job).shown
+            reason, partitions = (shown.reason, shown.partitions) if shown else ("", frozenset())
+            nodes = [node for node in self._nodes(job) if not partitions or node.partitions & partitions]
+            self._cancel_waiting(job, reason, nodes, unschedulable=unschedulable)
 
     def cancel(self, job: Job) -> None:
         """Cancel a job; one that cannot be is tried again at the next poll.
@@ -191,7 +177,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def _explain(self, job: Job) -> None:
         """Note once, when a job has ended, why it failed."""
         watch = self._watch(job)
-        if watch.is_over or not self.finished(job):
+        if watch.is_over:
             return
         watch.is_over = True
         if nodespec(job) == "None assigned":  # how accounting writes that a job never had a node
@@ -199,14 +185,16 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if job.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None:
-            self._complete(job)
+            failed_node = self._complete(job)
             if job.state == "NODE_FAIL":
                 # If its host was lost before it began there, Slurm queues it again, whatever was asked.
                 self.cancel(job)
-            watch.failure = output.exit_reason(job.jobid, job.state, list(job.nodelist), self._nodes(job))
+            names, nodes = list(job.nodelist), self._nodes(job)
+            watch.failure = output.exit_reason(job.jobid, job.state, names, nodes, failed_node)
 
-    def _complete(self, job: Job) -> None:
-        """Take nodes, exit status and begin from the controller.
+    def _complete(self, job: Job) -> str:
+        """Take nodes, exit status and begin from the controller, and return the node that failed, if it names
+        one.
 
         Soon after a job's end, accounting may have half of its nodes, and ``FAILED|0:0`` of one that ended
         with 3.
@@ -216,10 +204,11 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             info = watch.shown = _job(job)
         except FAILURES as error:
             self.log(f"scontrol show job {job.jobid}: {last_line(error)}")
-            return
+            return ""
         note(job, nodespec=info.nodelist or nodespec(job), exitcode=info.exit_status or job.exitcode)
-        if info.nodelist and info.began:
+        if info.nodelist and info.began != "Unknown":
             watch.began = datetime.fromisoformat(info.began).astimezone().isoformat()
+        return info.failed_node
 
     def _ask_nodes(self, job: Job) -> list[Node]:
         """Return the nodes of a job's reservation, or all."""
