@@ -116,5 +116,7 @@ def test_a_farewell_is_shown_where_there_is_nothing_else():
 def test_the_lines_of_slurmstepd_are_a_farewell_and_name_no_node_that_failed(begin):
     step = f"{begin} error: *** STEP 2.1 ON n1 CANCELLED AT 2026-11-29T09:18:25 DUE TO"
     assert launch_errors.first_error(f"{step} TIME LIMIT ***\nsrun: got SIGCONT\n") is None
-    found = launch_errors.known(f"srun: error: Node failure on n1\n{step} NODE FAILURE, SEE SLURMCTLD LOG ***\n")
+    found = launch_errors.known(
+        f"srun: error: Node failure on n1\n{step} NODE FAILURE, SEE SLURMCTLD LOG ***\n"
+    )
     assert found.startswith("a node of the job failed, perhaps another one") and "(node n1)" not in found

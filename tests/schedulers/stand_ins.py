@@ -178,7 +178,9 @@ class Pbs(StandIn):
         """Return a listing that was printed as JSON in the form of `pbsnodes -a`."""
         lines = []
         for node, of in json.loads((cls.printed / f"{name}.json").read_text())["nodes"].items():
-            resources = {f"resources_available.{key}": each for key, each in of["resources_available"].items()}
+            resources = {
+                f"resources_available.{key}": each for key, each in of["resources_available"].items()
+            }
             shown = {key: ", ".join(each) if isinstance(each, list) else each for key, each in of.items()}
             lines += [node, *(f"     {key} = {each}" for key, each in (shown | resources).items()), ""]
         return "\n".join(lines)

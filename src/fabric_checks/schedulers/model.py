@@ -128,7 +128,9 @@ def listed(node_faults: Mapping[str, str]) -> str:
     return "; ".join(first_of(list(node_faults.values()), most=MOST_SHOWN))
 
 
-def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, nodes: Iterable[Node]) -> ExitReason:
+def terminated(
+    jobid: str, names: Sequence[str], cause: str, detail: str, nodes: Iterable[Node]
+) -> ExitReason:
     """Return the exit reason of a job that was ended.
 
     :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the

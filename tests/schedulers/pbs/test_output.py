@@ -236,7 +236,9 @@ def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
 
 def test_amounts_of_a_chunk_and_resources_of_no_node_tie_nothing():
     small = queue("q", default_chunk__ncpus=1, default_chunk__mem="4gb", default_chunk__mpiprocs=1)
-    assert seen(vnode("n1", resources_available__mem="1gb") + vnode("n2", resources_available__mem="2gb"), small) == {"q": (2, 8)}
+    assert seen(
+        vnode("n1", resources_available__mem="1gb") + vnode("n2", resources_available__mem="2gb"), small
+    ) == {"q": (2, 8)}
 
 
 def test_a_partition_ties_nodes_to_queues():

@@ -38,7 +38,15 @@ NODE_NOTES = ("node failure on ", "lost contact with job shell", "node-failure")
 WAITING = ("NEW", "DEPEND", "PRIORITY", "SCHED")
 
 #: What a text raises that is not of the form that is read.
-_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError, NodeSetException, RangeSetException)
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    RecursionError,
+    NodeSetException,
+    RangeSetException,
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,10 @@ def parse_nodes(text: str, busy: str = "") -> list[Node]:
                 fault = _fault(state.strip("*"), status, clean(reason))
                 nodes += [
                     Node(
-                        name, f"{name} {fault}" if fault else None, name in allocated, is_lost=status == "offline"
+                        name,
+                        f"{name} {fault}" if fault else None,
+                        name in allocated,
+                        is_lost=status == "offline",
                     )
                     for name in _names(names)
                 ]
