@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read PBS's listings of jobs, nodes and queues, and tell why a job failed.
 
-The forms are those of ``qstat -x -f -F json`` of OpenPBS 23.06.06, and of ``pbsnodes -a`` and ``qstat -Qf`` of
-PBS Professional and OpenPBS.
+The forms are those of ``qstat -x -f -F json`` of OpenPBS 23.06.06, and of ``pbsnodes -a`` and ``qstat -Qf``
+of PBS Professional and OpenPBS.
 """
 
 from __future__ import annotations
