@@ -273,7 +273,8 @@ _PATTERNS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _
 _FAREWELL = re.compile(
     r"^(?:srun: |slurmstepd\S*: |\[[-\d]+T[\d:.]+\] )(?:error: )?(?:.*\btasks? [-\d,\[\]]+: "
     r"|\*\*\* (?:STEP|JOB)|Terminating|got SIG|Job step aborted|forcing|Timed out waiting|Force Terminated"
-    r"|launch/slurm|Application launch failed|First task exited)|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
+    r"|launch/slurm|Application launch failed|First task exited)"
+    r"|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
     r"|prte)run (?:noticed|detected)|thus causing|process name: \[\[|exit code: |^=  |MPI_ABORT was invoked"
     r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["
     r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
