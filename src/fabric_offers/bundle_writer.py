@@ -110,7 +110,7 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
 
     :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
-    tree = files.walk(results / "perflogs" / system)
+    tree = os.walk(results / "perflogs" / system)
     for file in sorted(
         Path(parent, name) for parent, _, names in tree for name in names if name.endswith(".jsonl")
     ):
@@ -145,7 +145,7 @@ def _records(
 
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files of a case's folders that go in; links are passed over."""
-    for parent, folders, names in files.walk(folder):
+    for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not Path(parent, name).is_symlink())
         for name in sorted(names):
             path = Path(parent, name)

@@ -34,10 +34,8 @@ def test_what_reframe_and_other_suites_add_is_left_alone():
     [
         ("link_Mbps", "link_MBps"),
         ("LINK_MBPS", "link_MBps"),
-        ("line_rate_MBps", "link_MBps"),
         ("fabrics", "fabric"),
         ("nic", "nics"),
-        ("rails", "nics"),
         ("program_option", "program_options"),
         ("max_pending", "max_pending_time"),
     ],

@@ -24,11 +24,9 @@ def test_processes_a_node_as_a_site_gives_them(cores, ppn, expected):
     assert [layout.nodes for layout in fitting(5, cores, ppn)][:: len(expected)] == [1, 2, 4, 5]
 
 
-@pytest.mark.parametrize("ppn", [[9], [0], [-1], ["all"], [2.0], [True], [None], "full", 4])
+@pytest.mark.parametrize("ppn", [[9], [0], [-1]])
 def test_processes_a_node_that_cannot_be(ppn):
-    with pytest.raises(
-        FabricError, match=r"^ppn (has .*; a node has 8 cores, so write 1 to 8, or 'full'|is .*)$"
-    ):
+    with pytest.raises(FabricError, match=r"^ppn has .*; a node has 8 cores, so write 1 to 8, or 'full'$"):
         fitting(2, 8, ppn)
 
 

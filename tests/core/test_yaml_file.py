@@ -11,17 +11,10 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.references import reference_file
 from fabric_twins.model import sourced_yaml
 
-BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
-)
 #: Bad files, and what is said of each.
 BAD = {
-    "an alias bomb": (BOMB, ":6: more than 500000 values, counting those that aliases stand for"),
-    "an alias of what it is in": ("a: &a [1, *a]\n", ":1: the alias *a refers to something that contains it"),
-    "an alias of a key of itself": (
-        "a: &a {b: [*a]}\n",
-        ":1: the alias *a refers to something that contains it",
-    ),
+    "an alias": ("a: &a [1]\nb: *a\n", ":2: the alias *a: write out"),
+    "an alias of what it is in": ("a: &a [1, *a]\n", ":1: the alias *a: write out"),
     "brackets": ("a: " + "[" * 5000 + "]" * 5000, ":1: nested deeper than 50 levels"),
     "braces": ("a: " + "{b: " * 5000 + "}" * 5000, ":1: nested deeper than 50 levels"),
     "brackets never closed": ("a:\n " + "[" * 5000, ":2: nested deeper than 50 levels"),
@@ -36,7 +29,6 @@ BAD = {
         "a: !!python/object:os.system x\n",
         ":1: not valid YAML: could not determine a constructor",
     ),
-    "an unknown alias": ("a: *b\n", ":1: not valid YAML: found undefined alias"),
     "two documents": ("a: 1\n---\nb: 2\n", "not valid YAML: "),
     "a NUL": ("a: \0\n", "not valid YAML: "),
     "a control character": ("a: \x1b[31m\n", "not valid YAML: "),
@@ -82,11 +74,10 @@ def test_a_large_file_is_none_that_somebody_wrote(tmp_path):
 
 
 def test_what_people_write_is_read(tmp_path):
-    """Aliases of a few values, merges, dates, levels."""
     path = tmp_path / "a.yaml"
-    path.write_text("base: &base {a: 1, d: 2026-01-31}\nmore: {<<: *base, b: [*base, *base]}\n")
+    path.write_text("more: {a: 1, b: [{d: 2026-01-31}]}\n")
     found = yaml_file.load(path)
-    assert found["more"]["a"] == 1 and found["more"]["b"][1]["d"].year == 2026
+    assert found["more"]["a"] == 1 and found["more"]["b"][0]["d"].year == 2026
 
 
 HUGE = "A: {$index: [layout], 1x2: {m: [1" + "0" * 400 + ", -0.1, 0.1, us]}}\n"

@@ -6,7 +6,6 @@ import difflib
 import pytest
 import yaml
 
-from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import proposed, reference_file
 from fabric_checks.references.propose import propose
 from tests import programs
@@ -128,30 +127,6 @@ def test_what_a_record_says_is_a_key_and_a_comment(path):
     write(path, partition="on # x", environ="e'\"{", program_version="7\nno_reference: []\x1b[2J")
     text = proposed.path_of(path).read_text()
     assert yaml.safe_load(text)["OsuLatency"]["yours:on # x"] and "osu 7 no_reference: []?[2J" in text
-
-
-SHARED = """\
-OsuLatency: &a
-  $index: [layout]
-  2x1: {latency_8B: [1.3, null, 0.02, us]}
-  1x2: {latency_8B: [1.3, null, 0.02, us]}
-Streaming: *a
-"""
-
-
-def test_what_an_alias_shares_is_not_changed_in_silence(path):
-    path.write_text(
-        SHARED.replace("1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: {t: &t [1, null, 0.1, us]}")
-    )
-    with pytest.raises(ReferenceError, match="what is proposed would not load: .*undefined alias"):
-        write(path)
-    inner = SHARED.replace("2x1: {", "2x1: &b {").replace(
-        "1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: *b"
-    )
-    path.write_text(inner.replace(" &a", "").partition("Streaming")[0])
-    write(path)
-    own = yaml.safe_load(proposed.path_of(path).read_text())["OsuLatency"]
-    assert own["1x2"]["latency_8B"][0] == 1.3 and own["2x1"]["latency_8B"][0] == 1.5
 
 
 def test_the_lines_that_differ_are_those_of_the_proposals(path):

@@ -18,22 +18,6 @@ T = TypeVar("T", "Extras", "EnvironExtras")
 
 #: A key is taken for a misspelt one of ours from this likeness on (:mod:`difflib`).
 _NEAR = 0.75
-#: What others call ours.
-_SYNONYMS = {
-    "adapters": "nics",
-    "bandwidth_MBps": "link_MBps",
-    "hcas": "nics",
-    "image": "container",
-    "interfaces": "fabric",
-    "line_rate_MBps": "link_MBps",
-    "link_rate": "link_MBps",
-    "oversubscribe": "oversubscribed",
-    "ports": "fabric",
-    "rails": "nics",
-    "reference_file": "references",
-    "srun_options": "launch_options",
-}
-
 #: What ReFrame itself adds to the extras of each partition.
 OF_REFRAME = ("scheduler", "launcher")
 
@@ -127,17 +111,10 @@ class EnvironExtras:
         return _read(cls, environ)
 
 
-_KNOWN: dict[tuple[type, str, str], Any] = {}
-
-
 def _read(kind: type[T], part: Any) -> T:
-    """Return the extras of a part of ReFrame's configuration, each once a process."""
+    """Return the extras of a part of ReFrame's configuration."""
     name = str(getattr(part, "fullname", getattr(part, "name", "")))
-    key = (kind, name, repr(part.extras))
-    if key not in _KNOWN:
-        _KNOWN[key] = parse(kind, part.extras, f"{name}: extras".removeprefix(": "))
-    found: T = _KNOWN[key]
-    return found
+    return parse(kind, part.extras, f"{name}: extras".removeprefix(": "))
 
 
 def parse(kind: type[T], given: Mapping[str, Any], place: str, *, only_ours: bool = False) -> T:
@@ -163,7 +140,5 @@ def names(kind: type) -> tuple[str, ...]:
 
 def meant_by(kind: type, key: str) -> str | None:
     """Return the key of ours that an unknown one is nearly, or None."""
-    if key in names(kind):
-        return None
-    by_lower = {each.lower(): ours for each, ours in _SYNONYMS.items() if ours in names(kind)}
-    return by_lower.get(key.lower()) or schema.nearest(key, names(kind), _NEAR)
+    known = names(kind)
+    return None if key in known else schema.nearest(key, known, _NEAR)

@@ -9,11 +9,10 @@ files. A refused file is an ``OSError`` with a cause, like one that cannot be re
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -61,39 +60,15 @@ def read_bytes(path: Path, within: Path | None = None, largest_B: int = LARGEST_
     :raises OSError: also if it is larger than ``largest_B``.
     """
     with opened(path, within) as file:
-        parts, left = [], largest_B + 1
-        while left and (part := file.read(left)):
-            parts.append(part)
-            left -= len(part)
-    if not left:
-        raise UnfitError(path, f"larger than {largest_B // 2**20 or 1} MiB")
-    return b"".join(parts)
+        if os.fstat(file.fileno()).st_size > largest_B:
+            raise UnfitError(path, f"larger than {largest_B // 2**20 or 1} MiB")
+        return file.readall()
 
 
 def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B) -> str:
     """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
     text = read_bytes(path, within, largest_B).decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def walk(
-    folder: Path, on_error: Callable[[OSError], object] | None = None
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield each folder of a tree with its folders and files, as ``os.walk`` does, however deep; no link is
-    followed.
-
-    Before Python 3.12 ``os.walk`` calls itself for each level, as ``Path.rglob`` does before 3.13.
-
-    :param on_error: is called for each folder that cannot be read.
-    """
-    waiting = [str(folder)]
-    while waiting:
-        parent = waiting.pop()
-        for _, folders, names in itertools.islice(os.walk(parent, onerror=on_error), 1):
-            yield parent, folders, names
-            paths = [f"{parent}/{name}" for name in reversed(folders)]
-            # Path.is_symlink raises for a path that is too long.
-            waiting += [path for path in paths if not os.path.islink(path)]  # noqa: PTH114
 
 
 @contextmanager

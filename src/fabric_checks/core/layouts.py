@@ -47,7 +47,7 @@ def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> l
 
     :param ppn: numbers of processes a node; :data:`FULL` stands for one on every core. 1, 2 and all are
         always among them: most checks are between two processes, and what they are compared with has one.
-    :raises FabricError: for a number that the cores do not allow, or what is no number.
+    :raises FabricError: for a number that the cores do not allow.
     """
     return [Layout(n, each) for n in steps(nodes) for each in _processes(cores, ppn)]
 
@@ -55,18 +55,10 @@ def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> l
 def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
     if ppn is None:
         return steps(cores)
-    if isinstance(ppn, str) or not isinstance(ppn, Iterable):
-        raise FabricError(f"ppn is {ppn!r}; write a list, as in [1, 2, {FULL!r}]")
-    counts = {1, min(2, cores), cores}
-    for count in ppn:
-        if count == FULL:
-            continue
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= cores:
-            raise FabricError(
-                f"ppn has {count!r}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}"
-            )
-        counts.add(count)
-    return sorted(counts)
+    counts = {cores if count == FULL else int(count) for count in ppn}
+    if wrong := [count for count in counts if not 1 <= count <= cores]:
+        raise FabricError(f"ppn has {wrong[0]}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}")
+    return sorted(counts | {1, min(2, cores), cores})
 
 
 def corners(layouts: Iterable[Layout]) -> list[Layout]:

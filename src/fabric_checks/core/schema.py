@@ -17,7 +17,6 @@ import dataclasses
 import difflib
 import json
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 from functools import cache
@@ -40,7 +39,7 @@ def rules(**keywords: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(keywords.items())
 
 
-#: Types of fields.
+#: Types of fields; a text may be written without quotes, where YAML takes it for a number.
 Count = Annotated[int, rules(minimum=1)]
 Positive = Annotated[float, rules(exclusiveMinimum=0)]
 Text = Annotated[str, rules(type=("string", "number"), pattern=r"\S")]
@@ -53,6 +52,7 @@ _BASIC: dict[Any, Data] = {
     float: {"type": "number"},
     str: {"type": "string"},
     date: {"type": "string", "format": "date"},
+    type(None): {"type": "null"},
 }
 _WORDS = {
     "array": "a list",
@@ -95,21 +95,19 @@ def option(about: str, default: Any = None, *, make: Callable[[], Any] | None = 
 
 def json_schema(kind: Any) -> Data:
     """Return the JSON Schema (draft 7) of a type."""
-    if kind in _BASIC:
-        return dict(_BASIC[kind])
+    origin, arguments = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
         return _of_dataclass(cast("type", kind))
-    return _OF[get_origin(kind)](*get_args(kind))
-
-
-def _of_annotated(kind: Any, keywords: tuple[tuple[str, Any], ...]) -> Data:
-    return json_schema(kind) | {
-        key: list(each) if isinstance(each, tuple) else each for key, each in keywords
-    }
-
-
-def _of_list(kind: Any, *_: Any) -> Data:
-    return {"type": "array", "items": json_schema(kind)}
+    if origin is Annotated:
+        inner, keywords = arguments
+        return json_schema(inner) | dict(keywords)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (list, tuple):
+        return {"type": "array", "items": json_schema(arguments[0])}
+    if origin in (Union, UnionType):
+        return {"anyOf": list(map(json_schema, arguments))}
+    return _of_mapping(*arguments) if origin else dict(_BASIC[kind])
 
 
 def _of_dataclass(kind: type) -> Data:
@@ -128,42 +126,11 @@ def _of_dataclass(kind: type) -> Data:
     return found | ({"required": required} if required else {})
 
 
-def _of_union(*kinds: Any) -> Data:
-    known = [json_schema(each) for each in kinds if each is not type(None)]
-    if len(known) == len(kinds):
-        return {"anyOf": known}
-    if len(known) > 1:
-        return {"anyOf": [*known, {"type": "null"}]}
-    (schema,) = known
-    if "enum" in schema:
-        return schema | {"enum": [*schema["enum"], None]}
-    types = schema.get("type", [])
-    return schema | {"type": [*(types if isinstance(types, list) else [types]), "null"]}
-
-
 def _of_mapping(key: Any, value: Any) -> Data:
-    names = get_args(key) if get_origin(key) is Literal else ()
-    if names:
+    if names := get_args(key):  # of a Literal
         properties = {name: json_schema(value) for name in names}
         return {"type": "object", "additionalProperties": False, "properties": properties}
     return {"type": "object", "additionalProperties": json_schema(value)}
-
-
-def _of_choices(*values: Any) -> Data:
-    return {"enum": list(values)}
-
-
-#: By the origin of a type: the function of its arguments that returns their schema.
-_OF: dict[Any, Callable[..., Data]] = {
-    Annotated: _of_annotated,
-    Literal: _of_choices,
-    Union: _of_union,
-    UnionType: _of_union,
-    list: _of_list,
-    tuple: _of_list,
-    dict: _of_mapping,
-    Mapping: _of_mapping,
-}
 
 
 @cache
@@ -223,8 +190,9 @@ def faults(data: Any, kind: type) -> Iterator[tuple[Keys, str]]:
 def _texts(error: ValidationError) -> Iterator[tuple[Keys, str]]:
     keys = tuple(error.absolute_path)
     if error.validator == "anyOf":
-        inner = [each for each in error.context or () if each.validator not in ("type", "enum")]
+        inner = [each for each in error.context or () if each.path or each.validator not in ("type", "enum")]
         if inner:
+            inner[0].schema = {"description": error.schema.get("description")} | inner[0].schema
             yield from _texts(inner[0])
             return
     if error.validator == "additionalProperties":
@@ -266,9 +234,9 @@ def _words(schema: Data) -> str:
     if "anyOf" in schema:
         return " or ".join(_words(each) for each in schema["anyOf"] if each != {"type": "null"})
     if "enum" in schema:
-        return f"one of {', '.join(str(each) for each in schema['enum'] if each is not None)}"
-    types = schema.get("type", "any value")
-    kind = next(each for each in types if each != "null") if isinstance(types, list) else types
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kinds = schema.get("type", "any value")
+    kind = kinds[0] if isinstance(kinds, tuple) else kinds
     text = _FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))
     return f"{text}{_members(schema)}{_bounds(schema)}"
 
@@ -352,6 +320,4 @@ def as_text(kind: Any, title: str, **more: Any) -> str:
         "$comment": "SPDX-License-Identifier: BSD-3-Clause; written by ci/schemas",
         "title": title,
     }
-    text = json.dumps(head | json_schema(kind) | more, indent=1)
-    # Short lists stand on one line.
-    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    return json.dumps(head | json_schema(kind) | more, indent=1) + "\n"

@@ -2,7 +2,7 @@
 """Read untrusted YAML, with one kind of error for all faults, and with bounds on size and depth.
 
 A few aliases of aliases stand for more values than fit in memory, and nested brackets exhaust the
-interpreter's stack. So the events of the parser are counted before any value is constructed.
+interpreter's stack. So aliases are refused, and levels counted, before any value is constructed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from fabric_checks.core import files
 
 #: A larger file was not written by hand; a reference file has some hundred kilobytes.
 LARGEST_B = 16 * 2**20
-#: The most values, including those that aliases stand for, and the deepest nesting.
-MOST_VALUES = 500_000
+#: The deepest nesting.
 DEEPEST = 50
 
 
@@ -90,29 +89,13 @@ def lines(path: Path) -> dict[tuple[Any, ...], int]:
 
 
 def _require_bounded(text: str, path: Path) -> None:
-    """Raise :class:`YamlError` for more than :data:`DEEPEST` levels or :data:`MOST_VALUES` values."""
-    sizes: dict[str, int] = {}
-    #: The anchors and sizes of the open collections, the innermost last.
-    opened: list[tuple[str | None, int]] = [(None, 0)]
+    """Raise :class:`YamlError` for an alias, or more than :data:`DEEPEST` levels."""
+    depth = 0
+    event: Any
     for event in yaml.parse(text, Loader=_FAST):
-        line = event.start_mark.line + 1 if event.start_mark else None
-        anchor = getattr(event, "anchor", None)
-        size = int(isinstance(event, yaml.ScalarEvent))
-        if isinstance(event, yaml.CollectionStartEvent):
-            opened.append((anchor, 1))
-            if len(opened) > DEEPEST + 1:
-                raise YamlError(path, f"nested deeper than {DEEPEST} levels", line)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, size = opened.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            if anchor not in sizes and anchor in dict(opened):
-                raise YamlError(path, f"the alias *{anchor} refers to something that contains it", line)
-            size, anchor = sizes.get(str(anchor), 1), None
-        if anchor and size:
-            sizes[anchor] = size
-        around, so_far = opened[-1]
-        opened[-1] = around, so_far + size
-        if so_far + size > MOST_VALUES:
-            raise YamlError(
-                path, f"more than {MOST_VALUES} values, counting those that aliases stand for", line
-            )
+        line = event.start_mark.line + 1
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise YamlError(path, f"nested deeper than {DEEPEST} levels", line)
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlError(path, f"the alias *{event.anchor}: write out what it stands for", line)

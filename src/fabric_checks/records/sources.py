@@ -243,10 +243,10 @@ def files_of(path: Path, faults: Faults) -> Files:
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
         return found
-    for parent, folders, names in files.walk(folder, lambda error: _note(error, faults)):
+    for parent, folders, names in os.walk(folder, onerror=lambda error: _note(error, faults)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in folders:
-            if os.path.islink(f"{parent}/{name}"):  # noqa: PTH114  (as in `files.walk`)
+            if os.path.islink(f"{parent}/{name}"):  # noqa: PTH114  (`Path.is_symlink` raises for a path that is too long)
                 _is_outside(Path(parent, name), path, faults)
         for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):

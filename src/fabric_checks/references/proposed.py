@@ -95,8 +95,8 @@ def _set(
     proposal: Proposal,
     slot: Slot,
 ) -> None:
-    """Set a reference in the entry of its check, a copy of that in the file, with its comment."""
-    level = entries.setdefault(slot.check, _unshared(content.get(slot.check) or {"$index": list(slot.index)}))
+    """Set a reference in the entry of its check, with its comment."""
+    level = entries.setdefault(slot.check, content.get(slot.check) or {"$index": list(slot.index)})
     for key in slot.keys:
         level = level.setdefault(key, {})
     level[slot.metric] = list(proposal.reference or ())
@@ -120,11 +120,6 @@ def _comment_of(line: str) -> str:
     """Return the comment at the end of a line with a key or a reference, without its mark."""
     found = re.search(r"[]}:]\s+#\s*(.*)$", line)
     return found[1].strip() if found else ""
-
-
-def _unshared(level: Any) -> Any:
-    """Return a level with copies of all below it: aliases share them."""
-    return {key: _unshared(each) for key, each in level.items()} if isinstance(level, dict) else level
 
 
 def _entry(level: Mapping[Any, Any], above: Keys, comments: Mapping[Keys, str]) -> Iterator[str]:

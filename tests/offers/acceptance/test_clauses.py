@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clauses as they are written, and each fault of one with its sentence."""
 
+import copy
 import math
 
 import pytest
@@ -31,7 +32,9 @@ SHARE = {
 
 def write(tmp_path, *each, **top):
     path = tmp_path / "c.yaml"
-    path.write_text(yaml.safe_dump({"title": "t", "system": "s", **top, "clauses": list(each)}))
+    path.write_text(
+        yaml.safe_dump({"title": "t", "system": "s", **top, "clauses": [copy.deepcopy(one) for one in each]})
+    )
     return path
 
 
