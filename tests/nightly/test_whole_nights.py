@@ -99,7 +99,7 @@ def test_a_night_in_a_terminal_shows_itself(results, first):
     # A line a minute: this night is shorter.
     assert "==> begun, " in text and "it is judged, archived and reported" in text
     assert text.index("it is judged") < text.index("local, 20")
-    assert "1 case passed" in log.read_text()
+    assert "1 of 1 case passed" in log.read_text()
     assert in_terminal(results, *HERE, "--quiet", "--session", latest(results)["session"]) == (0, "")
 
 

@@ -31,20 +31,14 @@ from fabric_checks.report.texts import load_text
 
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
-#: So many failed cases are all named.
-_NAMED = 24
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A sentence about something that needs attention, and lines below it.
-
-    :param failed: whether it names failed cases, which are always shown.
-    """
+    """A sentence about something that needs attention, and lines below it."""
 
     text: str
     details: tuple[str, ...] = ()
-    failed: bool = False
 
 
 def case_text(record: Record) -> str:
@@ -52,16 +46,19 @@ def case_text(record: Record) -> str:
     return f"{test_text(record['check'], record['parameters'])} {record['layout']} @{machine_name(record)}"
 
 
-def problems(session: Session) -> list[Problem]:
+def problems(session: Session, most_names: int = 24) -> list[Problem]:
     """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and
-    warnings."""
+    warnings.
+
+    :param most_names: so many cases that failed of one cause are all named.
+    """
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
         *_first("error", runs.other_faults(session), most=4),
-        *_of_severity(session.records, Severity.FAULT),
-        *_failures(_without_values(session)),
+        *of_severity(session.records, Severity.FAULT),
+        *_failures(_without_values(session), most_names),
         *_missed(_misses(session)),
-        *_of_severity(session.records, Severity.SUSPECT),
+        *of_severity(session.records, Severity.SUSPECT),
         *_first("warning: passed only when rerun", again),
         *_first("warning", session.unreadable),
     ]
@@ -71,27 +68,16 @@ def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
     was_killed = session.report is None and bool(session.records) and not session.archived
     is_incomplete = was_killed or any(case.result == "abort" for case in session.cases)
-    has_values = any(record["metric"] for record in session.records)
     return verdict(
-        failed=not is_incomplete and not (_has_run(session) and has_values),
+        failed=not is_incomplete and not any(record["metric"] for record in session.records),
         incomplete=is_incomplete,
-        findings=_has_faults(session)
+        findings=any(finding.is_fault for record in session.records for finding in findings_of(record))
         or runs.failed(session)
         or _misses(session)
         or runs.other_faults(session),
         blind=sight.blind(by_case(session.records))[0],
         busy=load_text(session.records)[1],
     )
-
-
-def _has_run(session: Session) -> bool:
-    return any(
-        not case.fixture and case.result not in ("skip", "abort", "fail_deps") for case in session.cases
-    )
-
-
-def _has_faults(session: Session) -> bool:
-    return any(finding.is_fault for record in session.records for finding in findings_of(record))
 
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
@@ -128,61 +114,53 @@ def _without_values(session: Session) -> list[Case]:
     return [case for case in failed if not (case.name in explained and case.phase == "performance")]
 
 
-def _of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
-    """Return each finding of a severity once, by its key, with the cases that have it."""
-    first: dict[str, Finding] = {}
-    cases: dict[str, dict[str, None]] = {}
+def of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
+    """Return each finding of a severity once, by its key, or each note by its text, with the cases that have
+    it."""
+    found: dict[str, tuple[Finding, dict[str, None]]] = {}
     for record in of:
         for finding in findings_of(record):
             if finding.severity is severity:
-                first.setdefault(finding.key, finding)
-                cases.setdefault(finding.key, {})[case_text(record)] = None
+                same = finding.text if severity is Severity.NOTE else finding.key
+                found.setdefault(same, (finding, {}))[1][case_text(record)] = None
     return [
-        Problem(each.text, (*each.lines, f"seen by {names_text(list(cases[key]))}"))
-        for key, each in first.items()
+        Problem(first.text, (*first.lines, f"seen by {names_text(list(cases))}"))
+        for first, cases in found.values()
     ]
 
 
-def _failures(cases: Sequence[Case]) -> list[Problem]:
+def _failures(cases: Sequence[Case], most_names: int) -> list[Problem]:
     """Return the failures, those of one cause together."""
-    by_name = {case.name: case for case in cases if case.result != "fail_deps"}
-    reasons = {name: f"in {case.phase}: {one_line(case.reason or '')}" for name, case in by_name.items()}
-    found = [_of_one_cause([by_name[name] for name in names], len(cases)) for names in same_cause(reasons)]
-    unbuilt = [short_name(case.name) for case in cases if case.result == "fail_deps"]
-    if unbuilt:
-        text = f"{count_text(len(unbuilt), 'case')} not run, because something they depend on failed"
-        found.append(
-            Problem(text, (names_text(unbuilt, len(unbuilt) if len(cases) <= _NAMED else 3),), failed=True)
-        )
+    reasons = {case.name: why_failed(case) for case in cases}
+    found = []
+    for names in same_cause(reasons):
+        count = f"{count_text(len(names), 'case')}: " if len(names) > 1 else ""
+        named = names_text(list(map(short_name, names)), len(names) if len(names) <= most_names else 3)
+        why = shortened(one_line(reasons[names[0]]), _LONGEST)
+        found.append(Problem(f"failed: {count}{named}", (why,)))
     return found
 
 
-def _of_one_cause(group: Sequence[Case], failed: int) -> Problem:
-    """Return the failures of one cause; :param failed: how many cases failed in all."""
-    names = names_text([short_name(case.name) for case in group], len(group) if failed <= _NAMED else 3)
-    reason = shortened(one_line(group[0].reason or "no reason was given"), _LONGEST)
-    which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
-    return Problem(f"failed: {which}", (f"in {group[0].phase}: {reason}",), failed=True)
+def why_failed(case: Case) -> str:
+    """Return why a case failed, in ReFrame's words."""
+    if case.result == "fail_deps":
+        return "was not run: something it depends on failed; see there"
+    return f"in {case.phase}: {case.reason or 'no reason was given'}"
 
 
 def _missed(of: Sequence[Record]) -> list[Problem]:
     """Return the values that missed their references, a finding for each case."""
-    by_case: dict[str, list[Record]] = {}
+    cases: dict[str, list[Record]] = {}
     for record in of:
-        by_case.setdefault(case_text(record), []).append(record)
+        cases.setdefault(case_text(record), []).append(record)
     found = []
-    for name, missed in by_case.items():
+    for name, missed in cases.items():
         first = max(missed, key=_distance)
-        value = "" if first["value"] is None else value_text(first["value"])
         within = range_text(*bounds(first)) or "without bounds"
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
         verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
-        found.append(
-            Problem(
-                f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}",
-                failed=True,
-            )
-        )
+        is_now = f"{first['metric']} is {value_text(first['value'])} {first['unit']}"
+        found.append(Problem(f"{name}: {is_now}, reference {within}: {verb}{others}"))
     return found
 
 
@@ -190,7 +168,7 @@ def _distance(record: Record) -> float:
     """Return the factor by which a value is beyond the bound that it misses; infinite if either is not
     positive."""
     value, between = record["value"], [bound for bound in bounds(record) if bound is not None]
-    if value is None or not between:
+    if not between:
         return 0.0
     nearest = min(between, key=lambda bound: abs(bound - value))
     return max(value / nearest, nearest / value) if value > 0 and nearest > 0 else math.inf

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, fields
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import PAIR, Headline
-from fabric_checks.core.text import size_text, value_text
+from fabric_checks.core.text import size_text, test_text, value_text
 from fabric_checks.records.record import Record, machine_name
 
-MiB = 1024**2
+#: The sizes at the ends of a curve.
+_ENDS_B = (8, 1024**2)
 WITHIN, BETWEEN = "Within a node", "Between nodes"
 
 #: The name of a machine, which has a column of its own.
 Machine = str
 #: The points of a curve by message size in bytes; a value that is no point has the size -1.
 Points = Mapping[int, Record]
-_Parameters = tuple[tuple[str, str], ...]
 
 #: The keys that sort layouts, the preferred first, by ``Headline.layouts``.
 _PREFERENCES: Mapping[str, Callable[[Layout], tuple[int, ...]]] = {
@@ -31,17 +31,17 @@ _PREFERENCES: Mapping[str, Callable[[Layout], tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A value in a table: text before its curve, the values of the curve in its order, and text after it.
+    """A value in a table.
 
-    :param missed: whether it missed its reference, or a point of its curve did.
+    :param texts: the value, or two of a curve, each with its size where the title of the row does not say it.
+    :param curve: all values of the curve, by size; :param missed: whether one of them missed its reference.
     :param record: the record of the first text.
     """
 
-    before: str
-    curve: tuple[float, ...] = ()
-    after: str = ""
-    missed: bool = False
-    record: Record | None = field(default=None, compare=False)
+    texts: tuple[str, ...]
+    curve: tuple[float, ...]
+    missed: bool
+    record: Record = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Row:
     layout: str
     program: str
     cells: Mapping[Machine, Cell]
-    section: str = ""
-    short: str = ""
+    section: str
+    short: str
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,6 @@ class _Candidate:
         preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])(self.layout)
         return (len(self.by_machine), *(-number for number in preference), -self.headline.rank)
 
-    def row(self) -> Row:
-        """Return the row of it."""
-        of, record = self.headline, _any_record(self.by_machine)
-        cells = {machine: cell(points, of.point) for machine, points in self.by_machine.items()}
-        unit, program = str(record["unit"]), program_text(record)
-        return Row(of.title, unit, str(self.layout), program, cells, self.section, of.short)
-
 
 class Values:
     """The values of a run by headline.
@@ -94,18 +87,15 @@ class Values:
     def __init__(
         self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name
     ) -> None:
-        self._series: dict[tuple[str, str, str, _Parameters], dict[Machine, dict[int, Record]]] = {}
+        self._series: dict[tuple[str, ...], dict[Machine, dict[int, Record]]] = {}
         machines: dict[Machine, None] = {}
         for record in records:
             machine = machine_of(record)
             machines.setdefault(machine)
-            value = record["value"]
-            if record["metric"] is None or record.get("compared") or not isinstance(value, (int, float)):
+            if record["value"] is None or record.get("compared") or not math.isfinite(record["value"]):
                 continue
-            if not math.isfinite(value):
-                continue
-            parameters = tuple(sorted((str(k), str(v)) for k, v in (record["parameters"] or {}).items()))
-            key = (str(record["check"]), str(record["quantity"]), str(record["layout"]), parameters)
+            test = test_text(str(record["check"]), record["parameters"])
+            key = (str(record["check"]), test, str(record["quantity"]), str(record["layout"]))
             points = self._series.setdefault(key, {}).setdefault(machine, {})
             points[-1 if record["size_B"] is None else record["size_B"]] = record
         #: All machines of the run, in its order, whether or not they have values.
@@ -115,57 +105,53 @@ class Values:
         """Return the rows in their order: of each one program in one layout, the one that most machines
         have."""
         best: dict[tuple[str, str], _Candidate] = {}
-        for candidate in self._candidates():
-            row = (candidate.section, candidate.headline.title)
-            if row not in best or candidate.merit > best[row].merit:
-                best[row] = candidate
-        orders: dict[str, int] = {}  # of a declared section: that of its first row
-        for each in best.values():
+        orders: dict[str, int] = {}  # of a section: that of its first row
+        for each in self._candidates():
+            row = (each.section, each.headline.title)
+            if row not in best or each.merit > best[row].merit:
+                best[row] = each
             section = each.headline.section
             orders[section] = min(each.headline.order, orders.get(section, each.headline.order))
 
         def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
-            headline = each.headline
-            return (
-                orders[headline.section],
-                headline.section,
-                each.section != WITHIN,
-                headline.order,
-                headline.title,
-            )
+            of = each.headline
+            return orders[of.section], of.section, each.section == BETWEEN, of.order, of.title
 
-        return [candidate.row() for candidate in sorted(best.values(), key=position)]
+        return [
+            _row(each.headline, each.section, each.by_machine) for each in sorted(best.values(), key=position)
+        ]
 
     def _candidates(self) -> Iterable[_Candidate]:
         """Return the candidates for all rows; of several series of a machine the first."""
         found: dict[tuple[str | int, ...], _Candidate] = {}
-        for (check, quantity, text, _), by_machine in self._series.items():
-            headline = headline_of(_any_record(by_machine))
-            try:
-                layout = Layout.of(text)
-            except ValueError:
+        for (check, _, quantity, text), by_machine in self._series.items():
+            record = _any_record(by_machine)
+            headline, layout = headline_of(record), Layout(record["nodes"] or 1, record["ppn"] or 1)
+            if headline is None:
                 continue
-            if headline is None or layout.tasks < max(
-                headline.least_tasks, 2 if headline.section == PAIR else 1
-            ):
-                continue
-            section = headline.section
+            section, least_tasks = headline.section, headline.least_tasks
             if section == PAIR:
-                section = BETWEEN if layout.nodes > 1 else WITHIN
-            key = (section, headline.title, headline.rank, check, quantity, text)
-            candidate = found.setdefault(key, _Candidate(headline, section, layout))
-            for machine, points in by_machine.items():
-                candidate.by_machine.setdefault(machine, points)
+                section, least_tasks = (BETWEEN if layout.nodes > 1 else WITHIN), max(least_tasks, 2)
+            if layout.tasks >= least_tasks:
+                key = (section, headline.title, headline.rank, check, quantity, text)
+                candidate = found.setdefault(key, _Candidate(headline, section, layout))
+                for machine, points in by_machine.items():
+                    candidate.by_machine.setdefault(machine, points)
         return found.values()
 
-    def series(self) -> list[tuple[Record, Row]]:
-        """Return every curve and every value of the run, each with a record of it."""
-        rows = []
-        for (_, quantity, layout, _), by_machine in self._series.items():
-            record = _any_record(by_machine)
-            cells = {machine: cell(points, "both") for machine, points in by_machine.items()}
-            rows.append((record, Row(quantity, str(record["unit"]), layout, program_text(record), cells)))
-        return rows
+    def series(self) -> list[Row]:
+        """Return every curve, at its largest size, and every value of the run, by test."""
+        return [
+            _row(Headline(quantity, quantity, test, 0, point="last"), test, by_machine)
+            for (_, test, quantity, _), by_machine in self._series.items()
+        ]
+
+
+def _row(of: Headline, section: str, by_machine: Mapping[Machine, Points]) -> Row:
+    record = _any_record(by_machine)
+    cells = {machine: cell(points, of.point) for machine, points in by_machine.items()}
+    unit, layout = str(record["unit"]), str(record["layout"])
+    return Row(of.title, unit, layout, program_text(record), cells, section, of.short)
 
 
 def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
@@ -183,42 +169,23 @@ def cell(points: Points, point: str) -> Cell:
     """Return how a value is shown.
 
     :param point: ``value`` or ``first``: that of the smallest size; ``last``: of the largest; ``peak``: the
-        best; ``ends``: those of 8 B and 1 MiB, or of the sizes next to them; ``both``: of the smallest and
-        the largest size.
+        best; ``ends``: those of 8 B and 1 MiB, or of the sizes next to them.
     """
     sizes = sorted(points)
     values = [float(points[size]["value"]) for size in sizes]
+    best = (min if points[sizes[0]]["better"] == "smaller" else max)(values)
+    chosen = {
+        "last": sizes[-1:],
+        "peak": [sizes[values.index(best)]],
+        "ends": [min(sizes, key=lambda size, near=near: abs(size - near)) for near in _ENDS_B],  # type: ignore[misc]
+    }.get(point, sizes[:1])
+    texts = dict.fromkeys(
+        value_text(points[size]["value"]) + (f" @{size_text(size)}" if is_named else "")
+        for size in chosen
+        for is_named in [len(sizes) > 1 and (point == "last" or (point == "ends" and size not in _ENDS_B))]
+    )
     missed = any(points[size]["result"] == "fail" for size in sizes)
-    curve = tuple(values) if len(values) > 2 else ()
-    if point in ("ends", "both") and len(sizes) > 1:
-        wanted = (8, MiB) if point == "ends" else (sizes[0], sizes[-1])
-        first, last = (_nearest(sizes, near) for near in wanted)
-        before, after = (
-            _end(points, size, is_told=point == "both" or size not in wanted) for size in (first, last)
-        )
-        return Cell(before, curve, after, missed, points[first])
-    size = {"last": sizes[-1], "peak": _best(points)}.get(point, sizes[0])
-    after = _at(size) if point == "last" and len(sizes) > 1 else ""
-    return Cell(value_text(float(points[size]["value"])), curve, after, missed, points[size])
-
-
-def _nearest(sizes: Iterable[int], near: int) -> int:
-    return min(sizes, key=lambda size: abs(size - near))
-
-
-def _end(points: Points, size: int, *, is_told: bool) -> str:
-    """Return a value of a curve; :param is_told: whether its size is."""
-    return f"{value_text(float(points[size]['value']))}{_at(size) if is_told else ''}"
-
-
-def _best(points: Points) -> int:
-    """Return the size with the best value."""
-    best = min if next(iter(points.values()))["better"] == "smaller" else max
-    return best(sorted(points), key=lambda size: float(points[size]["value"]))
-
-
-def _at(size_B: int) -> str:
-    return "" if size_B < 0 else f" @{size_text(size_B)}"
+    return Cell(tuple(texts), tuple(values) if len(values) > 2 else (), missed, points[chosen[0]])
 
 
 def program_text(record: Record) -> str:

@@ -30,15 +30,15 @@ PLACES = (
 )
 
 
-def printed(session, width=100, *, elapsed_s=206.0, messages=(), encoding="utf-8", most=screen.LINES):
+def printed(session, width=100, *, elapsed_s=206.0, messages=(), most=screen.LINES):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
-    raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     terminal = console.rich_console(console.Stream(raw, "x"))
     terminal.width = width
     for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
-    return [line.rstrip() for line in raw.buffer.getvalue().decode(encoding).splitlines()]
+    return [line.rstrip() for line in raw.buffer.getvalue().decode().splitlines()]
 
 
 def of_records(rows, name=NAME):
@@ -134,7 +134,7 @@ def test_the_screen_is_as_it_was_printed(name):
     assert lines == path.read_text().splitlines()
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("width", [60, 100, 200])
 @pytest.mark.parametrize("name", SESSIONS)
 def test_it_is_one_screen_at_any_width(name, width):
     lines = printed(SESSIONS[name](), width)
@@ -156,20 +156,11 @@ def test_of_many_reasons_a_screen_has_six_lines_and_a_log_has_all():
     assert "  and 75 more lines of reasons" in lines[0]
 
 
-def test_forty_values_of_one_case_are_all_in_the_log():
-    values = of_records([record(metric=f"m{n}", quantity=f"m{n}") for n in range(40)])
+def test_values_without_room_are_counted_and_are_all_in_the_log():
+    values = of_records([record(metric=f"m{n}", quantity=f"m{n}") for n in range(80)])
     assert [line for line in printed(values) if re.match("and [0-9]+ more$", line)]
     whole = "\n".join(printed(values, most=10**6))
-    assert all(f" m{n} " in whole for n in range(40)) and " more" not in whole
-
-
-def test_ascii_will_do_where_a_terminal_has_no_more():
-    text = "\n".join(printed(recorded.session_of("one_machine"), encoding="ascii"))
-    assert text.isascii() and "?" not in text
-    (line,) = (line for line in text.splitlines() if "bandwidth, peak" in line)
-    assert line.split()[-1] == "_.-~=+*#####"[: len(line.split()[-1])] or set(line.split()[-1]) <= set(
-        "_.-~=+*#"
-    )
+    assert all(f" m{n} " in whole for n in range(80)) and " more" not in whole
 
 
 def test_a_change_of_protocol_is_no_reason_to_worry():
@@ -234,7 +225,7 @@ def test_the_first_word_is_the_verdict(changes, word):
 
 def test_failures_of_one_cause_are_one_finding():
     (first, *_), found = printed(failures(500)), findings.problems(failures(500))
-    assert first == "Findings: 500 of 501 cases failed in 3 min 26 s"
+    assert first == "Findings: 1 of 501 cases passed, 500 failed after 3 min 26 s"
     assert len(found) == 3 and found[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
 
 
@@ -247,39 +238,30 @@ def loaded(number, runnable, load=24.0):
 
 
 @pytest.mark.parametrize(
-    ("rows", "first", "where"),
+    ("rows", "words"),
     [
         (
             loaded(3, 26),
-            "Busy: load 24 on 2 cores, 25 other processes ready to run: values say little",
-            "on s:p",
+            ["Busy: 3 of 3", "busy: load 24 on 2 cores, 25 other processes ready to run: values say little"],
         ),
         (
             loaded(5, 1, 0.5) + loaded(6, 9)[5:],
-            "load 24 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values say little",
-            "on s:p",
+            ["Busy: 6 of 6", "load 24 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values"],
         ),
-        (
-            loaded(11, 1, 1.5) + loaded(12, 9)[11:],
-            "Passed: all 12 cases passed",
-            "1.5 on 2 cores, more in 1 of 12 cases",
-        ),
-        (loaded(3, 1, 1.96), "Passed: all 3 cases passed", "on s:p; load 2.0 on 2 cores"),
-        ([record()], "Passed: 1 case passed", "on s:p"),
+        (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores, more in 1 of 12 cases"]),
+        (loaded(3, 1, 1.96), ["Passed: 3 of 3", "on s:p; load 2.0 on 2 cores"]),
+        ([record()], ["Passed: 1 of 1", "on s:p"]),
     ],
 )
-def test_a_busy_machine_comes_before_everything_else(rows, first, where):
+def test_a_busy_machine_is_said_first(rows, words):
     lines = printed(of_records(rows))
-    assert first in lines[0] and lines[1 + lines[0].startswith("Busy")].endswith(where)
+    assert all(word in line for word, line in zip(words, lines, strict=False))
 
 
-def test_names_of_environments_that_are_cut_still_differ():
+def test_names_of_environments_are_whole():
     names = [f"gcc-13-openmpi-with-a-long-name-{version}" for version in ("4.1.4", "4.1.6")]
-    head = next(
-        line for line in printed(of_records([record(environ=name) for name in names])) if "layout" in line
-    )
-    assert head.split()[-2:] == ["..4", "..6"]
-    assert screen._cut(["a" * 30, "b" * 30], 10) == ["..aaaaaaaa", "..bbbbbbbb"]
+    text = "".join("".join(printed(of_records([record(environ=name) for name in names]), 200)).split())
+    assert "4.1.4" in text and "4.1.6" in text
 
 
 def test_each_failed_case_is_named_however_many_causes_there_are():
@@ -321,7 +303,7 @@ def test_values_of_one_row_are_of_one_program_in_one_layout():
     """That which most machines have, though another is preferred."""
 
     def point(check, quantity, environ):
-        of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ}
+        of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ, "nodes": 1, "ppn": 2}
         return record(**of, **recorded.declared(check, quantity, {}))
 
     rows = [
@@ -340,27 +322,21 @@ def test_a_strangers_headline_is_on_the_screen():
 
 
 @pytest.mark.parametrize(
-    ("point", "before", "after"),
-    [
-        ("first", "5", ""),
-        ("last", "9", " @1M"),
-        ("peak", "4", ""),
-        ("ends", "4", "9"),
-        ("both", "5 @0", "9 @1M"),
-    ],
+    ("point", "texts"),
+    [("first", ["5"]), ("last", ["9 @1M"]), ("peak", ["4"]), ("ends", ["4", "9"])],
 )
-def test_cells(point, before, after):
+def test_cells(point, texts):
     points = {
         size: record(size_B=size, value=value, better="smaller")
         for size, value in ((0, 5), (8, 4), (1 << 20, 9))
     }
     cell = headlines.cell(points, point)
-    assert (cell.before, cell.after, cell.curve) == (before, after, (5, 4, 9))
+    assert (list(cell.texts), cell.curve) == (texts, (5, 4, 9))
 
 
 def test_sizes_that_are_not_those_asked_for_are_named():
     points = {size: record(size_B=size, value=size) for size in (4, 4096)}
-    assert headlines.cell(points, "ends") == headlines.Cell("4 @4", (), "4096 @4K")
+    assert headlines.cell(points, "ends").texts == ("4 @4", "4096 @4K")
 
 
 def test_what_is_cut_off_ends_with_dots():

@@ -70,7 +70,7 @@ def test_failures_and_gaps_are_said():
         ],
         unreadable=["x.jsonl:3: not a JSON object"],
     )
-    assert "B @s:p+e\n    in run: node n7 died" in text
+    assert "failed: B @s:p+e\n    in run: node n7 died" in text
     assert "2 cases ran, 1 passed; 1 record." in text
     assert "warning: x.jsonl:3: not a JSON object" in text
     assert "Not run:\n  imb (openmpi): no such ABI" in text
@@ -84,13 +84,13 @@ def test_any_width_keeps_every_value(width):
         assert f"{1000 + n}" in joined
 
 
-def test_findings_stand_below_their_case_and_once():
-    found = [{"kind": "sender", "text": "node n7 is slow\x1b[2J"}]
+def test_findings_are_there_once():
+    found = [{"kind": "sender", "severity": "note", "text": "node n7 is slow\x1b[2J"}]
     text = shown(
         record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None)
     )
     assert text.count("node n7 is slow") == 1
-    assert "Findings:" in text and "\x1b" not in text
+    assert "What else was seen:" in text and "\x1b" not in text
 
 
 def test_values_of_a_simulation_say_what_they_are():

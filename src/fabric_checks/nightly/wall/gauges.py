@@ -176,7 +176,7 @@ def _of_values(records: Sequence[Record]) -> list[GaugeMetricFamily]:
     values, references, within = defaultdict[str, _Rows](list), defaultdict[str, _Rows](list), _Rows()
     for row in Values(records).rows():
         for record in (cell.record for cell in row.cells.values()):
-            if record is None or record["unit"] not in BASE_UNITS:
+            if record["unit"] not in BASE_UNITS:
                 continue
             unit, factor = BASE_UNITS[record["unit"]]
             labels = {key: str(record[key]) for key in ("system", "partition", "environ", "layout", "metric")}

@@ -95,7 +95,7 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
 def _chosen(results: Results, machine: str) -> list[Value]:
     """Return the series of a machine that are drawn: its headline values, or others if it has none."""
     cells = (row.cells.get(machine) for row in results.headlines)
-    headlines: list[Value] = [cell.record["value_of"] for cell in cells if cell and cell.record]
+    headlines: list[Value] = [cell.record["value_of"] for cell in cells if cell]
     several = [value for value in results.of_machine(machine) if _is_dated(value)]
     scalars = [value for value in several if value.size_B is None]
     return (list(filter(_is_dated, headlines)) or scalars or several)[:_MOST]

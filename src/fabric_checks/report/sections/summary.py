@@ -194,7 +194,7 @@ def _curves(results: Results, provenance: Provenance) -> list[Picture]:
     for row in results.headlines:
         lines = []
         for machine, cell in row.cells.items():
-            if len(cell.curve) > 2 and cell.record is not None:
+            if cell.curve:
                 of: Value = cell.record["value_of"]
                 check = str(of.record["check"])
                 points = results.of(machine, of.quantity, of.layout, check=check, **of.parameters)
@@ -238,13 +238,13 @@ def _at_a_glance(results: Results) -> list[Table]:
 
 
 def _cell(cell: headlines.Cell | None) -> Cell:
-    if cell is None or cell.record is None:
+    if cell is None:
         return Cell("", missing=True)
-    after = cell.after.strip()
-    text = f"{cell.before}{' ' if after.startswith('@') else ' .. '}{after}" if after else cell.before
     value: Value = cell.record["value_of"]
     found = number(value)
-    return replace(found, text=text, mark=", ".join(filter(None, (found.mark, _change(value)))))
+    return replace(
+        found, text=" .. ".join(cell.texts), mark=", ".join(filter(None, (found.mark, _change(value))))
+    )
 
 
 def _change(value: Value) -> str:

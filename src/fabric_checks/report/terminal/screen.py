@@ -18,25 +18,29 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline, test_text
-from fabric_checks.core.verdict import Verdict
-from fabric_checks.records import runs
+from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline
 from fabric_checks.records.record import Record, is_success
-from fabric_checks.records.runs import Case, Session
-from fabric_checks.report.findings import Problem, case_text, not_run, problems, verdict_of, would_have_found
-from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
+from fabric_checks.records.runs import Session
+from fabric_checks.report.findings import Problem, not_run, problems, verdict_of, would_have_found
+from fabric_checks.report.headlines import WITHIN, Cell, Row, Values
 from fabric_checks.report.texts import load_text, mpi_text, plain
 
 #: The most lines of a screen.
 LINES = 60
 #: The width that it is made for; it uses no more, and less if a terminal is narrower.
 WIDTH = 100
-#: Each machine has a column if that can be this wide.
-_COLUMN = 14
-#: A run with so few lines of headline values has other values listed, up to so many.
-_FEW, _ROWS = 8, 24
-#: The most lines that are kept for findings.
-_FINDINGS = 16
+#: Each machine has a column if that can be so wide, at least and at most; the other columns have the rest.
+_COLUMN, _WIDEST, _OTHERS = 14, 24, 52
+#: Problems have so many lines each if so many are enough for all; else each has one.
+_LINES_EACH, _MOST = 6, 24
+#: The words for cases that did not pass, by their result.
+_ENDS = {
+    "fail": "failed",
+    "xpass": "passed although it was expected to fail",
+    "fail_deps": "not run, as something they depend on failed",
+    "skip": "skipped",
+    "abort": "not run, as the run was interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -59,42 +63,33 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
     """
     width = max(40, min(width, WIDTH))
     values = Values(session.records)
-    head = _head(session, info, values, width)
-    outputs = [line for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)]
-    left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
-    found = problems(session)
-    # An empty line separates parts; the least important part is cut first.
-    room = most - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
-    table, used = _table(values, room - _kept(found, width), width)
-    parts: list[Text | Table] = [Text(head[0], style="bold"), *map(plain, head[1:])]
-    if table is not None:
-        parts += [plain(), table]
-    parts += [plain(), *_findings(found, room - used - 2, width, session, info)]
-    if left_out:
-        shown = first_of(left_out, " lines of reasons", max(6, most - LINES))
-        parts += [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
-    return [*parts, plain(), *map(plain, outputs)]
-
-
-def _kept(found: Sequence[Problem], width: int) -> int:
-    """Return the lines that are kept for problems: failed cases are always shown."""
-    if not found:
-        return 2
-    wanted = [len(_finding(problem, width)) for problem in found]
-    failed = sum(lines for lines, problem in zip(wanted, found, strict=True) if problem.failed)
-    return min(sum(wanted), max(_FINDINGS, failed + 6)) + 2
+    first, *head = _head(session, info, values, width)
+    below = [
+        *_problems(session, info, width, is_whole=most > LINES),
+        *_not_run(session, width, most),
+        plain(),
+        *(plain(line) for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)),
+    ]
+    above: list[Text | Table] = [Text(first, style="bold"), *map(plain, head)]
+    # An empty line, the titles and a rule belong to the table.
+    table = _table(values, most - len(above) - len(below) - 4, width)
+    if table:
+        above += [plain(), table]
+    return [*above, plain(), *below]
 
 
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
     """Return how the run went, and where."""
     measured = [record for record in session.records if record["metric"] is not None]
-    lines = _first_lines(session, info, width)
+    lines = _wrapped(f"{verdict_of(session).value.capitalize()}: {_title(session, info)}", width, 4)
+    load, is_busy = load_text(session.records)
+    if is_busy:
+        lines += _wrapped(f"The machine was busy: {load}", width, 4)
     if values.machines:
-        load, is_busy = load_text(session.records)
-        where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
-        lines += _wrapped(f"on {where}", width, 4, 3)
+        idle = f"; {load}" if load and not is_busy else ""
+        lines += _wrapped(f"on {_where(session.records, values.machines)}{idle}", width, 4, 3)
     if measured:
-        lines += _wrapped(_references(measured), width, 4, 2)
+        lines += _wrapped(f"{count_text(len(measured), 'value')}; {_met(measured)}", width, 4, 2)
     if limits := would_have_found(session.records):
         lines += _wrapped(limits, width, 4, 2)
     if any(record.get("evidence") for record in measured):
@@ -102,41 +97,16 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
     return lines
 
 
-def _first_lines(session: Session, info: RunInfo, width: int) -> list[str]:
-    """Return the verdict with what decides it, and what else there is to say first."""
-    verdict, title = verdict_of(session), _title(session, info)
-    load, is_busy = load_text(session.records)
-    if verdict is Verdict.BUSY:
-        return [*_wrapped(f"Busy: {load}", width, 4), title]
-    busy = [f"the machine was busy: {load}"] if is_busy else []
-    return [*_wrapped(f"{verdict.value.capitalize()}: {title}", width, 4), *busy]
-
-
 def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
-    took = f" in {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
-    if session.report is None and session.records and not session.archived:
-        ended = len({case_text(record) for record in session.records})
-        return f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
-    cases = [case for case in session.cases if not case.fixture]
-    return _ended(cases, took, len(runs.other_faults(session))) if cases else "no case ran"
-
-
-def _ended(cases: Sequence[Case], took: str, faults: int) -> str:
-    """Return how cases ended; :param took: how long they took; :param faults: how many errors there were
-    besides."""
-    counts = Counter(case.result for case in cases)
-    ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
-    passed = counts["pass"] + counts["xfail"]
-    of_all = count_text(len(cases), "case")
-    if counts["abort"]:
-        return f"interrupted: {ran} of {of_all} ran{took}, {passed} passed"
-    if failed := ran - passed + counts["fail_deps"]:
-        return f"{failed} of {of_all} failed{took}"
-    errors = f", with {count_text(faults, 'error')}" if faults else ""
-    if not ran:
-        return f"{of_all} skipped{took}{errors}"
-    return f"{'all ' if ran > 1 else ''}{count_text(ran, 'case')} passed{took}{errors}"
+    took = f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
+    counts = Counter(case.result for case in session.cases if not case.fixture)
+    if not counts:
+        was_killed = session.records and not session.archived
+        return f"ReFrame was killed{took}" if was_killed else "no case ran"
+    passed = f"{counts['pass'] + counts['xfail']} of {count_text(counts.total(), 'case')} passed"
+    others = [f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end]]
+    return ", ".join([passed, *others]) + took
 
 
 def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
@@ -146,18 +116,12 @@ def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
     if nodes:
         names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
         parts.append(f"{count_text(len(nodes), 'node')} ({names})")
-    mpis = dict.fromkeys(mpi_text(str(record["mpi"])) for record in of if record["mpi"])
+    mpis = dict.fromkeys(mpi_text(record["mpi"]) for record in of if record["mpi"])
     return "; ".join([*parts, *([", ".join(mpis)] if mpis else [])])
 
 
-def _references(measured: Sequence[Record]) -> str:
-    """Return how many values there are, of which programs, and how many met their references."""
-    programs = Counter(program_text(record) for record in {case_text(r): r for r in measured}.values())
-    cases = ", ".join(f"{name} {count}" for name, count in programs.most_common(6))
-    return f"{count_text(len(measured), 'value')} (cases: {cases}); {_met(measured)}"
-
-
 def _met(measured: Sequence[Record]) -> str:
+    """Return how many values met their references, or why none has one."""
     held = [record for record in measured if record["reference"] is not None and not record["no_reference"]]
     if held:
         missed = sum(not is_success(record["result"]) for record in held)
@@ -166,197 +130,105 @@ def _met(measured: Sequence[Record]) -> str:
     return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
 
 
-# The table
-
-
-def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
-    """Return the table of values, and how many lines it takes with the empty one above it."""
-    rows = values.rows()
-    names = _short_names(values.machines)
-    table = _frame(width, names)
-    if table is None:
-        return _by_machine(values, rows, names, room, width)
-    sections = [(title, list(group)) for title, group in groupby(rows, key=lambda row: row.section)]
-    head = 3  # lines: an empty one, the titles and a rule
-    for title, its in sections:
-        if head + table.row_count + len(its) + 1 <= room:
-            _add(table, title, its, values.machines)
-    if len(rows) + len(sections) <= _FEW:
-        left = min(room - head - table.row_count, max(_ROWS, room - LINES))
-        _add_others(
-            table,
-            _others(values.series(), rows),
-            left,
-            values.machines,
-            "Also measured" if rows else "Measured",
-        )
-    return (table, head + table.row_count) if table.row_count else (None, 0)
-
-
-def _add_others(table: Table, others: Sequence[Row], left: int, machines: Sequence[str], title: str) -> None:
-    """Add values that are no headlines, as many as fit into the lines that are left."""
-    if not others or left < 3:
-        return
-    shown = others[: left - 2] if len(others) > left - 1 else others
-    _add(table, title, shown, machines)
-    if len(shown) < len(others):
-        table.add_row(plain(f"and {len(others) - len(shown)} more"))
-
-
-def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
-    """Return the values that are no headlines, each under the name of its test."""
-    seen = {(row.layout, cell.curve or cell.before) for row in shown for cell in row.cells.values()}
-    found = []
-    for record, row in listed:
-        cells = list(row.cells.values())
-        if all((row.layout, cell.curve or cell.before) in seen for cell in cells):
-            continue
-        name = test_text(record["check"], record["parameters"])
-        found.append(Row(f"{name}: {row.title}", row.unit, row.layout, row.program, row.cells))
-    return found
-
-
-def _frame(width: int, names: Sequence[str]) -> Table | None:
-    """Return the table without rows; None where a column for each machine does not fit."""
-    fixed = 6 + 7 + 6 + 6  # layout, program, unit, and the gaps
-    title = 25 if width >= 90 else 20
-    room = (width - fixed - title) // max(1, len(names)) - 2
-    if room < _COLUMN and len(names) > 1:
+def _table(values: Values, room: int, width: int) -> Table | None:
+    """Return the headline values, or else all, in so many lines; None without room or values."""
+    rows = values.rows() or values.series()
+    if room < 2 or not rows:
         return None
-    column = max(8, min(room, 30))
-    title = max(title, width - fixed - len(names) * (column + 2))
-    out = _empty()
-    columns = ((name, column) for name in _cut(names, column))
-    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *columns):
-        out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
-    return out
-
-
-def _empty() -> Table:
-    return Table(
+    names = _short_names(values.machines)
+    column = min(_WIDEST, (width - _OTHERS) // len(names) - 2)
+    table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
     )
+    lines: list[list[Text]] = []
+    if column >= _COLUMN or len(names) == 1:
+        table.width = width
+        table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+        for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
+            table.add_column(title, width=size, no_wrap=True, overflow="ellipsis")
+        for name in names:
+            table.add_column(plain(name), width=column, overflow="fold")
+        for section, group in groupby(rows, key=lambda row: row.section):
+            lines.append([Text(section, style="bold")])
+            for row in group:
+                cells = (_cell(row.cells.get(machine), column) for machine in values.machines)
+                lines.append([*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells])
+    else:
+        longest = max(map(len, names))
+        shown = _columns(rows)[: (width - longest) // 16 or 1]
+        table.add_column(no_wrap=True)
+        for row in shown:
+            table.add_column(
+                plain(row.short or row.title, f"{row.unit} {row.layout}"), justify="right", width=14
+            )
+        for machine, name in zip(values.machines, names, strict=True):
+            lines.append([plain(name), *(_cell(row.cells.get(machine), 0) for row in shown)])
+    if len(lines) > room:
+        lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
-def _add(table: Table, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
-    table.add_row(Text(title, style="bold"))
-    for row in rows:
-        cells = (_cell(row.cells.get(machine), table.columns[-1].width or 0) for machine in machines)
-        table.add_row(*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells)
+def _short_names(machines: Sequence[str]) -> list[str]:
+    """Return the names of machines without the systems or partitions that all share."""
+    shared = os.path.commonprefix(list(machines))  # noqa: RUF071  (names, not paths)
+    begin = max(shared.rfind(":"), shared.rfind("+")) + 1
+    return [machine[begin:] for machine in machines]
+
+
+def _columns(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that are columns of a table of machines."""
+    known = [row for row in rows if row.short]
+    return [row for row in known if row.section != WITHIN] or known or list(rows)
 
 
 def _cell(cell: Cell | None, width: int) -> Text:
     """Return a value with as much of its curve as there is room for."""
     if cell is None:
         return Text("-", style="dim")
-    rest = width - len(cell.before) - len(cell.after) - 2
-    line = sparkline(cell.curve, min(rest, 12)) if rest >= 4 else ""
-    parts = (f"{cell.before}{'!' if cell.missed else ''}", line, cell.after.strip())
-    return Text(plain(" ".join(filter(None, parts))).plain, style="red" if cell.missed else "")
+    first, *others = cell.texts
+    rest = min(width - len(" ".join(cell.texts)) - 2, 12)
+    line = [sparkline(cell.curve, rest)] if cell.curve and rest >= 3 else []
+    style = "red" if cell.missed else ""
+    return Text(plain(" ".join([first + "!" * cell.missed, *line, *others])).plain, style=style)
 
 
-def _short_names(machines: Sequence[str]) -> list[str]:
-    """Return short names of machines: the part of ``system:partition+environ`` in which they differ."""
-    parts = [
-        (*machine.rpartition("+")[0].partition(":")[::2], machine.rpartition("+")[2]) for machine in machines
-    ]
-    differing = [at for at in range(3) if len({part[at] for part in parts}) > 1] or [2]
-    return [" ".join(part[at] for at in differing) for part in parts]
-
-
-def _cut(names: Sequence[str], width: int) -> list[str]:
-    """Return names in at most so many characters: without their common beginning, so that they still
-    differ."""
-    if max(map(len, names), default=0) <= width or len(names) < 2:
-        return list(names)
-    begin = len(os.path.commonprefix(list(names)))  # noqa: RUF071  (names, not paths)
-    return [f"..{name[max(begin, len(name) - width + 2) :]}" for name in names]
-
-
-def _by_machine(
-    values: Values, rows: Sequence[Row], names: Sequence[str], room: int, width: int
-) -> tuple[Table | None, int]:
-    """Return the table that has a row for each machine."""
-    shown = _columns(rows, max(1, (width - 22) // 16))
-    out = _empty()
-    out.add_column("", width=22, no_wrap=True, overflow="ellipsis")
-    for heading, row in shown:
-        out.add_column(
-            plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True
-        )
-    fits = max(1, room - 5)
-    for machine, name in list(zip(values.machines, _cut(names, 22), strict=True))[:fits]:
-        out.add_row(plain(name), *(_short_cell(row.cells.get(machine)) for _, row in shown))
-    if len(names) > fits:
-        out.add_row(plain(f"and {len(names) - fits} more"))
-    return out, 4 + out.row_count
-
-
-def _columns(rows: Sequence[Row], most: int) -> list[tuple[str, Row]]:
-    """Return the rows that are columns of a table of machines, at most so many, each with its heading."""
-    within = [row for row in rows if row.short and row.section == WITHIN]
-    columns = [(row.short, row) for row in rows if row.short and row.section != WITHIN]
-    # The first value of all has a column for within a node, too.
-    if within and columns and within[0].title == columns[0][1].title:
-        columns.insert(0, (f"{within[0].short} within", within[0]))
-    return columns[:most]
-
-
-def _short_cell(cell: Cell | None) -> Text:
-    return plain(f"{cell.before}{'!' if cell.missed else ''}" if cell else "-")
-
-
-# Findings
-
-
-def _finding(finding: Problem, width: int) -> list[str]:
-    lines = _wrapped(f"- {finding.text}", width, 4, 3)
-    return [*lines, *(line for detail in finding.details for line in _wrapped(f"  {detail}", width, 6, 3))]
-
-
-def _findings(found: Sequence[Problem], room: int, width: int, session: Session, info: RunInfo) -> list[Text]:
-    """Return the problems of a run, in at most so many lines."""
-    messages = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
-    if not found and not messages:
+def _problems(session: Session, info: RunInfo, width: int, *, is_whole: bool) -> list[Text]:
+    """Return the problems of a run, and the messages of ReFrame."""
+    found = problems(session)
+    if not found and not info.messages:
         measured = any(record["metric"] for record in session.records)
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
-    shown, left_out = _fitting(found, room - 1 - len(messages[:8]), width)
-    lines = [Text("What to look at", style="bold"), *map(plain, shown)]
-    if left_out:
-        lines.append(plain(f"  and {count_text(left_out, 'more finding')}: fabric-checks show has all"))
-    if messages:
-        lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
-    return lines
+    lines = [line for each in found for line in _problem(each, width, is_whole=is_whole)]
+    if len(lines) > _MOST and not is_whole:
+        lines = [_wrapped("; ".join((f"- {each.text}", *each.details)), width, 4, 1)[0] for each in found]
+        lines = first_of(lines, " findings: fabric-checks show has all", _MOST)
+    if info.messages:
+        shown = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
+        lines += ["  messages of ReFrame:", *shown[:7]]
+    return [Text("What to look at", style="bold"), *map(plain, lines)]
 
 
-def _fitting(found: Sequence[Problem], room: int, width: int) -> tuple[list[str], int]:
-    """Return the lines of the problems that fit, failed cases in any case, and how many do not fit."""
-    blocks = [_finding(problem, width) for problem in found]
-    kept = sum(len(block) for each, block in zip(found, blocks, strict=True) if each.failed)
-    if kept > room:  # a line for each of them rather than a few in full
-        short = [_wrapped(f"- {each.text}: {'; '.join(each.details)}", width, 4, 1) for each in found]
-        blocks = [short[at] if each.failed else blocks[at] for at, each in enumerate(found)]
-        kept = sum(each.failed for each in found)
-    lines: list[str] = []
-    left_out = 0
-    for each, block in zip(found, blocks, strict=True):
-        kept -= len(block) * each.failed
-        needed = len(block) + (0 if each.failed else kept) + 1
-        if len(lines) + needed > room:
-            left_out += 1
-        else:
-            lines += block
-    return lines, left_out
+def _problem(problem: Problem, width: int, *, is_whole: bool) -> list[str]:
+    """Return a problem in lines, on a screen not all of them."""
+    texts = [f"- {problem.text}", *(f"  {detail}" for detail in problem.details)]
+    lines = [line for text in texts for line in _wrapped(text, width, 4, 3)]
+    return lines if is_whole else lines[:_LINES_EACH]
+
+
+def _not_run(session: Session, width: int, most: int) -> list[Text]:
+    """Return what was not run, and why."""
+    lines = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
+    if not lines:
+        return []
+    shown = first_of(lines, " lines of reasons", max(6, most - LINES))
+    return [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
 
 
 def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:
     """Return a text as lines, at most so many: a text that is cut ends with dots."""
     return textwrap.wrap(
-        plain(text).plain,
-        width,
-        subsequent_indent=" " * indent,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        max_lines=most,
+        plain(text).plain, width, subsequent_indent=" " * indent, break_on_hyphens=False, max_lines=most,
         placeholder=" ...",
-    ) or [""]
+    ) or [""]  # fmt: skip

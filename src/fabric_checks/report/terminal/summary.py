@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -10,11 +11,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, range_text, size_text, test_text, value_text
-from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import not_run, would_have_found
+from fabric_checks.report.findings import Problem, not_run, of_severity, problems, would_have_found
 from fabric_checks.report.texts import Footnotes, load_text, plain
 
 
@@ -78,18 +79,9 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, 
                 )
 
 
-def _findings(records: Iterable[Record]) -> list[str]:
-    """Return the findings of each case below its name."""
-    by_case: dict[str, dict[str, None]] = {}
-    for record in records:
-        texts = [f"  {finding['text']}" for finding in record.get("findings") or ()]
-        if texts:
-            by_case.setdefault(case_name(record), {}).update(dict.fromkeys(texts))
-    return [line for case, texts in by_case.items() for line in (case, *texts)]
-
-
 def render(session: Session) -> list[Table | Text]:
-    """Return the summary, part by part: metrics, notes, cases not run, failures, and a count of cases."""
+    """Return the summary, part by part: metrics, notes, problems, what else was seen, and what was not
+    run."""
     notes = Footnotes()
     load, is_busy = load_text(session.records)
     parts: list[Table | Text] = [plain(f"The machine was busy: {load}")] if is_busy else []
@@ -99,36 +91,16 @@ def render(session: Session) -> list[Table | Text]:
     parts += map(plain, notes.lines())
     if limits := would_have_found(session.records):
         parts.append(plain(limits))
-    lists = {"Findings": _findings(session.records), "Not run": not_run(session), "Failed": _failed(session)}
-    for title, lines in lists.items():
+    seen = of_severity(session.records, Severity.NOTE)
+    lists = {"What to look at": _lines(problems(session, sys.maxsize)), "What else was seen": _lines(seen)}
+    for title, lines in (lists | {"Not run": not_run(session)}).items():
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
-    return [*parts, plain(), *map(plain, _counts(session))]
-
-
-def _failed(session: Session) -> list[str]:
-    """Return the cases that failed, each with why below it."""
-    lines = []
-    for case in runs.failed(session):
-        why = f"in {case.phase}: {case.reason}"
-        if case.result == "fail_deps":
-            why = "was not run: something it depends on failed; see there"
-        lines += [case.name, *(f"  {line}" for line in why.split("\n"))]
-    return lines
-
-
-def _counts(session: Session) -> list[str]:
-    """Return how many cases ran, and what is wrong besides failed cases."""
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     passed = sum(is_success(case.result) for case in cases)
-    failed = runs.failed(session)
-    again = [case.name for case in session.cases if case.failed_before and case not in failed]
-    return [
-        (
-            f"{count_text(len(cases), 'case')} ran, {passed} passed;"
-            f" {count_text(len(session.records), 'record')}."
-        ),
-        *(f"warning: passed only when rerun: {name}" for name in again),
-        *(f"warning: {line}" for line in session.unreadable),
-        *(f"error: {fault}" for fault in runs.other_faults(session)),
-    ]
+    records = count_text(len(session.records), "record")
+    return [*parts, plain(), plain(f"{count_text(len(cases), 'case')} ran, {passed} passed; {records}.")]
+
+
+def _lines(found: Iterable[Problem]) -> list[str]:
+    return [line for each in found for line in (each.text, *(f"  {detail}" for detail in each.details))]
