@@ -246,7 +246,9 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
             ~pl.col("within")
         )
         scan = between.filter(pl.col("repeat") == 0).with_columns(phase=pl.lit("scan"))
-        of_kind = kinds.of_rates(pl.concat((scan, between)).select("pair", "rate", "phase"), ranks)
+        of_kind = kinds.of_rates(
+            kinds.by_pair(pl.concat((scan, between)).select("pair", "rate", "phase")), ranks
+        )
         rate = rate - np.minimum(*(of_kind[side] for side in ends))
         usual = float(np.median(rate))
     off = np.abs(rate - usual)

@@ -152,7 +152,7 @@ def rows(phase, rates):
 
 def kinds_of(table, ranks, **how):
     """Return the kinds of nodes of a table, and of each rank the logarithm of its kind's share."""
-    own = kinds.of_rates(table, ranks, **how)
+    own = kinds.of_rates(kinds.by_pair(table), ranks, **how)
     return kinds.of_shares(own), own
 
 

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section import kinds, noise
-from fabric_checks.diagnosis.cross_section.kinds import Kind
+from fabric_checks.diagnosis.cross_section.kinds import ALONE, Kind
 from fabric_checks.diagnosis.cross_section.noise import Array, Noise
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
@@ -79,7 +79,7 @@ class Evidence:
     :param noise: the spread of all this.
     :param ranks: the number of ranks of the run.
     :param nodes: the number of nodes; that of ranks if all are on one.
-    :param controls: the position of each control and the logarithms of its rates.
+    :param controls: the positions of controls, and a row of logarithms of its rates for each.
     :param kinds: of nodes, the fastest first; :param of_kind: of each rank the logarithm of its kind's rate,
         as a share of the fastest kind's.
     :param host: the number of each rank's host. :param both_ways: whether a rate stands for both directions.
@@ -104,7 +104,7 @@ class Evidence:
     noise: Noise
     ranks: int
     nodes: int
-    controls: tuple[tuple[int, Array], ...]
+    controls: tuple[Numbers, Array]
     kinds: tuple[Kind, ...]
     of_kind: Array
     host: Numbers
@@ -135,71 +135,58 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
     _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
     hosts = int(host.max()) + 1
     table = _by_time(output, ranks)
-    pair_of_row = table["pair"].to_numpy()
-    row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
-    measured = [_samples(table.filter(pl.col("phase") == phase))[1] for phase in ("control", "alone")]
-    repeat = noise.of_repeats([*measured[0], *measured[1]])
-    if of_kind is None:
-        of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
-    by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
-    table = table.with_columns(rate=pl.col("rate") - by_kind)
-    by_pair = (
-        table.group_by("pair")
-        .agg(
-            _best(pl.col("rate").filter(pl.col("phase").is_in(("control", "alone")))).alias("alone"),
-            pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median().alias("middle"),
-            pl.col("phase").is_in(("control", "alone")).sum().cast(pl.Int64).alias("repeats"),
-            # While others run, the best rate of a pair is that with the least sharing.
-            _best(pl.col("rate").filter(pl.col("phase") == "together")).alias("together"),
-            pl.col("rate").filter(pl.col("phase") == "scan").median().alias("scan"),
-            pl.col("round").filter(pl.col("phase") == "scan").last().fill_null(-1).alias("round"),
-            pl.col("when").filter(pl.col("phase") == "scan").last().fill_null(-1).alias("when"),
-        )
-        .sort("pair")
+    rate, phase = pl.col("rate"), pl.col("phase")
+    scanned = phase == "scan"
+    by_pair = kinds.by_pair(
+        table,
+        _best(rate.filter(phase.is_in(ALONE))).alias("top"),
+        phase.is_in(ALONE).sum().cast(pl.Int64).alias("repeats"),
+        # While others run, the best rate of a pair is that with the least sharing.
+        _best(rate.filter(phase == "together")).alias("together"),
+        pl.col("round", "when").filter(scanned).last().fill_null(-1),
     )
-    pairs, round_, when = (by_pair[name].to_numpy() for name in ("pair", "round", "when"))
+    pairs, repeats, round_, when = (by_pair[name].to_numpy() for name in ("pair", "repeats", "round", "when"))
     sender, receiver = pairs // ranks, pairs % ranks
-    columns = {
-        name: by_pair[name].fill_null(np.nan).to_numpy() for name in ("alone", "middle", "together", "scan")
-    }
-    scanned = columns["scan"][~np.isnan(columns["scan"])]
-    top, fastest, seen = noise.top_of(scanned)
-    control = table.filter(pl.col("phase") == "control")
-    best_of_controls = control.group_by("pair").agg(_best(pl.col("rate")))["rate"].to_numpy()
-    reference = float(np.median(best_of_controls)) if len(best_of_controls) else top
     within = (host[sender] == host[receiver]) & (hosts > 1)
-    columns = {name: np.where(within, np.nan, values - reference) for name, values in columns.items()}
-
-    controlled, samples = _samples(control)
-    again_alone, again = _samples(table.filter(pl.col("phase") == "alone"))
-    samples, again = noise.clipped(samples, repeat), noise.clipped(again, repeat)
-    of_nodes = noise.node_spread(columns["scan"], sender, receiver, fastest)
-    by_controls, by_all = (
-        len(np.unique([each // ranks, each % ranks])) / ranks
-        for each in (controlled, np.union1d(controlled, again_alone))
+    again, samples = _samples(
+        table.filter(phase.is_in(ALONE)).sort("phase", descending=True, maintain_order=True)
     )
-    spread = noise.of_controls(samples, again, repeat, (fastest, seen), (of_nodes, by_controls, by_all))
-    if output.is_table and not repeat:
-        spread = replace(
-            spread, repeat=spread.scan
-        )  # measured once: pairs differ by no more than measurements do
+    is_control = by_pair["control"].to_numpy()[np.searchsorted(pairs, again)]
+    repeat = noise.of_repeats(samples)
+    if of_kind is None:
+        of_kind = kinds.of_rates(by_pair.filter(~within), ranks, output.rails, repeat)
+    of_pair = np.minimum(of_kind[sender], of_kind[receiver])
+    alone, middle, together, scan = (
+        by_pair[name].fill_null(np.nan).to_numpy() - of_pair for name in ("top", "alone", "together", "scan")
+    )
+    top, fastest, seen = noise.top_of(scan[~np.isnan(scan)])
+    reference = float(np.median(alone[by_pair["control"]])) if is_control.any() else top
+    alone, middle, together, scan = (
+        np.where(within, np.nan, values - reference) for values in (alone, middle, together, scan)
+    )
+    samples = noise.clipped(samples - of_pair[np.searchsorted(pairs, again)][:, None], repeat)
+    reached = [len(np.unique(np.divmod(each, ranks))) / ranks for each in (again[is_control], again)]
+    of_nodes = noise.node_spread(scan, sender, receiver, fastest), *reached
+    spread = noise.of_controls(samples, is_control, repeat, (fastest, seen), of_nodes)
+    if output.is_table and not repeat:  # measured once: pairs differ by no more than measurements do
+        spread = replace(spread, repeat=spread.scan)
     position = np.searchsorted(pairs, table["pair"].to_numpy())
     series = Series(
         position,
         table["when"].to_numpy(),
-        np.where(within[position], np.nan, table["rate"].to_numpy() - reference),
-        table["phase"].is_in(("control", "alone")).to_numpy(),
+        np.where(within, np.nan, -of_pair - reference)[position] + table["rate"].to_numpy(),
+        table["phase"].is_in(ALONE).to_numpy(),
         table["dip"].to_numpy(),
         np.searchsorted(position, np.arange(len(pairs) + 1)),
     )
     return Evidence(
         sender,
         receiver,
-        columns["alone"],
-        columns["middle"],
-        by_pair["repeats"].to_numpy(),
-        np.fmax(columns["scan"], columns["together"]),
-        columns["scan"],
+        alone,
+        middle,
+        repeats,
+        np.fmax(scan, together),
+        scan,
         round_,
         when,
         series,
@@ -208,7 +195,7 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
         spread,
         ranks,
         hosts if hosts > 1 else ranks,
-        tuple(zip(np.searchsorted(pairs, controlled).tolist(), samples, strict=True)),
+        (np.searchsorted(pairs, again[is_control]), samples[is_control]),
         kinds.of_shares(of_kind),
         of_kind,
         host.astype(np.int64),
@@ -227,47 +214,42 @@ def _best(rate: pl.Expr) -> pl.Expr:
 def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:
     """Return all rows of a run with the logarithms of their rates and their times, by pair and then by
     time."""
-    tables, begin, ways = [], 0, output.phases.get("leaf")
-    for phase in ("scan", "together"):
-        part = output.phases[phase]
-        _, when = np.unique(part.round, return_inverse=True)
-        tables.append(_rows(part, ranks, phase, begin + when.astype(np.int64)))
-        begin += len(np.unique(part.round))
-        # The ways of switches are loaded between the two.
-        begin += len(np.unique(ways.round)) if phase == "scan" and ways else 0
+    tables, begin = [], 0
+    # The ways of switches are loaded between the scan and what runs together.
+    for phase in ("scan", "leaf", "together"):
+        if part := output.phases.get(phase):
+            rounds, when = np.unique(part.round, return_inverse=True)
+            tables += [_rows(part, ranks, phase, begin + when)] if phase != "leaf" else []
+            begin += len(rounds)
     # Controls and suspects take turns, once for each repeat.
-    control, alone = output.phases["control"], output.phases["alone"]
-    some = next((part for part in (alone, control) if len(part)), None)
-    if some is not None:
-        repeats = max(int(((some.sender == some.sender[0]) & (some.receiver == some.receiver[0])).sum()), 1)
-        of_turn, first = (len(control) + len(alone)) // repeats, begin
-        for phase, part in (("control", control), ("alone", alone)):
-            turn, place = np.divmod(np.arange(len(part)), max(len(part) // repeats, 1))
-            tables.append(_rows(part, ranks, phase, first + turn * of_turn + place))
-            first += len(part) // repeats
+    turns = [(phase, output.phases[phase]) for phase in ALONE]
+    some = turns[1][1] or turns[0][1]
+    repeats = int(((some.sender == some.sender[:1]) & (some.receiver == some.receiver[:1])).sum())
+    of_turn = sum(len(part) for _, part in turns) // max(repeats, 1)
+    for phase, part in turns if repeats else ():
+        turn, place = np.divmod(np.arange(len(part)), max(len(part) // repeats, 1))
+        tables.append(_rows(part, ranks, phase, begin + turn * of_turn + place))
+        begin += len(part) // repeats
     return pl.concat(tables).sort("pair", "when")
 
 
 def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFrame:
-    pair = part.sender.astype(np.int64) * ranks + part.receiver
-    dip = np.full(len(part), np.nan) if part.slowest_MBps is None else np.log(part.slowest_MBps / part.MBps)
     columns = {
-        "pair": pair,
-        "when": when,
+        "pair": part.sender.astype(np.int64) * ranks + part.receiver,
+        "when": when.astype(np.int64),
         "rate": np.log(part.MBps),
-        "dip": dip,
+        "dip": np.log((np.nan if part.slowest_MBps is None else part.slowest_MBps) / part.MBps),
         "round": part.round.astype(np.int64),
     }
     return pl.DataFrame(columns).with_columns(phase=pl.lit(phase))
 
 
-def _samples(table: pl.DataFrame) -> tuple[Numbers, list[Array]]:
-    """Return the pairs of some rows, ascending, and the rates of each in the order of time.
+def _samples(table: pl.DataFrame) -> tuple[Numbers, Array]:
+    """Return the pairs of some rows, ascending, and the rates of each in the order of time, filled with NaN.
 
     Of more than :attr:`SETTINGS.most_samples` pairs it is every second, third, and so on.
     """
-    pair, rate = table["pair"].to_numpy(), table["rate"].to_numpy()
-    pairs, first = np.unique(pair, return_index=True)
-    samples = np.split(rate, first[1:]) if len(pairs) else []
-    step = -(-len(pairs) // SETTINGS.most_samples) or 1
-    return pairs[::step], samples[::step]
+    turns = table.with_columns(turn=pl.int_range(pl.len()).over("pair"))
+    rows = turns.pivot("turn", index="pair", values="rate").fill_null(np.nan)
+    rows = rows.gather_every(-(-len(rows) // SETTINGS.most_samples) or 1)
+    return rows["pair"].to_numpy(), rows.drop("pair").to_numpy()

@@ -112,7 +112,8 @@ def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEviden
     # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
     evidence = mapped.evidence
     blamed = np.concatenate([each.part.pairs for each in chosen])
-    left = [values for pair, values in evidence.controls if pair not in blamed]
+    pair, samples = evidence.controls
+    left = samples[~np.isin(pair, blamed)]
     mapped = replace(mapped, evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)))
     # Slow cables show once the pairs of slow nodes are left out.
     of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]

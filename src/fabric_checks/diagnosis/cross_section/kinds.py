@@ -13,10 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import median_abs_deviation
 
-from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
+from fabric_checks.diagnosis.cross_section.noise import (
+    OF_MAD,
+    Array,
+    deviation,
+    error_of_level,
+    levels_of_nodes,
+    top_of,
+)
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
+
+#: The phases in which no other pair ran.
+ALONE = ("control", "alone")
 
 
 @dataclass(frozen=True)
@@ -37,17 +46,34 @@ def of_shares(own: Array) -> tuple[Kind, ...]:
     return tuple(Kind(tuple(np.flatnonzero(own == share).tolist()), float(np.exp(share))) for share in shares)
 
 
-def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> Array:
+def by_pair(table: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
+    """Return a row for each pair: its rate alone, in the scan and at best, and whether it is a control.
+
+    :param table: rows of ``pair``, ``rate`` (a logarithm) and ``phase``. :param more: further columns.
+    """
+    rate, phase = pl.col("rate"), pl.col("phase")
+    rows = table.group_by("pair").agg(
+        rate.filter(phase.is_in(ALONE)).median().alias("alone"),
+        rate.filter(phase == "scan").median().alias("scan"),
+        rate.max().alias("best"),
+        (phase == "control").any().alias("control"),
+        *more,
+    )
+    return rows.sort("pair")
+
+
+def of_rates(pairs: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> Array:
     """Return the kinds of nodes: of each rank the logarithm of its kind's share of the fastest kind's rate.
 
     A node that is slower than its kind belongs to the next faster one.
 
-    :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
+    :param pairs: a row for each, see :func:`by_pair`; the pair is sender x ranks + receiver.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one
         node is one.
     """
-    pairs = _by_pair(table)
+    rate = pl.coalesce("alone", "scan")
+    pairs = pairs.filter(rate.is_not_null()).with_columns(rate=rate)
     if len(pairs) < 2 * ranks:
         return np.zeros(ranks)
     seen = _levels(pairs, ranks, repeat)
@@ -55,33 +81,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     of_kinds = groups[:1] + [group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)]
     if len(of_kinds) < 2:
         return np.zeros(ranks)
-    level = seen.level
-    centres = np.array([float(np.median(level[group])) for group in of_kinds])
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
-    known = np.where(np.isnan(level), centres[0], level)
-    off = np.concatenate(
-        [np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)]
-    )
-    chance = max(
-        SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), seen.error), SETTINGS.least_apart
-    )
+    centres, chance = _apart(of_kinds, seen.level, seen.error)
+    known = np.where(np.isnan(seen.level), centres[0], seen.level)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
-
-
-def _by_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each pair: its rate, alone if that was measured, in the scan, and at best."""
-    alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
-    scanned = pl.col("rate").filter(pl.col("phase") == "scan").median()
-    pairs = table.group_by("pair").agg(
-        pl.coalesce(alone, scanned).alias("rate"),
-        scanned.alias("scan"),
-        pl.col("rate").max().alias("best"),
-        alone.is_not_null().alias("alone"),
-        (pl.col("phase") == "control").any().alias("control"),
-    )
-    return pairs.filter(pl.col("rate").is_not_null()).sort("pair")
 
 
 @dataclass(frozen=True)
@@ -113,9 +118,8 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     may be disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by
     itself.
     """
-    pair, rate, scan, best, alone = (
-        pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best", "alone")
-    )
+    pair, rate, scan, best = (pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best"))
+    alone = pairs["alone"].is_not_null().to_numpy()
     sender, receiver = pair // ranks, pair % ranks
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
     seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
@@ -167,7 +171,7 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
         if seen.of_all or len(group) > SETTINGS.few_of_class * rails
         else SETTINGS.most_spread_of_few
     )
-    is_alike = median_abs_deviation(level[group], scale="normal") <= most * seen.error
+    is_alike = deviation(level[group]) <= most * seen.error
     return bool(within.any() and not exceeds and (seen.of_all or by_one > by_several / 2) and is_alike)
 
 
@@ -223,7 +227,7 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
     without any.
     """
-    control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
+    control, alone = pairs.filter("control"), pairs.filter(pl.col("alone").is_not_null())
     if len(control) >= SETTINGS.fewest_of_class:
         return float(np.median(control["rate"].to_numpy())), True
     ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
@@ -278,18 +282,21 @@ def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArra
     :param error: the standard error of a level.
     """
     order = ranks[np.argsort(-level[ranks], kind="stable")]
-    values, count = level[order], np.arange(1, len(order))
     if len(order) < 2:
         return [order]
-    sums = np.cumsum(values)[:-1]
-    between = (
-        (sums / count - (values.sum() - sums) / (len(order) - count)) ** 2 * count * (len(order) - count)
-    )
+    count = np.arange(1, len(order))
+    sums, rest = np.cumsum(level[order]), len(order) - count
+    between = (sums[:-1] / count - (sums[-1] - sums[:-1]) / rest) ** 2 * count * rest
     parts = np.split(order, [int(np.argmax(between)) + 1])
-    middles = [float(np.median(level[part])) for part in parts]
-    off = np.concatenate([np.abs(level[part] - middle) for part, middle in zip(parts, middles, strict=True)])
-    if middles[0] - middles[1] < max(
-        SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), error), SETTINGS.least_apart
-    ):
+    (first, second), chance = _apart(parts, level, error)
+    if first - second < chance:
         return [order]
     return [group for part in parts for group in _groups(part, level, error)]
+
+
+def _apart(groups: list[NDArray[np.int64]], level: Array, error: float) -> tuple[Array, float]:
+    """Return the middle of each group, and the distance that two of them have by chance."""
+    middles = np.array([np.median(level[group]) for group in groups])
+    off = [np.abs(level[group] - middle) for group, middle in zip(groups, middles, strict=True)]
+    spread = max(OF_MAD * float(np.median(np.concatenate(off))), error)
+    return middles, max(SETTINGS.classes_apart * spread, SETTINGS.least_apart)

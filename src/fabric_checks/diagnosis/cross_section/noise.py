@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, ndtri
-from scipy.stats import f_oneway, median_abs_deviation
+from scipy.special import fdtrc, gammaincinv, ndtri
 
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
@@ -23,10 +22,7 @@ Array = NDArray[np.float64]
 
 
 #: Standard errors of ``chance_of_spread``, both sides; and of ``chance_beyond_bound``, one side.
-_ERRORS, _BOUND_ERRORS = (
-    float(-ndtri(SETTINGS.chance_of_spread / 2)),
-    float(-ndtri(SETTINGS.chance_beyond_bound)),
-)
+_ERRORS, _BOUND_ERRORS = -ndtri((SETTINGS.chance_of_spread / 2, SETTINGS.chance_beyond_bound))
 #: The standard deviation over the median absolute deviation.
 OF_MAD = float(1 / ndtri(0.75))
 #: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %:
@@ -37,10 +33,7 @@ _OF_ABSOLUTE, _OF_SQUARES = 0.5 / 0.37, 0.5
 OF_MEDIAN = float(np.sqrt(np.pi / 2))
 _QUANTILE = SETTINGS.node_quantile
 #: The standard error of the quantile of nodes over that of a mean.
-_OF_QUANTILE = float(
-    np.sqrt(2 * np.pi * _QUANTILE * (1 - SETTINGS.node_quantile))
-    * np.exp(0.5 * float(ndtri(SETTINGS.node_quantile)) ** 2)
-)
+_OF_QUANTILE = np.sqrt(2 * np.pi * _QUANTILE * (1 - _QUANTILE)) * np.exp(ndtri(_QUANTILE) ** 2 / 2)
 #: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four
 #: (Harter, Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
 OF_BEST = 1.4
@@ -74,61 +67,57 @@ class Noise:
 
 
 def of_controls(
-    samples: list[Array],
-    again: list[Array],
+    samples: Array,
+    is_control: NDArray[np.bool_],
     repeat: float,
     top: tuple[float, int],
     nodes: tuple[float, float, float],
 ) -> Noise:
     """Return the noise of a run.
 
-    :param samples: the rates of each control; :param again: of each suspect alone; :param repeat: of one
-        measurement.
+    :param samples: the rates of each pair that was measured alone, a row each; :param is_control: whether it
+        is one; others are suspects. :param repeat: the spread of one measurement.
     :param top: the spread of the fastest pairs of the scan, and their number; :param nodes: of nodes, by the
         scan; and the shares of the nodes that controls begin or end at, and controls or suspects alone.
     """
     fastest, seen = top
     of_nodes, reached, reached_alone = nodes
-    freedom = max(sum(len(values) - 1 for values in (*samples, *again)), 1)
+    controls = samples[is_control]
+    freedom = max(np.count_nonzero(~np.isnan(samples)) - len(samples), 1)
     by_chance = repeat * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom))
     of_top = float(np.sqrt(fastest**2 - repeat**2)) if repeat and fastest > by_chance else 0.0
-    largest = _largest_spread(samples, repeat)
+    largest = _largest_spread(controls, repeat)
     if largest is not None and reached >= SETTINGS.enough_controls:
         of_top, of_nodes = min(of_top, largest), min(of_nodes, largest)
     elif reached_alone >= SETTINGS.enough_controls:
         # Most suspects are slow by sharing only, and healthy alone.
-        means = [np.mean(values) for values in (*samples, *again)]
-        spread = median_abs_deviation(means, scale="normal")
-        of_nodes = min(of_nodes, float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(means)))))
-    of_most = _between(samples, robust=True)
+        spread = deviation(np.nanmean(samples, axis=1))
+        of_nodes = min(of_nodes, float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(samples)))))
+    of_most = _between(controls, robust=True)
     between = max(of_most, of_top)
-    error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(samples), 1))
-    noise = Noise(
-        repeat=repeat,
-        scan=max(fastest, float(np.hypot(repeat, of_most))),
-        between=between,
-        top=of_top,
-        nodes=of_nodes,
-        reference=float(np.hypot(error, OF_BEST * _drift(samples, again) / 2)),
-        most=between,
-        fastest=fastest,
-        seen=seen,
-    )
-    return replace(with_spread(samples, noise), between=between)
+    error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
+    scan = max(fastest, float(np.hypot(repeat, of_most)))
+    reference = float(np.hypot(error, OF_BEST * _drift(samples) / 2))
+    noise = Noise(repeat, scan, between, of_top, of_nodes, reference, between, fastest, seen)
+    return replace(with_spread(controls, noise), between=between)
 
 
-def with_spread(samples: list[Array], noise: Noise) -> Noise:
+def with_spread(samples: Array, noise: Noise) -> Noise:
     """Return the noise with the spread of healthy pairs that the samples of controls show."""
     between = max(_between(samples), noise.top)
-    of_controls = _largest_spread(samples, noise.repeat)
+    most = _largest_spread(samples, noise.repeat)
     # The fastest pairs of a scan were measured once each, and are many.
     spread = noise.fastest * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / max(noise.seen, 1)))
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
     # Where the controls differ beyond chance, their spread is used.
-    most = (
-        of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
-    )
+    if most is None or between <= noise.top:
+        most = of_scan if most is None else min(most, of_scan)
     return replace(noise, between=between, most=max(between, most))
+
+
+def deviation(values: Array, axis: int | None = None) -> Array:
+    """Return the standard deviation by the median absolute deviation."""
+    return OF_MAD * np.median(np.abs(values - np.median(values, axis=axis)), axis=axis)
 
 
 def top_of(logs: Array) -> tuple[float, float, int]:
@@ -142,12 +131,17 @@ def top_of(logs: Array) -> tuple[float, float, int]:
     while True:
         near = logs[np.abs(logs - high) <= width]
         if len(near) > 2 or len(near) == len(logs):
-            level = float(np.median(near))
-            above = near[near >= level] - level
-            spread = OF_MAD * float(np.median(above))
+            level, spread, count = _upper(near)
             if spread <= width / 3 or width > 1:
-                return level, spread, len(above)
+                return level, spread, count
         width *= 1.5
+
+
+def _upper(values: Array) -> tuple[float, float, int]:
+    """Return the median, the deviation of the values above it, and their number."""
+    middle = float(np.median(values))
+    above = values[values >= middle] - middle
+    return middle, OF_MAD * float(np.median(above)), len(above)
 
 
 def levels_of_nodes(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, NDArray[np.int64]]:
@@ -180,63 +174,64 @@ def node_spread(scan: Array, sender: NDArray[np.int64], receiver: NDArray[np.int
         rates = levels[counts > 0]
         if len(rates) < 4:
             continue
-        middle = float(np.median(rates))
-        above = rates[rates >= middle] - middle
+        _, seen, count = _upper(rates)
         chance = error_of_level(spread, float(np.median(counts[counts > 0])))
-        seen = OF_MAD * float(np.median(above))
-        if seen > chance * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / len(above))):
-            found.append(np.sqrt(seen**2 - chance**2))
-    return float(max(found))
+        if seen > chance * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / count)):
+            found.append(float(np.sqrt(seen**2 - chance**2)))
+    return max(found)
 
 
-def of_repeats(samples: list[Array]) -> float:
+def of_repeats(samples: Array) -> float:
     """Return the standard deviation within the samples, pooled, disturbed values apart; 0 if all have only
     one value.
 
     The first estimate is by the median of all differences within samples, which has a breakdown point of 29
     %.
+
+    :param samples: a row for each pair, filled with NaN.
     """
-    several = [values for values in samples if len(values) > 1]
-    if not several:
+    one, other = np.triu_indices(samples.shape[1], 1)
+    differences = np.abs(samples[:, one] - samples[:, other])
+    differences = differences[~np.isnan(differences)]
+    if not len(differences):
         return 0.0
-    differences = np.concatenate(
-        [np.abs(np.subtract.outer(each, each))[np.triu_indices(len(each), 1)] for each in several]
-    )
-    first = OF_MAD * float(np.median(differences)) / np.sqrt(2)
-    freedom = sum(len(values) - 1 for values in several)
-    return float(np.sqrt(sum(np.var(values) * len(values) for values in clipped(several, first)) / freedom))
+    _, variance, count = _by_pair(clipped(samples, OF_MAD * float(np.median(differences)) / np.sqrt(2)))
+    return float(np.sqrt(np.average(variance, weights=count - 1)))
 
 
-def clipped(samples: list[Array], spread: float) -> list[Array]:
+def clipped(samples: Array, spread: float) -> Array:
     """Return samples whose disturbed values are replaced by the median of their sample."""
     if not spread:
         return samples
-    middles = [float(np.median(values)) for values in samples]
-    return [
-        np.where(np.abs(values - middle) > SETTINGS.disturbed_errors * spread, middle, values)
-        for values, middle in zip(samples, middles, strict=True)
-    ]
+    middle = np.nanmedian(samples, axis=1)[:, None]
+    return np.where(np.abs(samples - middle) > SETTINGS.disturbed_errors * spread, middle, samples)
 
 
-def _drift(controls: list[Array], again: list[Array]) -> float:
+def _by_pair(samples: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Return the mean, the variance and the number of the values of each pair that has several."""
+    several = samples[np.count_nonzero(~np.isnan(samples), axis=1) > 1]
+    count = np.count_nonzero(~np.isnan(several), axis=1)
+    return np.nanmean(several, axis=1), np.nanvar(several, axis=1, ddof=1), count
+
+
+def _drift(samples: Array) -> float:
     """Return the standard deviation of the drift common to consecutive measurements; 0 if that is chance.
 
     Controls are measured before suspects: a drift between them is no fault of the suspects, and more pairs do
     not average it away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
     """
-    samples = [*controls, *again]
-    repeats = min((len(values) for values in samples), default=0)
-    if repeats < 2 or len(samples) < 2:
+    rest = samples[:, ~np.isnan(samples).any(axis=0)]
+    repeats = rest.shape[1]
+    if repeats < 2 or len(rest) < 2:
         return 0.0
-    turns = np.array([values[:repeats] for values in samples]).T
-    rest = turns - turns.mean(axis=0)
-    common, own = float(np.mean(rest[:, 1:] * rest[:, :-1])), float(np.mean(rest**2))
-    if common <= _ERRORS * own / np.sqrt(rest[:, 1:].size):
+    rest = rest - rest.mean(axis=1, keepdims=True)
+    common, own = float(np.mean(rest[1:] * rest[:-1])), float(np.mean(rest**2))
+    if common <= _ERRORS * own / np.sqrt(rest[1:].size):
         return 0.0
     return float(np.sqrt(common * repeats / (repeats - 1)))
 
 
-def _between(samples: list[Array], *, robust: bool = False) -> float:
+def _between(samples: Array, *, robust: bool = False) -> float:
     """Return the standard deviation from sample to sample beyond chance; 0 if there is none.
 
     It is the variance component between groups of a one-way analysis of variance with random effects.
@@ -244,32 +239,29 @@ def _between(samples: list[Array], *, robust: bool = False) -> float:
     :param robust: bound it by the spread of most samples: a few may be slow, which is not the spread of
         healthy ones.
     """
-    several = [values for values in samples if len(values) > 1]
-    if len(several) < 3 or not any(np.ptp(values) for values in several):
+    mean, variance, count = _by_pair(samples)
+    if len(mean) < 3 or not variance.any():
         return 0.0
-    if f_oneway(*several).pvalue >= SETTINGS.chance_of_spread:
+    apart = np.sum(count * (mean - np.average(mean, weights=count)) ** 2) / (len(mean) - 1)
+    ratio = apart / np.average(variance, weights=count - 1)
+    if fdtrc(len(mean) - 1, np.sum(count - 1), ratio) >= SETTINGS.chance_of_spread:
         return 0.0
-    of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in several])
-    means = [np.mean(values) for values in several]
-    spread = float(np.std(means, ddof=1))
+    spread = float(np.std(mean, ddof=1))
     if robust:
-        spread = min(spread, float(median_abs_deviation(means, scale="normal")))
-    return float(np.sqrt(max(0.0, spread**2 - of_mean)))
+        spread = min(spread, float(deviation(mean)))
+    return float(np.sqrt(max(0.0, spread**2 - np.mean(variance / count))))
 
 
-def _largest_spread(samples: list[Array], repeat: float) -> float | None:
+def _largest_spread(samples: Array, repeat: float) -> float | None:
     """Return the largest spread of pairs that the controls leave possible; None with too few of them.
 
     It is an upper confidence bound of the variance from sample to sample (chi square).
 
     :param samples: the logarithms of the controls; :param repeat: the deviation of one measurement.
     """
-    several = [values for values in samples if len(values) > 1]
-    if len(several) < 3:
+    mean, _, count = _by_pair(samples)
+    freedom = len(mean) - 1
+    if freedom < 2:
         return None
-    freedom = len(several) - 1
-    variance = float(np.var([np.mean(values) for values in several], ddof=1))
-    most = variance * freedom / float(2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
-    return float(
-        np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several]))))
-    )
+    most = np.var(mean, ddof=1) * freedom / (2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
+    return float(np.sqrt(max(0.0, most - repeat**2 * np.mean(1 / count))))
