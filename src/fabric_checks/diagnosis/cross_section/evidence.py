@@ -165,8 +165,10 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
         np.where(within, np.nan, values - reference) for values in (alone, middle, together, scan)
     )
     samples = noise.clipped(samples - of_pair[np.searchsorted(pairs, again)][:, None], repeat)
-    reached = [len(np.unique(np.divmod(each, ranks))) / ranks for each in (again[is_control], again)]
-    of_nodes = noise.node_spread(scan, sender, receiver, fastest), *reached
+    by_controls, by_all = (
+        len(np.unique(np.divmod(each, ranks))) / ranks for each in (again[is_control], again)
+    )
+    of_nodes = noise.node_spread(scan, sender, receiver, fastest), by_controls, by_all
     spread = noise.of_controls(samples, is_control, repeat, (fastest, seen), of_nodes)
     if output.is_table and not repeat:  # measured once: pairs differ by no more than measurements do
         spread = replace(spread, repeat=spread.scan)

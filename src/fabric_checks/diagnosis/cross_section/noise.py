@@ -83,7 +83,7 @@ def of_controls(
     fastest, seen = top
     of_nodes, reached, reached_alone = nodes
     controls = samples[is_control]
-    freedom = max(np.count_nonzero(~np.isnan(samples)) - len(samples), 1)
+    freedom = np.maximum(np.count_nonzero(~np.isnan(samples)) - len(samples), 1)
     by_chance = repeat * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom))
     of_top = float(np.sqrt(fastest**2 - repeat**2)) if repeat and fastest > by_chance else 0.0
     largest = _largest_spread(controls, repeat)
@@ -249,7 +249,7 @@ def _between(samples: Array, *, robust: bool = False) -> float:
     spread = float(np.std(mean, ddof=1))
     if robust:
         spread = min(spread, float(deviation(mean)))
-    return float(np.sqrt(max(0.0, spread**2 - np.mean(variance / count))))
+    return float(np.sqrt(np.maximum(spread**2 - np.mean(variance / count), 0)))
 
 
 def _largest_spread(samples: Array, repeat: float) -> float | None:
@@ -264,4 +264,4 @@ def _largest_spread(samples: Array, repeat: float) -> float | None:
     if freedom < 2:
         return None
     most = np.var(mean, ddof=1) * freedom / (2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
-    return float(np.sqrt(max(0.0, most - repeat**2 * np.mean(1 / count))))
+    return float(np.sqrt(np.maximum(most - repeat**2 * np.mean(1 / count), 0)))
