@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stand-in for Spack that plays real transcripts, and a package that is "installed" as scripts."""
 
-import json
 import os
 import shutil
 
@@ -46,7 +45,7 @@ class Tape:
         self.git("init", "--quiet")
         self.pin()
         self.write("--version.json", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n")
-        self.write("python.json", json.dumps({"builtin": str(self.repository)}) + "\n")
+        self.write("python.json", f"{self.repository}\n")
 
     @property
     def variables(self):

@@ -119,7 +119,6 @@ def without_init(tape):
         (fail_to_compile, "the build failed.*error:.*spack-build-out.txt.*see the log"),
         (lambda tape: tape.fail("install", "install.killed", -9), "it was interrupted.*run it again"),
         (other_mpi, r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"),
-        (lambda tape: (tape.played / "concretize.lock").unlink(), "there is no such lock.*see its output"),
         (without_init, "installed without libexec/.*/startup/osu_init.*build log"),
         (lambda tape: tape.write("--version.json", "0.23.1\n"), r"Spack 0\.23\.1 is too old.*SPACK_ROOT"),
         (
@@ -131,10 +130,6 @@ def without_init(tape):
             "'packages/zlib/package.py' differs from release v2026.06.0.*a repository of your own",
         ),
         (lambda tape: shutil.rmtree(tape.repository / ".git"), "no Git clone, where release v2026.06.0"),
-        (
-            lambda tape: tape.write("python.json", "hello\n"),
-            "`spack python` answered 'hello', which is not JSON",
-        ),
     ],
 )
 def test_a_failure_has_cause_and_remedy_and_no_result(tape, play, message):
@@ -153,16 +148,6 @@ def test_a_later_failure_leaves_no_result_of_an_earlier_build(tape):
     with pytest.raises(SpackError):
         run(tape)
     assert not (tape.folder / "env" / BUILT).exists()
-
-
-def test_progress_names_the_log_and_the_phases(tape):
-    tape.write(
-        "install.txt", "==> Installing gmake-4.4.1 [1/2]\nnoise\n==> gmake: Executing phase: 'build'\n"
-    )
-    lines = []
-    run(tape, progress=lines.append)
-    assert f"to follow it: tail -f {tape.folder}/env/install.txt" in lines[1]
-    assert lines[2:4] == ["Installing gmake-4.4.1 [1/2]", "gmake: Executing phase: 'build'"]
 
 
 def test_the_log_grows_during_a_build(tape):
@@ -206,7 +191,7 @@ def test_credentials_of_the_package_repository_are_refused(tape):
 
 def test_half_a_clone_of_the_repository_is_named(tape):
     """Spack only warns, and knows no package afterwards."""
-    tape.write("python.json", "{}\n")
+    tape.write("python.json", "\n")
     tape.write(
         "python.txt",
         "fatal: unable to access 'https://host/x.git/'\n==> Warning: Error constructing repository '/half':"
@@ -214,15 +199,9 @@ def test_half_a_clone_of_the_repository_is_named(tape):
     )
     with pytest.raises(SpackError) as raised:
         run(tape)
-    lines = str(raised.value).splitlines()
-    assert lines[:2] == ["Spack: no package repository", "  fatal: unable to access 'https://host/x.git/'"]
-    assert "'/half'" in lines[2] and "delete the folder named" in lines[3]
-
-
-def test_git_is_needed(tape):
-    (tape.folder / "bin").mkdir()
-    with pytest.raises(SpackError, match=r"^Spack: git is missing\nTo do: install git, or load its module"):
-        run(tape, PATH=f"{tape.program.parent}:{tape.folder}/bin")
+    message = str(raised.value)
+    assert message.startswith("Spack: no package repository") and "repository '/half'" in message
+    assert "delete the folder named" in message.splitlines()[-1]
 
 
 # Mirrors

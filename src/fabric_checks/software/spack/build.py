@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,9 +28,6 @@ LOCK = "spack.lock"
 CONCRETIZE_LOG = "concretize.txt"
 INSTALL_LOG = "install.txt"
 VIEW = Path(".spack-env/view")
-PHASE = re.compile(
-    r"==> \S+: (?:Executing phase|Successfully installed)|==> (?:Installing|Extracting|Fetching) "
-)
 
 #: Called with each line of progress.
 Progress = Callable[[str], object]
@@ -108,21 +103,19 @@ class Environment:
         """
         self.progress(f"concretizing {self.package.name}: a minute or two for the first time")
         self.spack.run("concretize", environment=self.folder, log=self.folder / CONCRETIZE_LOG)
-        return lock.require(self.folder / LOCK, self.package.name, self.asked)
+        return lock.require(self.folder / LOCK, self.asked)
 
     def build(self) -> Built:
         """Concretize and install the package; return the result, and write it to ``built.json``.
 
         :raises SpackError: with cause and remedy.
         """
-        start = time.monotonic()
         concrete = self.concretize()
         self.progress(f"building {concrete}; to follow it: tail -f {self.folder / INSTALL_LOG}")
         self.spack.run(
             *("install", "-j", str(len(os.sched_getaffinity(0)))),
             environment=self.folder,
             log=self.folder / INSTALL_LOG,
-            watch=self._watch,
         )
         self._require_files()
         built = Built(
@@ -133,13 +126,8 @@ class Environment:
             mpi=str(concrete.mpi),
         )
         files.write_text(self.folder / BUILT, json.dumps(asdict(built), indent=1) + "\n")
-        self.progress(f"built {built.spec} in {time.monotonic() - start:.0f} s")
+        self.progress(f"built {built.spec}")
         return built
-
-    def _watch(self, line: str) -> None:
-        """Pass on the lines of Spack that show progress."""
-        if PHASE.match(line):
-            self.progress(line.removeprefix("==> "))
 
     def _require_files(self) -> None:
         """Require every program: some recipes install what could be built, and succeed."""

@@ -73,9 +73,7 @@ def _environment(
             offered.append(package.describe(asked.requirement, asked.version))
     name, external = _external(scopes)
     wait = stacks.BLOCKING_WAIT.get(name)
-    extras: dict[str, Any] = {
-        "spack": {each: str(getattr(scopes, each)) for each in ("environ", "site", "common")}
-    }
+    extras: dict[str, Any] = {"spack": {name: str(folder) for name, folder in scopes.folders().items()}}
     if wait:
         extras["blocking_wait"] = wait
     known = scope_defaults() | dict(variables)

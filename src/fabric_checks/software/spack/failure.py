@@ -20,9 +20,6 @@ LINE_LENGTH = 200
 ERROR = re.compile(r"^==> (?:Error|Warning): .*(?:\n(?!==> |\[\+\]).*)*", re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
-COMPLAINT = re.compile(
-    r"(?<![\w-])(?:error: |undefined reference|cannot find |command not found)|\*\*\*", re.IGNORECASE
-)
 FIRST_ERROR = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE)
 
 
@@ -48,11 +45,6 @@ class Cause:
         return re.search(self.pattern, text, re.IGNORECASE | re.MULTILINE)
 
 
-NO_GIT = Cause(
-    "git is missing",
-    r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
-    "install git, or load its module: Spack fetches its package repository with it",
-)
 NO_REPOSITORY = Cause(
     "no package repository",
     r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
@@ -92,7 +84,11 @@ CAUSES = (
         "check the owner of the folder named and whether its file system is mounted for writing, or move"
         " install_tree, build_stage and the caches (config.yaml of the site's scope)",
     ),
-    NO_GIT,
+    Cause(
+        "git is missing",
+        r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
+        "install git, or load its module: Spack fetches its package repository with it",
+    ),
     Cause(
         "out of memory",
         r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
@@ -215,19 +211,14 @@ def _find(output: str, log: str, exit_code: int) -> Cause:
 
 
 def _evidence(cause: Cause, output: str, log: str) -> list[str]:
-    """Return the most telling lines: complaints of the build log, otherwise Spack's own error or the last
+    """Return the most telling lines: the first error of the build log, else Spack's own error or the last
     lines."""
     if cause is BUILD_FAILED and log:
-        return _complaints(log)[:MOST_LINES]
+        lines = distinct_lines(log)
+        first = next((i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), -MOST_LINES)
+        return lines[first:][:MOST_LINES]
     for error in ERROR.findall(output):
         if cause.is_shown_by(error):
             return distinct_lines(error.partition(": ")[2])[:MOST_LINES]
     lines = [*distinct_lines(output), *distinct_lines(log)]
     return [line for line in lines if cause.is_shown_by(line)][:2] or lines[-MOST_LINES:]
-
-
-def _complaints(log: str) -> list[str]:
-    """Return the complaints in a build log, from the first error on; its last lines if there are none."""
-    lines = distinct_lines(log)
-    first = next((i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), 0)
-    return [line for line in lines[first:] if COMPLAINT.search(line)] or lines[-MOST_LINES:]

@@ -77,42 +77,24 @@ class Concrete:
         return " ".join(words)
 
 
-def read_lock(path: Path, package: str) -> Concrete:
-    """Return the concretized package of a lock.
+def read_lock(path: Path) -> Concrete:
+    """Return the concretized package of a ``spack.lock``, its only root.
 
-    :param path: the ``spack.lock``, in which the package is the only root of that name.
-    :raises SpackError: if it is missing, incomplete, of another format, or of another package.
+    :raises SpackError: if it is of another format.
     """
-    try:
-        return _concrete(path, json.loads(path.read_text(encoding="utf-8")), package)
-    except FileNotFoundError:
-        raise SpackError(
-            f"{path}: there is no such lock, so Spack concretized nothing; see its output"
-        ) from None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise SpackError(
-            f"{path}: not a complete Spack lock ({type(error).__name__}: {quoted(str(error))}); delete it and"
-            " concretize again"
-        ) from None
-
-
-def _concrete(path: Path, data: dict[str, Any], package: str) -> Concrete:
+    data = json.loads(path.read_text(encoding="utf-8"))
     version, nodes = data["_meta"]["lockfile-version"], data["concrete_specs"]
     if version != LOCKFILE_VERSION:
         raise SpackError(
-            f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); delete it"
-            " and concretize again"
+            f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); name"
+            " another one with SPACK_ROOT"
         )
-    names = [(root["hash"], nodes[root["hash"]]["name"]) for root in data["roots"]]
-    found = [key for key, name in names if name == package]
-    if len(found) != 1:
-        roots = ", ".join(name for _, name in names) or "nothing"
-        raise SpackError(f"{path}: {package} is {len(found)} times among its roots: {roots}; delete it")
+    (root,) = data["roots"]
     providers: dict[str, Package] = {}
-    for edge in nodes[found[0]].get("dependencies", []):
+    for edge in nodes[root["hash"]].get("dependencies", []):
         providers |= dict.fromkeys(edge["parameters"]["virtuals"], _package(nodes, edge["hash"]))
     compiler = next((providers[language] for language in LANGUAGES if language in providers), None)
-    return Concrete(_package(nodes, found[0]), compiler, providers.get("mpi"))
+    return Concrete(_package(nodes, root["hash"]), compiler, providers.get("mpi"))
 
 
 def _package(nodes: dict[str, Any], key: str) -> Package:
@@ -135,7 +117,7 @@ def _variants(values: dict[str, Any]) -> str:
     return " ".join([switches, *others]).strip()
 
 
-def require(path: Path, package: str, asked: Asked) -> Concrete:
+def require(path: Path, asked: Asked) -> Concrete:
     """Return the concretized package of a lock, if it meets the requirements.
 
     :param path: the ``spack.lock``.
@@ -143,10 +125,10 @@ def require(path: Path, package: str, asked: Asked) -> Concrete:
         the name and an exact release count.
     :raises SpackError: with each requirement and its result.
     """
-    found = read_lock(path, package)
+    found = read_lock(path)
     wrong = []
     if not same_release(found.package.version, asked.version):
-        wrong.append(f"{package}@{asked.version} was asked for, but the result is {found.package}")
+        wrong.append(f"release {asked.version} was asked for, but the result is {found.package}")
     for role, requirement, result in (
         ("MPI", asked.mpi, found.mpi),
         ("compiler", asked.compiler, found.compiler),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -51,18 +51,16 @@ class Scopes:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables by which `spack.yaml` finds the scopes."""
-        return {
-            "FABRIC_SPACK_ENVIRON": str(self.environ),
-            "FABRIC_SPACK_SITE": str(self.site),
-            "FABRIC_SPACK_COMMON": str(self.common),
-        }
+        return {f"FABRIC_SPACK_{name.upper()}": str(folder) for name, folder in self.folders().items()}
+
+    def folders(self) -> dict[str, Path]:
+        """Return the folders of the three by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def rendered(self, folder: Path, variables: Mapping[str, str]) -> Scopes:
         """Copy the three into a folder with their variables expanded; see :func:`render`."""
         return Scopes(
-            render(self.environ, folder / "environ", variables),
-            render(self.site, folder / "site", variables),
-            render(self.common, folder / "common", variables),
+            **{name: render(scope, folder / name, variables) for name, scope in self.folders().items()}
         )
 
     def setting(self, package: str, key: str) -> tuple[Any, Path | None]:
@@ -82,7 +80,7 @@ class Scopes:
         """Return the files and their section ``packages``, the strongest first; every package asks for
         them."""
         found = []
-        for file in (file for scope in (self.environ, self.site, self.common) for file in files(scope)):
+        for file in (file for scope in self.folders().values() for file in files(scope)):
             content = load(file)
             if "include" in content:
                 raise SpackError(

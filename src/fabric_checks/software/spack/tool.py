@@ -4,26 +4,22 @@ needed."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from fabric_checks.core.errors import cut, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.core.text import names_text
 from fabric_checks.software import installed
 from fabric_checks.software.spack.failure import (
-    LINE_LENGTH,
-    MOST_LINES,
-    NO_GIT,
     NO_REPOSITORY,
     NOT_THERE,
     SpackError,
@@ -38,14 +34,12 @@ OLDEST = (1, 1)
 #: The answer to ``spack --version``, such as ``1.1.0 (2e907202...)`` or ``1.2.0.dev0 (...)``.
 VERSION = re.compile(r"(\d+)\.(\d+)[-.\w]*(?: \([^()]+\))?")
 
-#: The script that Spack's own Python runs.
-INSIDE = Path(__file__).with_name("inside.py")
+#: What Spack's own Python runs: it prints the folder of the package repository that is pinned. Only Spack
+#: knows what all scopes together give, those of the instance and of conditional includes too.
+REPOSITORY = "import spack.repo; print(*(x.root for x in spack.repo.PATH.repos if x.namespace == 'builtin'))"
 
 #: The name that FABRIC_SPACK_MIRROR has in Spack's configuration.
 MIRROR = "fabric-checks"
-
-#: The name of the package repository that is pinned.
-BUILTIN = "builtin"
 
 
 @dataclass(frozen=True)
@@ -104,15 +98,13 @@ class Spack:
         *arguments: str,
         environment: Path | None = None,
         log: Path | None = None,
-        watch: Callable[[str], object] = lambda line: None,
     ) -> str:
         """Run one command of Spack and return its output, both streams together.
 
         It stays in the caller's process group, so that a signal to that stops the compilers too.
 
         :param environment: the folder with the ``spack.yaml`` to use.
-        :param log: the file that the output is appended to as it comes; :param watch: called with each line
-            of it.
+        :param log: the file that the output is appended to as it comes.
         :raises SpackError: with cause and remedy, if it fails.
         """
         options = ["-e", str(environment)] if environment else []
@@ -137,7 +129,6 @@ class Spack:
                     lines.append(installed.redacted(line))
                     if file:
                         file.write(lines[-1])
-                    watch(lines[-1].rstrip("\n"))
                 status = process.wait()
         except OSError as error:
             raise SpackError(f"{error.filename or self.program}: cannot be run: {error.strerror}") from None
@@ -151,25 +142,14 @@ class Spack:
 
         :raises SpackError: if Spack is too old, or the package repository is missing or not the pinned one.
         """
-        if shutil.which("git", path=self.variables.get("PATH")) is None:
-            raise SpackError(f"Spack: {NO_GIT.name}\nTo do: {NO_GIT.remedy}")
         release = require_version(self.run("--version"), str(self.program))
-        # The answer is the last line; Spack may print warnings before it.
-        *before, last = distinct_lines(self.run("python", str(INSIDE), environment=environment)) or [""]
-        try:
-            builtin = json.loads(last).get(BUILTIN)
-        except ValueError:
-            raise SpackError(
-                f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON"
-            ) from None
-        if builtin is None or NO_REPOSITORY.is_shown_by("\n".join(before)):
-            # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete
-            # one.
-            evidence = [f"  {cut(line, LINE_LENGTH)}" for line in before[-MOST_LINES:]]
-            raise SpackError(
-                "\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"])
-            )
-        require_packages(Path(builtin))
+        answer = self.run("python", "-c", REPOSITORY, environment=environment)
+        # The answer is the last line; Spack may print warnings before it. It continues without the recipes,
+        # and takes an interrupted clone for a complete one.
+        folder = (distinct_lines(answer) or [""])[-1]
+        if not folder.startswith("/") or NO_REPOSITORY.is_shown_by(answer):
+            raise SpackError(explain(answer, 0))
+        require_packages(Path(folder))
         return release
 
 
