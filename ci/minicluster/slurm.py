@@ -14,8 +14,10 @@ from .scheduler import Scheduler
 from .slurm_files import (
     CLUSTER,
     CONTROLLER_PORT,
+    CREATE_DATABASE,
     DATABASE_PORT,
     NODE_PORT,
+    cgroup_conf,
     slurm_conf,
     slurmdbd_conf,
     topology_conf,
@@ -73,6 +75,10 @@ class Slurm(Scheduler):
     def _database_socket(self) -> Path:
         return self.folder / "run" / "mariadb.socket"
 
+    @property
+    def _create_database(self) -> Path:
+        return self.folder / "etc" / "create-database.sql"
+
     def _munged(self) -> list[str]:
         folder = self.folder / "munge"
         # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a
@@ -94,6 +100,7 @@ class Slurm(Scheduler):
             "--key-buffer-size=1M",
             "--aria-pagecache-buffer-size=1M",
             "--innodb-lock-wait-timeout=900",
+            f"--init-file={self._create_database}",
             *DATABASE,
         ]
 
@@ -117,9 +124,12 @@ class Slurm(Scheduler):
             (self.folder / "spool" / host).mkdir()
             (self.folder / "tmp" / host).mkdir()
         (etc / "slurm.conf").write_text(slurm_conf(self.spec, self.folder))
+        if settings := cgroup_conf(self._run("slurmd", "-V")):
+            (etc / "cgroup.conf").write_text(settings)
         if self.spec.switches:
             (etc / "topology.conf").write_text(topology_conf(self.spec))
         if self.spec.accounting:
+            self._create_database.write_text(CREATE_DATABASE)
             (etc / "slurmdbd.conf").touch(mode=0o600)
             (etc / "slurmdbd.conf").write_text(slurmdbd_conf(self.spec, self.folder))
         key = self.folder / "munge" / "key"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .spec import HEAD, Spec, address
@@ -10,6 +11,13 @@ from .spec import HEAD, Spec, address
 CLUSTER = "minicluster"
 PARTITION = "compute"
 CONTROLLER_PORT, NODE_PORT, DATABASE_PORT = 6817, 6818, 6819
+DATABASE = "slurm"
+# slurmdbd would make the database after its first connect has failed, but on such a handle each query of MariaDB's
+# client 3.4.10 (11.8.9) fails, which slurmdbd 24.11 and 26.05 take as fatal.
+CREATE_DATABASE = f"CREATE DATABASE IF NOT EXISTS {DATABASE};\n"
+# The first Slurm that can do without cgroups. From 24.11 on slurmd refuses to run in a PID namespace where there is only
+# cgroup v2.
+WITHOUT_CGROUPS = (23, 2)
 # Slurm waits so long for a silent slurmd before the node is down and its jobs have failed.
 NODE_TIMEOUT = 10
 
@@ -78,6 +86,16 @@ def slurm_conf(spec: Spec, folder: Path) -> str:
     return _text(settings) + nodes + partition
 
 
+def cgroup_conf(version: str) -> str:
+    """Return the settings for cgroups, which no host uses; none for a Slurm that does not know them.
+
+    :param version: as ``slurmd -V`` prints it: ``slurm-wlm 24.11.5``.
+    """
+    found = re.search(r"(\d+)\.(\d+)", version)
+    is_new = found is not None and (int(found[1]), int(found[2])) >= WITHOUT_CGROUPS
+    return "CgroupPlugin=disabled\n" if is_new else ""
+
+
 def topology_conf(spec: Spec) -> str:
     leaves = spec.hosts_of_switches
     lines = [f"SwitchName={switch} Nodes={','.join(hosts)}\n" for switch, hosts in leaves.items()]
@@ -98,6 +116,6 @@ def slurmdbd_conf(spec: Spec, folder: Path) -> str:
             "StorageType": "accounting_storage/mysql",
             "StorageHost": "localhost",
             "StorageUser": "root",
-            "StorageLoc": "slurm",
+            "StorageLoc": DATABASE,
         }
     )

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from ci.minicluster import slurm_files as slurm
 from tests.cluster.test_spec import make
 
@@ -39,3 +41,17 @@ def test_slurm_is_told_of_switches_only_if_they_are_asked_for():
         "SwitchName=leaf2 Nodes=n4,n5",
         "SwitchName=spine Switches=leaf1,leaf2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("slurm-wlm 22.05.8", ""),
+        ("slurm-wlm 23.02.0", "CgroupPlugin=disabled\n"),
+        ("slurm-wlm 24.11.5", "CgroupPlugin=disabled\n"),
+        ("slurm 26.05.5", "CgroupPlugin=disabled\n"),
+        ("of no number", ""),
+    ],
+)
+def test_no_host_uses_cgroups_where_slurm_can_do_without(version, expected):
+    assert slurm.cgroup_conf(version) == expected
