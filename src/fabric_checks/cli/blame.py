@@ -11,7 +11,7 @@ import click
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, link_rate_option
 from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
-from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.diagnosis.fabric_map import names, topology_files
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.report.terminal import blame
 
@@ -62,6 +62,13 @@ docs/blame.md has an example of each format.
     ),
 )
 @click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="NAME",
+    help="The adapter that MPI used, where hosts have several in the topology, as mlx5_0. May be repeated.",
+)
+@click.option(
     "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder."
 )
 @click.option(
@@ -80,6 +87,7 @@ def command(
     link_MBps: float | None,
     topology: tuple[Path, ...],
     routing: str | None,
+    adapters: tuple[str, ...],
     pictures: Path | None,
     next_file: Path | None,
     alone: bool,
@@ -92,7 +100,7 @@ def command(
 
     With the topology, switches are named; with the forwarding tables too, cables, if routing is static.
     """
-    known = _map(topology, routing)
+    known = _map(topology, routing, adapters)
     judged, refused = blame.load(paths, link_MBps, known, alone=alone)
     for line in refused:
         console.error(f"error: {line}{'; the others are judged without it' if judged else ''}")
@@ -105,7 +113,7 @@ def command(
     if as_json:
         console.print_json(blame.as_json(judged, refused))
     else:
-        age = [topology_files.age_text(topology, paths[0].stat().st_mtime)] if known else []
+        age = [topology_files.age_text(topology, paths[0].stat().st_mtime), *known.warnings] if known else []
         console.print(*age, *blame.as_lines(judged, str(next_file or "next.txt")))
     if any(found.report.has_faults for found in judged):
         raise SystemExit(FOUND)
@@ -113,7 +121,10 @@ def command(
         raise SystemExit(FAILED)
 
 
-def _map(files: tuple[Path, ...], routing: str | None) -> FabricMap | None:
-    """Return the map of the fabric that files have, with the routing that is given; None without files."""
-    known = topology_files.read(files) if files else None
-    return replace(known, routing=routing) if known and routing else known
+def _map(files: tuple[Path, ...], routing: str | None, adapters: tuple[str, ...]) -> FabricMap | None:
+    """Return the map of the fabric that files have, with the routing and the adapters that are given; None
+    without files."""
+    if not files:
+        return None
+    known = names.on_adapters(topology_files.read(files), adapters)
+    return replace(known, routing=routing) if routing else known

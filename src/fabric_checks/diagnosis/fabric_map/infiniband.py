@@ -4,7 +4,10 @@ tables.
 
 ``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs
 for each switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the
-form of ``ibroute`` with ``#`` instead of the colon.
+form of ``ibroute`` with ``#`` instead of the colon, and decimal limits.
+
+At the end of a port's line ``ibnetdiscover`` prints width and speed of its link, as in ``4xHDR``. Rates of a
+lane without coding: InfiniBand Architecture Specification 1.7, volume 2; FDR10 is Mellanox's.
 
 Neither tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names
 the routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM
@@ -15,8 +18,9 @@ and where an older one has it, its "AR Manager" reports each cycle.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +29,7 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.routing import ADAPTIVE, STATIC
 from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
-from fabric_checks.diagnosis.fabric_map.names import plain
+from fabric_checks.diagnosis.fabric_map.names import adapter, plain
 from fabric_checks.parsers.plain import cleaned
 
 #: The largest LID of one host; larger ones are multicast.
@@ -58,8 +62,15 @@ _NAMELESS = re.compile(
     re.IGNORECASE,
 )
 _LID = re.compile(r"\blid ([0-9]{1,5})\b")
+_WIDTH_AND_SPEED = re.compile(r" (1|2|4|8|12)x(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\s*$")
+_LANE_GBPS = {
+    **{"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64},
+    **{"EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0},
+}
 
-_TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?")
+_TABLE = re.compile(
+    r"Unicast lids \[(?:0x)?[0-9a-f]+-(?:0x)?[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?"
+)
 _ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
 #: Titles of columns, and the last line of ``dump_lfts``, which is on standard output.
 _TABLE_IGNORED = re.compile(
@@ -74,23 +85,41 @@ class Device:
     """A switch or an adapter.
 
     :param key: its identifier in the output, such as its GUID; :param name: its node description.
-    :param is_switch: whether it is a switch; :param lid: its LID, of an adapter that of its first port; 0 if
-        unknown.
+    :param is_switch: whether it is a switch; :param lids: the LIDs of the ports of an adapter.
     """
 
     key: str
     name: str
     is_switch: bool
-    lid: int
+    lids: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable: the key of a device and its port at either end.
+
+    :param kind: width and speed, as in ``4xHDR``; empty if they are not known.
+    """
+
+    one: str
+    one_port: int
+    other: str
+    other_port: int
+    kind: str = ""
+
+    @property
+    def Gbps(self) -> float:
+        """The rate in one direction; 0 if it is not known."""
+        width, _, speed = self.kind.partition("x")
+        return int(width) * _LANE_GBPS[speed] if self.kind else 0.0
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """Devices by key, and the cables between them, each once: the key of a device and its port at either
-    end."""
+    """Devices by key, and the cables between them, each once."""
 
     devices: Mapping[str, Device]
-    links: tuple[tuple[str, int, str, int], ...]
+    links: tuple[Link, ...]
 
 
 def routing_of_log(text: str) -> str:
@@ -105,8 +134,8 @@ def parse_ibnetdiscover(text: str) -> Fabric:
     :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
-    #: By key and port the key and port at the other end, and the line.
-    ends: dict[tuple[str, int], tuple[str, int, int]] = {}
+    #: By key and port the key and port at the other end, the kind of the link, and the line.
+    ends: dict[tuple[str, int], tuple[str, int, str, int]] = {}
     own = None
     for number, line in enumerate(cleaned(text).splitlines(), 1):
         if not line.strip() or _IGNORED.fullmatch(line):
@@ -115,18 +144,18 @@ def parse_ibnetdiscover(text: str) -> Fabric:
             own = node[2]
             if own in devices:
                 raise OutputError(f"{own} is described twice", number)
-            lid = _LID.search(node[4])
-            devices[own] = Device(own, node[3], node[1] == "Switch", int(lid[1]) if lid else 0)
+            devices[own] = Device(own, node[3], node[1] == "Switch")
         elif (match := _PORT.fullmatch(line)) and own is not None:
             port, other_port = int(match[1]), int(match[3])
             if max(port, other_port) > MOST_PORTS:
                 raise OutputError(f"port {max(port, other_port)} is beyond what a switch has", number)
             if (own, port) in ends:
                 raise OutputError(f"port {port} of {own} is described twice", number)
-            ends[own, port] = (match[2], other_port, number)
-            lid = _LID.search(match[4] or "")
-            if not devices[own].is_switch and devices[own].lid == 0 and lid:
-                devices[own] = replace(devices[own], lid=int(lid[1]))
+            comment = match[4] or ""
+            kind = _WIDTH_AND_SPEED.search(comment)
+            ends[own, port] = (match[2], other_port, kind[0].strip() if kind else "", number)
+            if lid := _LID.search(comment):
+                devices[own].lids[port] = int(lid[1])
         else:
             raise OutputError(
                 f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number
@@ -146,10 +175,10 @@ def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
     return f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
 
 
-def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[tuple[str, int, str, int], ...]:
+def _links(ends: Mapping[tuple[str, int], tuple[str, int, str, int]]) -> tuple[Link, ...]:
     """Return the cables, each of which has to be described at both its ends."""
     links = []
-    for (own, port), (other, other_port, number) in ends.items():
+    for (own, port), (other, other_port, kind, number) in ends.items():
         if ends.get((other, other_port), ())[:2] != (own, port):
             raise OutputError(
                 f"the cable from {own} port {port} to {other} port {other_port} is not described at its other"
@@ -157,7 +186,7 @@ def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[tuple[
                 number,
             )
         if (own, port) < (other, other_port):
-            links.append((own, port, other, other_port))
+            links.append(Link(own, port, other, other_port, kind))
     return tuple(links)
 
 
@@ -230,8 +259,10 @@ def _require_end(torn: int) -> None:
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several ports is at the switch of its first one, of which the map warns, as of adapters that
-    name no host; these and the aggregation nodes of switches are left out.
+    A host with several ports is on it once for each, as ``HOST ADAPTER``, or ``HOST ADAPTER:PORT`` if more
+    than one port of an adapter has a link; :func:`fabric_checks.diagnosis.fabric_map.names.on_adapters`
+    chooses among them. Adapters that name no host, of which the map warns, and the aggregation nodes of
+    switches are left out.
 
     :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
     :raises OutputError: if the tables are not of this fabric, or no adapter names its host.
@@ -239,82 +270,97 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     switches = [device for device in fabric.devices.values() if device.is_switch]
     number = {device.key: position for position, device in enumerate(switches)}
     names = _names(switches)
-    arcs, arc_at, cables = _cables(fabric, number, names)
-    at = _ports_of_adapters(fabric, number)
-    hosts, warnings = _hosts(fabric, at)
+    between = [link for link in fabric.links if link.one in number and link.other in number]
+    starts_ends = np.array(
+        [(number[link.one], number[link.other]) for link in between], dtype=np.int64
+    ).reshape(-1, 2)
+    arc_at = {}
+    for cable, link in enumerate(between):
+        arc_at[number[link.one], link.one_port] = 2 * cable
+        arc_at[number[link.other], link.other_port] = 2 * cable + 1
+    hosts, warnings = _hosts(fabric, number)
+    cables = []
+    for link in between:
+        one, other = names[number[link.one]], names[number[link.other]]
+        cables.append(f"{one} port {link.one_port} to {other} port {link.other_port}")
     following = None
     if tables is not None:
-        following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
+        following, missing = _next_arcs(switches, tables, [port.lid for port in hosts.values()], arc_at)
         if missing:
             warnings.append(
                 f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table"
             )
-    starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
-    first_ports = [at[device.key][min(at[device.key])] for device in hosts.values()]
     return FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
         names,
-        np.array(first_ports, dtype=np.int64),
-        starts,
-        ends,
+        np.array([port.switch for port in hosts.values()], dtype=np.int64),
+        starts_ends.ravel(),
+        starts_ends[:, ::-1].ravel(),
         tuple(cables),
         following,
+        rates=_rates(between, [port.Gbps for port in hosts.values()]),
         warnings=tuple(warnings),
     )
 
 
-def _cables(
-    fabric: Fabric, number: Mapping[str, int], names: Sequence[str]
-) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int], list[str]]:
-    """Return the arcs between switches, the arc that leaves a switch at a port, and the names of the
-    cables."""
-    arcs: list[tuple[int, int]] = []
-    arc_at: dict[tuple[int, int], int] = {}
-    cables = []
-    for one, one_port, other, other_port in fabric.links:
-        if one in number and other in number:
-            a, b = number[one], number[other]
-            arc_at[a, one_port], arc_at[b, other_port] = len(arcs), len(arcs) + 1
-            arcs += [(a, b), (b, a)]
-            cables.append(f"{names[a]} port {one_port} to {names[b]} port {other_port}")
-    return arcs, arc_at, cables
+def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.float64] | None:
+    """Return the rate of each arc as a multiple of that of most hosts' links; None if all are alike or not
+    known."""
+    found = np.repeat([link.Gbps for link in between], 2)
+    values, counts = np.unique(of_hosts, return_counts=True)
+    typical = values[np.argmax(counts)]
+    if not typical or not found.all() or (found == typical).all():
+        return None
+    return np.asarray(found / typical)
 
 
-def _ports_of_adapters(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, int]]:
-    """Return of each adapter the number of the switch at each of its ports."""
-    found: dict[str, dict[int, int]] = {}
-    for one, one_port, other, other_port in fabric.links:
-        for adapter, port, switch in ((one, one_port, other), (other, other_port, one)):
-            if adapter not in number and switch in number:
-                found.setdefault(adapter, {})[port] = number[switch]
-    return found
+@dataclass(frozen=True)
+class _HostPort:
+    """A port of a host: the number of the switch that it is at, its LID (0 if unknown), and its rate."""
+
+    switch: int
+    lid: int
+    Gbps: float
 
 
-def _hosts(fabric: Fabric, at: Mapping[str, Mapping[int, int]]) -> tuple[dict[str, Device], list[str]]:
-    """Return the adapter of each host, and warnings of adapters that are left out; :param at: ports of
-    adapters."""
-    hosts: dict[str, Device] = {}
-    several: dict[str, None] = {}
-    adapters = [device for key, device in fabric.devices.items() if key in at]
+def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPort], list[str]]:
+    """Return the ports of hosts by name, and warnings of adapters that are left out; :param number: of each
+    switch."""
+    ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
+    for link in fabric.links:
+        ends = (link.one, link.one_port, link.other), (link.other, link.other_port, link.one)
+        for key, port, switch in ends:
+            if key not in number and switch in number:
+                lid = fabric.devices[key].lids.get(port, 0)
+                ports[key][port] = _HostPort(number[switch], lid, link.Gbps)
+    adapters = [device for key, device in fabric.devices.items() if key in ports]
     adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
-    for device in adapters:
-        if device.name not in nameless:
-            name = plain(device.name)
-            if hosts.setdefault(name, device) is not device or len(at[device.key]) > 1:
-                several[name] = None
     warnings = []
     if nameless:
         found = (
             f"{count_text(len(nameless), 'adapter')} without the name of a host, as in {quoted(nameless[0])}"
         )
-        if not hosts:
+        if len(nameless) == len(adapters):
             raise OutputError(f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)")
         warnings.append(f"{found}: left out")
-    if several:
-        with_several = count_text(len(several), "host")
-        warnings.append(f"{with_several} with several ports, only the first is used: {next(iter(several))}")
+    by_host: dict[str, list[Device]] = defaultdict(list)
+    for device in adapters:
+        if device.name not in nameless:
+            by_host[plain(device.name)].append(device)
+    hosts: dict[str, _HostPort] = {}
+    for host, own in by_host.items():
+        if len(own) == len(ports[own[0].key]) == 1:
+            (hosts[host],) = ports[own[0].key].values()
+            continue
+        for device in sorted(own, key=lambda device: (device.name, device.key)):
+            name = f"{host} {adapter(device.name) or device.key}"
+            name = f"{host} {device.key}" if name in hosts else name
+            several = len(ports[device.key]) > 1
+            hosts |= {
+                f"{name}:{port}" if several else name: at for port, at in sorted(ports[device.key].items())
+            }
     return hosts, warnings
 
 

@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 
-from fabric_checks.diagnosis.fabric_map.model import NONE, Numbers
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
 
 #: The adapter, which node descriptions have after the name of the host.
 _ADAPTER = re.compile(
@@ -27,21 +30,66 @@ def plain(name: str) -> str:
     return text.split(".", 1)[0].split(" ", 1)[0].lower()
 
 
-def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
-    """Return for the host name of each rank its position in ``hosts``, and the names that have none.
+def adapter(name: str) -> str:
+    """Return the adapter of a node description or of a host on a map, empty if it names none.
 
-    A name that matches several hosts of the map is ambiguous and matches none.
+    >>> [adapter(name) for name in ("n001 mlx5_0", "n001 mlx5_0:2", "n001")]
+    ['mlx5_0', 'mlx5_0:2', '']
+    """
+    return name.strip().partition(" ")[2].strip()
+
+
+def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
+    """Return a map with those adapters alone of hosts that have several.
+
+    A host of which one port is left has its own name on it. Of one with several the switch and the routes are
+    unknown, which is better than wrong ones: the map warns of it.
+
+    :param patterns: of names of adapters, as in ``mlx5_0`` or ``mlx5_0:1``; empty if it is not known which
+        are used.
+    """
+    of_host: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(known.hosts):
+        of_host[name.partition(" ")[0]].append(number)
+    hosts, kept = [], []
+    unclear = {}
+    for host, numbers in of_host.items():
+        fitting = [each for each in numbers if _fits(adapter(known.hosts[each]), patterns)] or numbers
+        kept += fitting
+        hosts += [host] if len(fitting) == 1 else [known.hosts[each] for each in fitting]
+        if len(fitting) > 1:
+            unclear[host] = names_text([adapter(known.hosts[each]) for each in fitting], 4)
+    warnings = known.warnings
+    if unclear:
+        host, ports = next(iter(unclear.items()))
+        of = count_text(len(unclear), "host")
+        warnings += (
+            f"{of} with several ports, such as {host} ({ports}): switch and routes are unknown where the run"
+            " does not name them; say which MPI used: blame --adapter, or extras['fabric']",
+        )
+    has_routes = known.next is not None and len(unclear) < len(of_host)
+    following = known.next[:, kept] if known.next is not None and has_routes else None
+    return replace(known, hosts=tuple(hosts), at=known.at[kept], next=following, warnings=warnings)
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a port is one of an adapter; a pattern without a port is of any."""
+    return any(
+        fnmatchcase(name, pattern) or fnmatchcase(name.partition(":")[0], pattern) for pattern in patterns
+    )
+
+
+def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
+    """Return for the host name of each rank its position in ``hosts``, and the names that are not there.
+
+    A name that matches several hosts of the map is ambiguous and has no position.
     """
     exact: dict[str, list[int]] = defaultdict(list)
     short: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(hosts):
         exact[name].append(number)
         short[plain(name)].append(number)
-    found = []
-    for rank in ranks:
-        candidates = exact.get(rank) or short.get(plain(rank)) or []
-        found.append(candidates[0] if len(candidates) == 1 else NONE)
-    missing = tuple(
-        dict.fromkeys(rank for rank, position in zip(ranks, found, strict=True) if position == NONE)
-    )
-    return np.array(found, dtype=np.int64), missing
+    candidates = [exact.get(rank) or short.get(plain(rank)) or [] for rank in ranks]
+    missing = [rank for rank, found in zip(ranks, candidates, strict=True) if not found]
+    found = [found[0] if len(found) == 1 else NONE for found in candidates]
+    return np.array(found, dtype=np.int64), tuple(dict.fromkeys(missing))

@@ -96,7 +96,9 @@ class TopologyMixin(RegressionTestPlugin):
         from fabric_checks.diagnosis.fabric_map import names
 
         lines = [
-            f"{names.plain(host)} {at}\n" for host, at in zip(known.hosts, known.at, strict=True) if at >= 0
+            f"{names.plain(host)} {at}\n"
+            for host, at in zip(known.hosts, known.at, strict=True)
+            if at >= 0 and not names.adapter(host)
         ]
         (Path(self.stagedir) / GROUPS).write_text("".join(lines))
         return ["--groups", GROUPS]
@@ -134,10 +136,12 @@ class TopologyMixin(RegressionTestPlugin):
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
-        from fabric_checks.diagnosis.fabric_map import slurm_topology, topology_files
+        from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
 
         if paths := self._topology_files():
-            return topology_files.read(paths)
+            return names.on_adapters(
+                topology_files.read(paths), patterns=Extras.of(self.current_partition).fabric
+            )
         answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
         if answer is None or not answer.exists():
             return None
