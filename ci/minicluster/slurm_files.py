@@ -15,8 +15,8 @@ DATABASE = "slurm"
 # slurmdbd would make the database after its first connect has failed, but on such a handle each query of
 # MariaDB's client 3.4.10 (11.8.9) fails, which slurmdbd 24.11 and 26.05 take as fatal.
 CREATE_DATABASE = f"CREATE DATABASE IF NOT EXISTS {DATABASE};\n"
-# The first Slurm that can do without cgroups. From 24.11 on slurmd refuses to run in a PID namespace where there
-# is only cgroup v2.
+# The first Slurm that can do without cgroups. From 24.11 on slurmd refuses to run in a PID namespace where
+# there is only cgroup v2.
 WITHOUT_CGROUPS = (23, 2)
 # Slurm waits so long for a silent slurmd before the node is down and its jobs have failed.
 NODE_TIMEOUT = 10
