@@ -10,7 +10,7 @@ each pair 1 % in common in a launch.
 
 *Formats.* ``formats`` writes what each tool would, as it measures: which pairs run at once, in one direction
 or both, how often. The topology and the routing are given to the verb as to ``rotate``; hosts with four
-devices have none. That one pair ran at a time is said where it did (``--alone``): nccl-tests, LinkTest,
+devices have none. That one pair ran at a time is said where it did (``--alone``): nccl-tests and
 perftest.
 
 *Scoring* (``scoring``), of each trial:

@@ -2,15 +2,13 @@
 """Write what is measured on a machine as public tools do, each in the order and by the method of that tool.
 
 Forms and methods are those of the tools' sources and pages: nccl-tests 2.19.6 (``src/util.cu``,
-``src/sendrecv.cu``), mpiGraph 1.5 (``mpiGraph.c``), superbench (``ib_validation_performance.py``,
-``runner.py``), perftest (``perftest_parameters.h``, ``perftest_communication.c``), LinkTest 1.2
-(``mpilinktest.c``, ``pingponganalysis.c``). ClusterKit is published without its source: its method is that of
-NVIDIA's page *Running ClusterKit*, the form of ``bandwidth.txt`` that which scripts that read it expect.
+``src/sendrecv.cu``), mpiGraph 1.5 (``mpiGraph.c``), perftest (``perftest_parameters.h``,
+``perftest_communication.c``). ClusterKit is published without its source: its method is that of NVIDIA's page
+*Running ClusterKit*, the form of ``bandwidth.txt`` that which scripts that read it expect.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -126,7 +124,7 @@ agg iters: 1 validation: 1 graph: 0 unalign: 0
 
 
 def _ends(site: Site, pair: tuple[int, int], rail: int) -> list[dict[str, object]]:
-    """Return both ranks of a launch, as the JSON has them."""
+    """Return both ranks of a launch."""
     return [{"rank": rank, "group": 0, "pid": 4100 + 7 * node, "hostname": site.hosts[node], "device": rail,
              "device_hex": f"0000:{0x1B + 17 * rail:02x}:00", "device_info": "NVIDIA H100 80GB HBM3"}
             for rank, node in enumerate(pair)]  # fmt: skip
@@ -168,54 +166,6 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
     return [path], table
 
 
-def nccl_json(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write the JSON of ``sendrecv_perf -I 1 -J FILE`` of each pair: 20 iterations, and the times of both
-    processes."""
-    table, files = Table(both_ways=True), []
-    pairs, size = unordered(len(site.hosts)), 128 * _MIB
-    values = site.noisy(_both(site, pairs), 20)
-    for index, (pair, column) in enumerate(zip(pairs, values.T, strict=True)):
-        later = site.rng.uniform(0, 0.004, (2, 20))
-        rows = (size / column * (1 - later + later.min(axis=0))).round(6)
-        times = rows.max(axis=0)
-        mean, order = float(times.mean()), np.sort(times)
-        names = ("min_us", "max_us", "avg_us", "p50_us", "p95_us", "p99_us", "stdev_us", "cv_pct")
-        spread = (
-            order[0],
-            order[-1],
-            mean,
-            order[10],
-            order[18],
-            order[19],
-            times.std(),
-            times.std() / mean * 100,
-        )
-        iterations = {"skipped_iterations": 0, **dict(zip(names, map(float, spread), strict=True)),
-                      "times_us": times.tolist(), "per_process_max_times_us": rows.tolist()}  # fmt: skip
-        place = {"time": mean, "alg_bw": size / mean / 1e3, "bus_bw": size / mean / 1e3, "nwrong": 0.0}
-        document = {
-            "version": 3, "start_time": "2026-11-26 04:00:00",
-            "args": ["sendrecv_perf", "-b", "128M", "-e", "128M", "-I", "1", "-J", "pair.json"], "env": [],
-            "nccl_version": 22907,
-            "config": {"nthreads": 1, "ngpus": 1, "minimum_bytes": size, "maximum_bytes": size,
-                       "step_bytes": _MIB, "warmup_iters": 1, "iterations": 20, "aggregated_iterations": 1,
-                       "validation": 1, "graph": 0, "blocking_collectives": "false",
-                       "per_iter_timing": "true", "per_iter_skip": 0, "parallel_init": "false",
-                       "devices": _ends(site, pair, 0)},
-            "results": [{"size": size, "count": size // 4, "type": "float", "redop": "none", "root": "    -1",
-                         "out_of_place": place, "out_of_place_per_iter": iterations,
-                         "in_place": {**place, "nwrong": None}, "in_place_per_iter": iterations,
-                         "actual_iterations": 20, "experiment_name": ""}],
-            "out_of_bounds": {"count": 0, "okay": "true"},
-            "average_bus_bandwidth": {"bandwidth": place["bus_bw"], "okay": "unchecked"},
-            "errors": [], "end_time": "2026-11-26 04:00:09",
-        }  # fmt: skip
-        files.append(folder / f"pair-{night}-{index:05}.json")
-        files[-1].write_text(json.dumps(document))
-        table.rows.append((*pair, 0, size / mean))
-    return files, table
-
-
 # ---------------------------------------------------------------------------- mpiGraph
 
 
@@ -242,52 +192,6 @@ def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
                   for each, row in zip(names, matrix, strict=True)]  # fmt: skip
     path = folder / f"mpiGraph-{night}.out"
     path.write_text("\n".join([*lines, "END mpiGraph", ""]))
-    return [path], table
-
-
-# ---------------------------------------------------------------------------- LinkTest
-
-
-def linktest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write ``mapping.dat`` and the table of ``pingponganalysis -g``: ping-pongs from both ends, one pair at
-    a time."""
-    nodes, table = len(site.hosts), Table(both_ways=True)
-    pairs = ordered(nodes)
-    back = [(other, one) for one, other in pairs]
-    (values,) = site.noisy(2 / (1 / site.alone(pairs) + 1 / site.alone(back)))
-    table.add(pairs, values)
-    seconds = np.zeros((nodes, nodes))
-    seconds[tuple(np.transpose(pairs))] = _MIB / 1e6 / values
-    text = "".join(f"{rank:6d}" + f"{0:5d}" * 4 + f" {host}\n" for rank, host in enumerate(site.hosts))
-    for one, row in enumerate(seconds):
-        for other, time in enumerate(row):
-            text += f"{one:10d} {other:10d} {time:18.8f} {1 / time if time else 0:18.8f}\n"
-    path = folder / f"linktest-{night}.dat"
-    path.write_text(text)
-    return [path], table
-
-
-# -------------------------------------------------------------------------- superbench
-
-
-def superbench(site: Site, folder: Path, night: int, count: int = 1) -> tuple[list[Path], Table]:
-    """Write ``results-summary.jsonl`` of ``ib-traffic``, pattern one-to-one: rounds at once, the client
-    writes."""
-    table, metrics = Table(both_ways=False), dict[str, float]()
-    for run in range(count):
-        for number, met in enumerate(rounds(len(site.hosts))):
-            pairs = [(client, server) for server, client in met]
-            for rail in range(len(site.rails)):
-                (values,) = site.noisy(site.together(pairs, 2000 * _SIZE / 1e6, rail))
-                table.add(pairs, values, rail)
-                for index, ((client, server), value) in enumerate(zip(pairs, values, strict=True)):
-                    name = f"{number}_{index}:{site.hosts[server]}_{site.hosts[client]}:{rail}"
-                    of_run = f"{run}/" if count > 1 else ""
-                    metrics[f"ib-traffic/{of_run}ib_write_bw_{_SIZE}_cpu-to-cpu_{name}"] = float(
-                        f"{value / 1e3:.6g}"
-                    )
-    path = folder / f"results-summary-{night}.jsonl"
-    path.write_text(json.dumps({**metrics, "node": site.hosts[0]}) + "\n")
     return [path], table
 
 
@@ -401,13 +305,8 @@ WAYS = {
     "nccl-tests": Way(nccl_text, 1, False, True, 48, alone=True),
     "nccl-tests, two nights": Way(nccl_text, 2, True, True, 48, alone=True, few=True),
     "nccl-tests, three nights": Way(nccl_text, 3, True, True, 48, alone=True),
-    "nccl-tests JSON, two nights": Way(nccl_json, 2, True, False, 24, alone=True),
     "mpiGraph": Way(mpigraph, 1, False, rounds=True),
     "mpiGraph, two nights": Way(mpigraph, 2, True, rounds=True),
-    "LinkTest": Way(linktest, 1, True, False, 64, alone=True, few=True),
-    "LinkTest, two nights": Way(linktest, 2, True, False, 64, alone=True),
-    "superbench": Way(superbench, 1, False, True, rounds=True),
-    "superbench, count 3": Way(partial(superbench, count=3), 1, True, True, rounds=True),
     "perftest": Way(perftest, 1, False, True, 48, alone=True),
     "perftest, two nights": Way(perftest, 2, True, True, 48, alone=True),
     "CSV": Way(plain, 1, False, True),

@@ -284,8 +284,8 @@ def is_bad_message(message, text):
 
 
 PROGRAMS = (*ORACLES, *pair_oracle.READERS)
-#: Outputs that a program writes into a file, which no launcher adds lines to.
-FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
+#: Outputs that are files, which no launcher adds lines to.
+FILES = ("csv",)
 
 
 def outputs(program):

@@ -2,7 +2,6 @@
 """Tables of pairs read a second time, in another way than the parsers: what has to be in an accepted
 output."""
 
-import json
 import re
 from collections import Counter
 
@@ -34,13 +33,6 @@ def _bare(text):
     return re.sub(
         r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text)
     )
-
-
-def _documents(text):
-    at = 0
-    while at < len(text.rstrip()):
-        document, at = json.JSONDecoder().raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
-        yield document
 
 
 def _size_of_most(rows):
@@ -77,22 +69,6 @@ def nccl(text):
             assert int(row[0]) > 1024
 
 
-def nccl_json(text):
-    """Yield the largest size of each document; one reader has text, too."""
-    if not text.lstrip().startswith("{"):
-        yield from nccl(text)
-        return
-    documents = list(_documents(text))
-    found = []
-    for document in documents:
-        ends = [f"{device['hostname']} gpu {device['device']}" for device in document["config"]["devices"]]
-        found += [
-            (result["size"], *ends, result["out_of_place"]["bus_bw"] * 1e3) for result in document["results"]
-        ]
-    most = _size_of_most(row[:-1] for row in found)
-    yield from ((*ends, "bandwidth", value) for size, *ends, value in found if size == most)
-
-
 def mpigraph(text):
     """Yield the cells of both matrices."""
     for which, word in (("Send", " to"), ("Recv", " from")):
@@ -106,38 +82,6 @@ def mpigraph(text):
                     if pair[0] != pair[1]:
                         one, other = pair if which == "Send" else pair[::-1]
                         yield one.split(":")[0], other.split(":")[0], "bandwidth", float(cell) * MiB
-
-
-def linktest(text):
-    """Yield all pairs of different tasks."""
-    rows = [line.split() for line in text.splitlines() if line.strip()]
-    hosts = {row[0]: row[-1] for row in rows if len(row) > 5} or {row[0]: f"task-{row[0]}" for row in rows}
-    seen = Counter(hosts.values())
-    number, count = {}, Counter()
-    for task in sorted(hosts, key=int):
-        number[task] = f"{hosts[task]} task {count[hosts[task]]}" if max(seen.values()) > 1 else hosts[task]
-        count[hosts[task]] += 1
-    pairs = [row for row in rows if len(row) == 4]
-    assert len({(int(row[0]), int(row[1])) for row in pairs}) == len(pairs) == len(hosts) ** 2
-    for one, other, time, rate in pairs:
-        if int(one) != int(other) and float(time) * float(rate) > 0:
-            yield number[one], number[other], "bandwidth", float(rate) * MiB
-
-
-def superbench(text):
-    """Yield the results of pairs."""
-    found = []
-    for document in _documents(text):
-        for key, value in document.items():
-            match = re.match(r".*ib_write_bw_(\d+)_(.*)_\d+_\d+:([^_]+)_([^_:]+):?(\d*)", key)
-            if match and re.search("ib-traffic|[cg]pu_", key):
-                found.append((int(match[1]), *match.groups()[1:], value))
-    for ways in {row[1] for row in found}:
-        rows = [row for row in found if row[1] == ways and row[-1] != -1]
-        most = _size_of_most((size, *ends) for size, _, *ends, _ in rows) if rows else 0
-        for _, _, server, client, rank, value in (row for row in rows if row[0] == most):
-            device = f" rank {rank or 0}" if {row[4] or "0" for row in found} != {"0"} else ""
-            yield client + device, server + device, "bandwidth", value * 1e3
 
 
 def perftest(text):
@@ -220,10 +164,7 @@ def plain(text):
 #: The readers, by the names of programs in ``tests.parsers.corpus``.
 READERS = {
     "nccl-tests": nccl,
-    "nccl-tests-json": nccl_json,
     "mpigraph": mpigraph,
-    "linktest": linktest,
-    "superbench": superbench,
     "perftest": perftest,
     "clusterkit": clusterkit,
     "csv": plain,

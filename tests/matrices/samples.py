@@ -4,11 +4,8 @@
 The numbers of nccl-tests are of xxrjun/nccl-tests-cluster (455de4f8, benchmarks/example-cluster01, pairwise),
 those of perftest of HewlettPackard/shs-docs (ef07c6ce, performance/perftest.md) and Azure/aks-rdma-infiniband
 (tests/expected-output.md), of dgnettest likewise (fabric_validation and
-troubleshoot). mpiGraph 1.5 (LLNL, 5f6cbd98) was run for this. The others are written as their sources print
-them: nccl-tests 2.19.6 (a0b82b22), LinkTest 1.2 (pramodk, 3c87a7e5), superbench (microsoft, 700d6501).
+troubleshoot). mpiGraph 1.5 (LLNL, 5f6cbd98) was run for this.
 """
-
-import json
 
 from tests.matrices.made import clusterkit_text, csv_text, matrix
 
@@ -137,37 +134,3 @@ nid000022    4   131072     7900     8570     9039      596      7.0%   result i
 nid000023    4   131072     6223     6494     6823      304      4.7%    result is low
 dgnettest has FAILED
 """
-
-
-def nccl_json(**changes):
-    """Return JSON of nccl-tests between two GPUs."""
-    out = {"time": 98106.0, "alg_bw": 43.778844, "bus_bw": 43.778844, "nwrong": 0.0}
-    devices = [{"rank": rank, "group": 0, "hostname": f"node{rank + 1}", "device": 0} for rank in range(2)]
-    document = {"version": 3, "args": ["/opt/sendrecv_perf", "-J", "a"], "nccl_version": 22902}
-    document |= {"config": {"nthreads": 1, "ngpus": 1, "devices": devices}}
-    document |= {
-        "results": [{"size": 4294967296, "out_of_place": out, "in_place": None, "experiment_name": ""}]
-    }
-    document |= {"out_of_bounds": {"count": 0}, "average_bus_bandwidth": {"bandwidth": 43.778844}}
-    return json.dumps(document | changes)
-
-
-def linktest(tasks=4, size_B=131072, hosts=True):
-    """Return the files of LinkTest's analysis: task t sends to u in 10 + 3 t + u microseconds."""
-    names = [f"{task:6d} {task // 2:4d}    0    0    0 node{task // 2 + 1}\n" for task in range(tasks)]
-    rows = []
-    for one in range(tasks):
-        for other in range(tasks):
-            time = 0.0 if one == other else (10 + 3 * one + other) * 1e-6
-            rows.append(f"{one:10d} {other:10d} {time:18.8f} {size_B / time / 2**20 if time else 0:18.8f}\n")
-    return "".join([*(names if hosts else ()), *rows])
-
-
-def superbench(values=(("0_0", 24.5), ("0_1", 24.25), ("1_0", 12.125), ("1_1", -1.0))):
-    """Return a line of results: of each round and pair its value in GB/s."""
-    hosts = {"0_0": "node0_node3", "0_1": "node1_node2", "1_0": "node0_node1", "1_1": "node2_node3"}
-    keys = {f"ib-traffic/ib_write_bw_8388608_gpu-to-gpu_{at}:{hosts[at]}:0": value for at, value in values}
-    return (
-        json.dumps({"node": "node0", "ib-traffic/return_code": 0, **keys, "kernel-launch/event_time:0": 0.01})
-        + "\n"
-    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.matrices import clusterkit, linktest, mpigraph, nccl_tests, perftest, superbench
+from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest
 from fabric_checks.matrices import plain as csv
 from fabric_checks.parsers import (
     buffer_reuse,
@@ -187,10 +187,7 @@ OUTPUTS = {
     "rotate": rotate_outputs,
     "placement": lambda: [Whole("placement", PLACEMENT, partial(placement.parse))],
     "nccl-tests": pair_outputs(nccl_tests, samples.NCCL),
-    "nccl-tests-json": pair_outputs(nccl_tests, samples.nccl_json()),
     "mpigraph": pair_outputs(mpigraph, samples.MPIGRAPH),
-    "linktest": pair_outputs(linktest, samples.linktest()),
-    "superbench": pair_outputs(superbench, samples.superbench()),
     "perftest": pair_outputs(perftest, samples.PERFTEST, samples.PERFTEST_LATENCY),
     "clusterkit": pair_outputs(clusterkit, samples.CLUSTERKIT),
     "csv": pair_outputs(csv, samples.CSV_ROWS, samples.CSV_MATRIX),

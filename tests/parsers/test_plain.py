@@ -59,7 +59,7 @@ MARKS = {
 
 #: Matrices of other programs, whose labels :func:`fabric_checks.matrices.formats.parse` names; and of these
 #: the files that a program writes, which no launcher adds lines to.
-FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
+FILES = ("csv",)
 MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 
 

@@ -7,23 +7,22 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
-from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.core.text import names_text
-from fabric_checks.matrices import clusterkit, linktest, mpigraph, nccl_tests, perftest, plain, superbench
+from fabric_checks.core.errors import OutputError
+from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest, plain
 from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
 from fabric_checks.parsers import plain as plain_text
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: A module each with ``NAME``; ``SIGNATURE``, a pattern that no other format has; ``parse(text) ->
-#: list[PairTable]``, which raises :class:`OutputError` for a text that is cut or contradicts itself; and
-#: ``NEXT``, the command that measures pairs of a ``table`` again: once for each, from ``sender`` to
-#: ``receiver``, or once for all nodes, with ``hostfile`` and ``count``. Where it cannot choose the device, or
-#: the test is not known, the pairs are given.
-READERS: tuple[ModuleType, ...] = (
-    clusterkit, nccl_tests, mpigraph, linktest, superbench, perftest, plain,
-)  # fmt: skip
+#: A module each with ``NAME``; ``SIGNATURE``, a pattern that no other format has; and ``parse(text) ->
+#: list[PairTable]``, which raises :class:`OutputError` for a text that is cut or contradicts itself.
+READERS: tuple[ModuleType, ...] = (clusterkit, nccl_tests, mpigraph, perftest, plain)
+#: Commands of programs that measure all pairs of the nodes in a file, whose number they may need.
+_OF_NODES = {
+    clusterkit.NAME: "clusterkit.sh -f {file} --exe_opt '-d bw -d lat -x'",
+    mpigraph.NAME: "mpirun -hostfile {file} -np {count} mpiGraph {size_B} 20 10",
+}
 #: What begins a line of an output that has no pairs, and what it has and what to give instead.
 _WITHOUT_PAIRS = {
     r"dgnettest has (?:PASSED|FAILED)|Per node bandwidth stats|nprocs=\d+ sets=\d+ maxbytes=": (
@@ -33,23 +32,14 @@ _WITHOUT_PAIRS = {
     ),
     r"PER-(?:PROCESS STRAGGLER|NODE) ANALYSIS|SPIKE ANALYSIS|PER-ITERATION STATS": (
         "the analysis of nccl-tests names the fastest and slowest process of a collective, but no pairs: give"
-        " the JSON that it was made from, of runs of sendrecv_perf between two hosts at a time"
+        " the outputs of sendrecv_perf between two hosts at a time"
     ),
-    r"The prefix of cmd to run is: |command prefix: ": (
-        "ib_validation of superbench has numbers instead of the names of hosts: give results-summary.jsonl of"
-        " that run"
-    ),
-    r" ?(?:Parallel|Serial) +PingPong for step|Parallel Results for step|pingponganalysis: |\Asion": (
-        "the log of LinkTest has the times of steps, and its SION file is no text: let pingponganalysis -g"
-        " write gnuplotinput.dat, and give that with mapping.dat before it"
-    ),
+    r"\A\s*\{(?s:.*)\"nccl_version\"": "nccl-tests wrote this JSON: give the text that the same run printed",
     r"\A\s*\{(?s:.*)\"Links\"\s*:": (
         "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt from the same"
         " folder"
     ),
 }
-#: The nodes that dgnettest itself calls low.
-_LOW = re.compile(r"^(\S+)(?:\s+[\d.]+%?){7}\s+result is low|bandwidth low\b.* nodes: (\S+)", re.MULTILINE)
 
 
 def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
@@ -57,38 +47,33 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
 
     :raises OutputError: if no program, or more than one, prints such a text, or if it is not whole.
     """
-    is_latency, is_own = "# fabric-checks latency_map " in text, "# fabric-checks " in text
     cleaned = plain_text.cleaned(text)
-    fitting = [each for each in READERS if each.SIGNATURE.search(cleaned)]
-    names = [*(each.NAME for each in fitting), *(["rotate or latency_map"] if is_own else [])]
-    if len(names) > 1:
-        raise OutputError(f"this is the output of {' and of '.join(names)} at once: give a file for each")
-    if is_own:
-        return latency_map.parse(text) if is_latency else rotate.parse(text)
+    fitting = {each.NAME: each.parse for each in READERS if each.SIGNATURE.search(cleaned)}
+    if "# fabric-checks " in text:  # read as it is, with its check sum
+        own = latency_map if "# fabric-checks latency_map " in text else rotate
+        fitting["rotate or latency_map"] = lambda _: own.parse(text)
+    if len(fitting) > 1:
+        raise OutputError(f"this is the output of {' and of '.join(fitting)} at once: give a file for each")
     if not fitting:
         raise OutputError(_why_unknown(cleaned))
-    tables: list[PairTable] = fitting[0].parse(cleaned)
-    return tables
+    (read,) = fitting.values()
+    found: list[PairTable] | RotateOutput | LatencyOutput = read(cleaned)
+    return found
 
 
 def _why_unknown(text: str) -> str:
     """Return what a text has instead of pairs, and what to give; or which formats are known."""
-    low = dict.fromkeys(found[1] or found[2] for found in _LOW.finditer(text))
     for beginning, cause in _WITHOUT_PAIRS.items():
         if re.search(rf"^(?:{beginning})", text, re.MULTILINE):
-            return cause + (f" (it calls low itself: {quoted(names_text(list(low)))})" if low else "")
-    known = ", ".join(("rotate, latency_map", *(each.NAME for each in READERS)))
-    own = "for your own numbers begin the file with `# unit: GB/s, larger is better`"
+            return cause
+    known = ", ".join(["rotate, latency_map", *(each.NAME for each in READERS)])
+    own = "for your own numbers begin the file with `# unit: GB/s`"
     return f"format not recognized; known are {known} (examples in docs/blame.md); {own}"
-
-
-def _command(table: PairTable) -> str:
-    return next((each.NEXT for each in READERS if table.format == each.NAME), "")
 
 
 def measures_nodes(table: PairTable) -> bool:
     """Return whether the program of a table measures all pairs of the nodes that it is given."""
-    return "{hostfile}" in _command(table)
+    return table.format in _OF_NODES
 
 
 def again(table: PairTable, pairs: Sequence[tuple[End, End]], file: str) -> tuple[str, list[str]]:
@@ -96,15 +81,9 @@ def again(table: PairTable, pairs: Sequence[tuple[End, End]], file: str) -> tupl
 
     :param file: the name of that file.
     """
-    command = _command(table)
-    if measures_nodes(table):
-        hosts = list(dict.fromkeys(end.host for pair in pairs for end in pair))
-        hosts = hosts[: len(hosts) // 2 * 2]  # some pair all nodes; the last is a healthy one
-        text = "".join(f"{host}\n" for host in hosts)
-        return text, [command.format(hostfile=file, count=len(hosts), table=table)]
-    devices = {end.device for pair in pairs for end in pair}
-    is_fit = "" not in devices if "device}" in command else devices <= {"", "gpu 0"}
-    if command and table.kind and is_fit:
-        lines = [command.format(sender=one, receiver=other, table=table) for one, other in pairs]
-        return "".join(f"{line}\n" for line in lines), lines
-    return "\n".join(["from,to", *(f"{one},{other}" for one, other in pairs), ""]), []
+    if not measures_nodes(table):
+        return "\n".join(["from,to", *(f"{one},{other}" for one, other in pairs), ""]), []
+    hosts = list(dict.fromkeys(end.host for pair in pairs for end in pair))
+    hosts = hosts[: len(hosts) // 2 * 2]  # some pair all nodes; the last is a healthy one
+    command = _OF_NODES[table.format].format(file=file, count=len(hosts), size_B=table.size_B)
+    return "\n".join([*hosts, ""]), [command]

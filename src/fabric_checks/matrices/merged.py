@@ -89,38 +89,57 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
         raise OutputError(
             f"{names_text(files)}: there are several hosts, but no pair of two of them: give such pairs"
         )
-    lines, labels = (*_unlike(tables, files, frame), *_lines(tables, frame, ends)), tuple(map(str, ends))
+    lines = _lines(tables, files, frame)
     if first.metric == LATENCY:
-        once = pl.lit(not first.both_ways) | (pl.col("sender") < pl.col("receiver"))
-        frame = frame.filter(~pl.col("within") & once).select(
-            "sender", "receiver", pl.col("rate").exp(), "repeat"
-        )
-        starter, other, latency_us, number = (column.to_numpy() for column in frame)
-        passes = int(number.max()) + 1
-        latencies = LatencyOutput({}, labels, passes, np.nan, starter, other, latency_us, latency_us, number)
-        return Run(files, latencies, first, ends, lines)
-    frame, findings = _levelled(frame) if len({end.host for end in ends}) > 1 else (frame, [])
-    findings += _in_one_file(frame, files, labels)
-    at_once = not any(table.alone for table in tables)
-    frame = frame.with_columns(healthy=_healthy(frame, len(ends), at_once=not frame["alone"].all()))
-    alone = frame if at_once else frame.filter("alone")
+        return Run(files, _latencies(frame, ends, both_ways=first.both_ways), first, ends, lines)
+    frame, findings = _levelled(frame)
+    findings += _in_one_file(frame, files, ends)
+    return Run(files, _bandwidths(frame, first, ends), first, ends, lines, tuple(findings))
+
+
+def _latencies(frame: pl.DataFrame, ends: tuple[End, ...], *, both_ways: bool) -> LatencyOutput:
+    """Return measurements between hosts as those of ``latency_map``; those of both ways are there twice."""
+    once = pl.lit(not both_ways) | (pl.col("sender") < pl.col("receiver"))
+    rows = frame.filter(~pl.col("within") & once).select("sender", "receiver", pl.col("rate").exp(), "repeat")
+    starter, other, latency_us, number = (column.to_numpy() for column in rows)
+    passes = int(number.max()) + 1
+    labels = tuple(map(str, ends))
+    return LatencyOutput({}, labels, passes, np.nan, starter, other, latency_us, latency_us, number)
+
+
+def _bandwidths(frame: pl.DataFrame, first: PairTable, ends: tuple[End, ...]) -> RotateOutput:
+    """Return measurements as those of ``rotate``; :param first: the first of the tables."""
+    at_once = not frame["alone"].any()
+    healthy = _healthy(frame, len(ends), at_once=not frame["alone"].all())
+    is_alone = pl.lit(at_once) | pl.col("alone")
     phases = {
-        "scan": frame.filter(pl.col("repeat") == 0),
-        "together": frame.clear(),
-        "control": alone.filter("healthy"),
-        "alone": alone.filter(~pl.col("healthy")),
+        "scan": pl.col("repeat") == 0,
+        "together": pl.lit(False),
+        "control": is_alone & healthy,
+        "alone": is_alone & ~healthy,
     }
     columns = ("round", "sender", "receiver", pl.col("rate").exp())
     transfers = {
-        phase: Transfers(*(column.to_numpy() for column in rows.select(columns)))
-        for phase, rows in phases.items()
+        phase: Transfers(*(column.to_numpy() for column in frame.filter(which).select(columns)))
+        for phase, which in phases.items()
     }
-    title, repeated = f"{first.format} {first.title}".strip(), bool((alone["repeat"] > 0).any())
+    repeated = bool((frame.filter(is_alone)["repeat"] > 0).any())
     # It has no header, no number of pairs in a round, no share of suspects and no times.
-    output = RotateOutput({}, title, labels, 0, 0.0, repeated, np.nan, np.nan, transfers)
-    nodes = tuple(end.host for end in ends)
-    output = replace(output, program=first.format, nodes=nodes, both_ways=first.both_ways, at_once=at_once)
-    return Run(files, output, first, ends, lines, tuple(findings))
+    return RotateOutput(
+        {},
+        f"{first.format} {first.title}".strip(),
+        tuple(map(str, ends)),
+        0,
+        0.0,
+        repeated,
+        np.nan,
+        np.nan,
+        transfers,
+        program=first.format,
+        nodes=tuple(end.host for end in ends),
+        both_ways=first.both_ways,
+        at_once=at_once,
+    )
 
 
 def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]) -> pl.DataFrame:
@@ -129,40 +148,32 @@ def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ..
 
     :param files: the number of each table's file.
     """
-    rank = {end: number for number, end in enumerate(ends)}
-    rows = pl.DataFrame(
-        [
-            (rank[one], rank[other], np.log(value), number, file, bool(table.alone))
-            for file, table in zip(files, tables, strict=True)
-            for sender, receiver, value, _, number in table.rows
-            for one, other in ((sender, receiver), (receiver, sender))[: 1 + table.both_ways]
-        ],
-        schema={
-            "sender": pl.Int32,
-            "receiver": pl.Int32,
-            "rate": None,
-            "round": pl.Int32,
-            "file": None,
-            "alone": None,
-        },
-        orient="row",
-    )
-    host, device = (pl.Series(names) for names in zip(*ends, strict=True))
-    sides = rows["sender"], rows["receiver"]
-    pair = pl.struct("sender", "receiver")
-    rows = rows.with_columns(
-        repeat=pl.int_range(pl.len(), dtype=pl.Int32).over(pair),
-        round=pl.when("alone").then(pl.int_range(pl.len(), dtype=pl.Int32)).otherwise("round"),
-        host=host.gather(sides[0]),
-        within=(host.gather(sides[0]) == host.gather(sides[1])) & (host.n_unique() > 1),
-        devices=pl.concat_list(*map(device.gather, sides)),
-    )
+    rank, several = {end: number for number, end in enumerate(ends)}, len({end.host for end in ends}) > 1
+    values = [
+        {
+            "sender": rank[one],
+            "receiver": rank[other],
+            "rate": np.log(value),
+            "round": number,
+            "file": file,
+            "alone": bool(table.alone),
+            "host": one.host,
+            "within": several and one.host == other.host,
+            "devices": [one.device, other.device],
+        }
+        for file, table in zip(files, tables, strict=True)
+        for sender, receiver, value, _, number in table.rows
+        for one, other in ((sender, receiver), (receiver, sender))[: 1 + table.both_ways]
+    ]
+    pair, count = pl.struct("sender", "receiver"), pl.int_range(pl.len(), dtype=pl.Int32)
+    rows = pl.DataFrame(values).cast({pl.Int64: pl.Int32})
+    rows = rows.with_columns(repeat=count.over(pair), round=pl.when("alone").then(count).otherwise("round"))
     off = pl.when(pl.len().over(pair) > 1).then(pl.col("rate") - pl.col("rate").mean().over(pair))
     rows = rows.with_columns(off=off).with_columns(off=pl.col("off").median().over("file").fill_null(0.0))
-    if len({table.alone for table in tables}) == 1:
-        # Whole nights differ: with other versions, or other work on the machine.
-        rows = rows.with_columns(rate=pl.col("rate") - pl.col("off"))
-    return rows
+    if len({table.alone for table in tables}) > 1:
+        return rows
+    # Whole nights differ: with other versions, or other work on the machine.
+    return rows.with_columns(rate=pl.col("rate") - pl.col("off"))
 
 
 def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
@@ -186,47 +197,47 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     # Devices of one name are one rail; between rails there is another way.
     rail = pl.col("devices").list.first() == pl.col("devices").list.last()
     usual = usual.with_columns(best=pl.col("level").quantile(0.75, "nearest").over(rail))
+    usual = usual.with_columns(slower=pl.col("best") - pl.col("level"))
+    look = "look at the switches of that rail, and at how far these devices are from their adapters"
     findings = []
-    for (one, other), share in usual.select("devices", (pl.col("level") - pl.col("best")).exp()).iter_rows():
+    for (one, other), slower in usual.select("devices", "slower").iter_rows():
+        share = float(np.exp(-slower))
         if share < 1 - NOTED:
             text = (
                 f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike:"
-                " no host is blamed for it"
+                f" no host is blamed for it; {look}"
             )
-            look = "look at the switches of that rail, and at how far these devices are from their adapters"
-            findings.append(replace(note("node classes", f"{text}; {look}"), size=1 - share, advice=look))
-    slower = usual.select("devices", slower=pl.col("best").max() - pl.col("level"))
-    rows = rows.join(slower, on="devices", how="left", maintain_order="left")
-    return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)).drop("slower"), findings
+            findings.append(replace(note("node classes", text), size=1 - share, advice=look))
+    least = usual.select("devices", slower=pl.col("level").max() - pl.col("level"))
+    rows = rows.join(least, on="devices", how="left", maintain_order="left")
+    return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)), findings
 
 
-def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, ...]) -> list[Finding]:
+def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], ends: tuple[End, ...]) -> list[Finding]:
     """Return the nodes that were slow in one file only: these are not slow any more, or the traffic of others
     was."""
-    off = frame.with_columns(off=pl.col("rate") - pl.col("rate").max().over("sender", "receiver"))
-    off = off.filter(pl.col("file").n_unique().over("sender", "receiver") > 1)
-    ends = pl.concat([off.select("file", "off", rank=side) for side in ("sender", "receiver")])
-    low = ends.group_by("rank", "file").agg(pl.col("off").median(), pl.len()).sort("rank", "file")
-    spread = OF_MAD * float(np.median(np.abs(off["off"].to_numpy()))) if len(off) else 0.0
+    pair = ("sender", "receiver")
+    off = frame.with_columns(off=pl.col("rate") - pl.col("rate").max().over(pair))
+    off = off.filter(pl.col("file").n_unique().over(pair) > 1)
+    sides = pl.concat([off.select("file", "off", rank=side) for side in pair])
+    low = sides.group_by("rank", "file").agg(pl.col("off").median(), pl.len()).sort("rank", "file")
+    spread = OF_MAD * float(off["off"].abs().median() or 0.0)  # type: ignore[arg-type]  # of numbers
+    low = low.filter(pl.col("len") >= FEWEST_OF_CLASS, pl.col("off") < -max(HEALTHY * spread, NOTED))
     found = []
-    for rank, file, level, count in low.iter_rows():
-        if count >= FEWEST_OF_CLASS and level < -max(HEALTHY * spread, NOTED):
-            share = float(np.exp(level))
-            text = (
-                f"{names[rank]} was slow in {files[file]} only, at {share:.2f} of its rate in the others: not"
-                " blamed"
+    for rank, file, level, _ in low.iter_rows():
+        name, share = str(ends[rank]), float(np.exp(level))
+        rest = f"at {share:.2f} of its rate in the others: not blamed"
+        found.append(
+            Finding(
+                kind="past",
+                severity=Severity.SUSPECT,
+                text=f"{name} was slow in {files[file]} only, {rest}",
+                part=name,
+                hosts=(name,),
+                size=1 - share,
+                data={"ranks": [rank]},
             )
-            found.append(
-                Finding(
-                    kind="past",
-                    severity=Severity.SUSPECT,
-                    text=text,
-                    part=names[rank],
-                    hosts=(names[rank],),
-                    size=1 - share,
-                    data={"ranks": [rank]},
-                )
-            )
+        )
     return found
 
 
@@ -257,48 +268,25 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     return pl.Series(off <= HEALTHY * spread)
 
 
-def _unlike(tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame) -> list[str]:
-    """Return what speaks against files of one machine in one unit, a sentence each."""
-    machines: list[set[str]] = []
-    for hosts in ({end.host for end in table.ends} for table in tables):
-        known = [each for each in machines if each & hosts]
-        machines = [each for each in machines if each not in known] + [hosts.union(*known)]
-    lines = []
-    if len(machines) > 1:
-        lines.append(
-            f"one machine: the files are of {len(machines)} groups without a host in common; give each alone"
-        )
-    levels = sorted(rows.select("off", "file").unique().iter_rows())
-    if (ratio := float(np.exp(levels[-1][0] - levels[0][0]))) > UNLIKE:
-        high, low = files[levels[-1][1]], files[levels[0][1]]
-        lines.append(
-            f"one level: {high} has {ratio:.3g} times the values of {low}; see that both have the same unit"
-        )
-    return lines
-
-
-def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...]) -> tuple[str, ...]:
+def _lines(tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
     """Return what the tables cannot tell, a sentence each."""
-    lines = [line for table in tables for line in table.cannot_tell]
-    if not (rows["repeat"] > 0).any():
-        lines.append(
-            "any pair twice, so nobody is blamed; add a second run, or repeat the pairs listed below"
-        )
-    if tables[0].both_ways:
-        lines.append("the two directions of a pair by themselves: which of them is slow cannot be told")
-    hardly_shares = any(
-        table.alone or table.metric == LATENCY for table in tables
-    )  # latency hardly loads a cable
-    if not hardly_shares:
-        known = all(table.alone is False for table in tables)
-        lines.append(
-            f"pairs one at a time: {_AT_ONCE if known else _PERHAPS_AT_ONCE.format(tables[0].format)}"
-        )
-    if within := int(rows["within"].sum()):
-        lines.append(f"the fabric by {within} values of pairs on one host, which are not judged")
-    devices = [end for end in ends if end.device]
-    if devices and len(devices) == len({end.host for end in ends}):
-        lines.append(
-            f"more than one GPU or adapter of a host: {names_text(sorted({end.device for end in devices}))}"
-        )
-    return tuple(dict.fromkeys(lines))
+    first, within = tables[0], int(rows["within"].sum())
+    known = all(table.alone is False for table in tables)
+    others = _AT_ONCE if known else _PERHAPS_AT_ONCE.format(first.format)
+    levels = rows.select("off", "file").unique().sort("off")
+    ratio = float(np.exp(levels["off"][-1] - levels["off"][0]))
+    low, high = files[levels["file"][0]], files[levels["file"][-1]]
+    sentences = {
+        f"one level: {high} has {ratio:.3g} times the values of {low}; see that both have the same unit": (
+            ratio > UNLIKE
+        ),
+        "any pair twice, so nobody is blamed; add a second run, or repeat the pairs listed below": (
+            rows["repeat"].max() == 0
+        ),
+        "the two directions of a pair by themselves: which of them is slow cannot be told": first.both_ways,
+        # Latency hardly loads a cable.
+        f"pairs one at a time: {others}": first.metric != LATENCY and not rows["alone"].any(),
+        f"the fabric by {within} values of pairs on one host, which are not judged": within > 0,
+    }
+    found = [sentence for sentence, applies in sentences.items() if applies]
+    return tuple(dict.fromkeys([*found, *(line for table in tables for line in table.cannot_tell)]))

@@ -82,22 +82,16 @@ class PairTable:
 
     def __post_init__(self) -> None:
         """Check the rules above."""
-        for sender, receiver, value, line, _ in self.rows:
-            for end in (sender, receiver):
-                if not end.host.strip() or not str(end).isprintable() or len(str(end)) > _LONGEST:
-                    name = quoted(str(end))
-                    raise OutputError(f"{name} is no printable name of at most {_LONGEST} characters", line)
-            if sender == receiver:
-                raise OutputError(f"{quoted(str(sender))} is paired with itself", line)
-            if not (math.isfinite(value) and value > 0):
-                pair = f"{quoted(str(sender))} to {quoted(str(receiver))}"
-                raise OutputError(f"{pair} is {value:g}; a value above 0 was expected", line)
         if not self.rows:
             raise OutputError(
                 f"no pair with a value is in this output of {self.format}: give one that ran to its end"
             )
+        for row in self.rows:
+            _require_pair(row)
         whole = {end.host for end in self.ends if not end.device}
         for end in self.ends:
+            if not str(end).strip() or not str(end).isprintable() or len(str(end)) > _LONGEST:
+                raise OutputError(f"{quoted(str(end))} is no printable name of at most {_LONGEST} characters")
             if end.device and end.host in whole:
                 raise OutputError(
                     f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one"
@@ -113,6 +107,15 @@ class PairTable:
         """Return what distinguishes it from others of its format and metric, such as ``sendrecv_perf, 8M
         bytes``."""
         return ", ".join(filter(None, (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else "")))
+
+
+def _require_pair(row: Row) -> None:
+    """Raise :class:`OutputError` unless two ends have a value."""
+    pair = f"{quoted(str(row.sender))} to {quoted(str(row.receiver))}"
+    if row.sender == row.receiver:
+        raise OutputError(f"{pair}: an end is paired with itself", row.line)
+    if not 0 < row.value < math.inf:
+        raise OutputError(f"{pair} is {row.value:g}; a value above 0 was expected", row.line)
 
 
 def unit(text: str) -> tuple[str, float]:

@@ -5,6 +5,7 @@ receiver."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from statistics import harmonic_mean
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -13,7 +14,6 @@ from fabric_checks.matrices.shared_readers import matrix, task_ends
 from fabric_checks.parsers.table import only
 
 NAME = "mpiGraph"
-NEXT = "mpirun -hostfile {hostfile} -np {count} mpiGraph {table.size_B} 20 10"
 
 _CANNOT_TELL = ("how much a pair varies: mpiGraph prints the mean of its measurements",)
 _HEAD = re.compile(
@@ -25,56 +25,54 @@ SIGNATURE = re.compile(r"START mpiGraph|\nEND mpiGraph")
 def parse(text: str) -> list[PairTable]:
     """Read both matrices. All tasks send at once, in step d to the task d further; so the step is the
     round."""
-    size_B, tasks = map(
-        int, only(_HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here")
-    )
+    head = only(_HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here")
     only(re.findall("^END mpiGraph", text, re.MULTILINE), "line 'END mpiGraph'", "the run did not end")
+    size_B, tasks = map(int, head)
+    matrices = {
+        "(clock of the sender)": _rows(text, "Send", "to", tasks),
+        "(clock of the receiver)": _rows(text, "Recv", "from", tasks),
+    }
     return [
-        PairTable(
-            NAME, BANDWIDTH, _rows(text, which, word, tasks), False, False, _CANNOT_TELL, f"({clock})", size_B
-        )
-        for which, word, clock in (
-            ("Send", "to", "clock of the sender"),
-            ("Recv", "from", "clock of the receiver"),
-        )
+        PairTable(NAME, BANDWIDTH, tuple(rows), False, False, _CANNOT_TELL, clock, size_B)
+        for clock, rows in matrices.items()
     ]
 
 
-def _rows(text: str, which: str, word: str, tasks: int) -> tuple[Row, ...]:
-    """Return the values of one of the two matrices; ``Recv`` has the receivers in its rows."""
-    row = rf"^.*:\d+ {word}(?:\t(?:0|[1-9]\d*)\.\d{{3}})*[\t ]*\n"
-    form = rf"^{which} max\t(\S+)\n{which} avg\t(\S+)\n\n{which}\t(.*)\n((?:{row})*)"
+def _rows(text: str, which: str, word: str, tasks: int) -> Iterator[Row]:
+    """Yield the values of one of the two matrices; ``Recv`` has the receivers in its rows."""
+    number = r"(\d{1,18}\.\d{6})"
+    row = rf".*:\d+ {word}(?:\t(?:0|[1-9]\d*)\.\d{{3}})*\n"
+    form = rf"^{which} max\t{number}\n{which} avg\t{number}\n\n{which}\t(.*)\n((?:{row})*)"
     what = f"matrix {which!r} after its greatest and mean value"
     found = only(list(re.finditer(form, text, re.MULTILINE)), what, "the output is cut off or damaged")
-    first, table = (
-        text.count("\n", 0, found.start(4)) + 1,
-        [line.split("\t") for line in found[4].split("\n")[:-1]],
-    )
-    if not len(table) == tasks == len(re.findall(rf"^.*:\d+ {word}\t", text, re.MULTILINE)):
-        cause = (
-            f"the matrix {which!r} has not one row of values with three decimals for each of {tasks} tasks"
-        )
-        raise OutputError(cause, first + len(table))
-    titles = [f"{title} {word}" for title in found[3].split()]
-    if [title.rpartition(":")[2] for title in titles] != [f"{task} {word}" for task in range(tasks)]:
+    names, first = found[3].split(), text.count("\n", 0, found.start(4)) + 1
+    if len(names) != tasks:
         raise OutputError(
             f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}", first - 1
         )
-    ends = task_ends([title.rpartition(":")[0] for title in titles])
-    rows = matrix(titles, [(at, title, cells) for at, (title, *cells) in enumerate(table, first)], ends)
-    values = [row.value for row in rows]
-    # The mean is of times, so it is the harmonic one of the bandwidths, which are rounded to 0.001.
-    extremes = (max(values), harmonic_mean(values)) if values else (0.0, 0.0)
-    slacks = (6e-4, 1e-3 + 6e-4 * extremes[1] / (min(values, default=0) or 1))
-    for printed, value, slack in zip(found.groups()[:2], extremes, slacks, strict=True):
-        if not re.fullmatch(r"\d{1,18}\.\d{6}", printed) or abs(float(printed) - value) > slack:
-            cause = f"{which} has {quoted(printed)} as maximum or mean, but that of its matrix is {value:.3f}"
-            raise OutputError(f"{cause}: the file was edited, or mixed from two runs", first)
-    if which == "Recv":
-        rows = [row._replace(sender=row.receiver, receiver=row.sender) for row in rows]
+    ends = task_ends([name.rpartition(":")[0] for name in names])
+    lines = [line.split("\t") for line in found[4].splitlines()]
+    rows = [(line, title, cells) for line, (title, *cells) in enumerate(lines, first)]
+    measured = matrix([f"{name} {word}" for name in names], rows, ends)
+    if measured:
+        _require_extremes(which, found, [row.value for row in measured], first)
     rank = {end: task for task, end in enumerate(ends)}
-    steps = [(rank[row.receiver] - rank[row.sender]) % tasks - 1 for row in rows]
-    factor = UNITS["MiB/s"][1]
-    return tuple(
-        row._replace(value=row.value * factor, round=step) for row, step in zip(rows, steps, strict=True)
-    )
+    for one, other, value, line, _ in measured:
+        sender, receiver = (other, one) if which == "Recv" else (one, other)
+        step = (rank[receiver] - rank[sender]) % tasks - 1
+        yield Row(sender, receiver, value * UNITS["MiB/s"][1], line, step)
+
+
+def _require_extremes(which: str, printed: re.Match[str], values: Sequence[float], line: int) -> None:
+    """Raise :class:`OutputError` unless the maximum and the mean above a matrix are those of its values.
+
+    The mean is of times, so it is the harmonic one of the bandwidths, which are rounded to 0.001.
+    """
+    largest, mean = max(values), harmonic_mean(values)
+    slack = 1e-3 + 6e-4 * mean / (min(values) or 1)
+    if abs(float(printed[1]) - largest) > 6e-4 or abs(float(printed[2]) - mean) > slack:
+        raise OutputError(
+            f"{which} has {printed[1]} as maximum and {printed[2]} as mean, but those of its matrix are "
+            f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs",
+            line,
+        )

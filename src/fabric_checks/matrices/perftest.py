@@ -14,15 +14,9 @@ from collections.abc import Iterator
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.matrices.shared_readers import of_sizes
-from fabric_checks.parsers.table import whole
+from fabric_checks.matrices.shared_readers import of_sizes, parts
 
 NAME = "perftest"
-NEXT = (
-    "echo '{sender.host} -> {receiver.host}'; ssh {receiver.host} {table.kind} -F -s {table.size_B} -d "
-    "{receiver.device} >/dev/null & sleep 1; "
-    "ssh {sender.host} {table.kind} -F -s {table.size_B} -d {sender.device} {receiver.host}; wait"
-)
 SIGNATURE = re.compile(r"^[ \t]*#bytes +(?:#sl +)?#iterations +", re.MULTILINE)
 
 _CANNOT_TELL = (
@@ -37,9 +31,9 @@ _ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
 #: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical
 #: time).
 _RESULTS = re.compile(
-    r"^[ \t]*(#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
+    r"^[ \t]*(?P<titles>#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
     r" average\[(?P=unit)\] +"
-    r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n((?:[ \t]*\d.*\n)+)",
+    r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n(?P<rows>(?:[ \t]*\d.*\n)+)",
     re.MULTILINE,
 )
 _TEST = re.compile(
@@ -57,74 +51,63 @@ def parse(text: str) -> list[PairTable]:
     """Read the average bandwidth or the typical latency of each run, of which one side's output is given."""
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     silent = []
-    for arrow in _ARROW.finditer(text):
-        if not _PAIR.match(text, arrow.start()):
-            line = text.count("\n", 0, arrow.start()) + 1
+    for part, line in parts(text, [0, *(arrow.start() for arrow in _ARROW.finditer(text))]):
+        named = _PAIR.match(part)
+        has_values = _VALUES.search(part)
+        if named is None and _ARROW.match(part):
             raise OutputError(
-                f"{quoted(arrow[0].strip())} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does", line
+                f"{quoted(part.splitlines()[0])} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does", line
             )
-    named = list(_PAIR.finditer(text))
-    ends = [*(match.start() for match in named), len(text)]
-    if _VALUES.search(text, 0, ends[0]):
-        raise OutputError("no line names the ends of the first run: print one before each, as node1 -> node2")
-    for match, end in zip(named, ends[1:], strict=True):
-        part = text[match.end() : end]
-        if not _VALUES.search(part):
-            silent.append(match[0].strip())
-            continue
-        for kind, metric, size_B, row in _run(match, part, text.count("\n", 0, match.start()) + 1):
-            measured[kind, metric, size_B].append(row)
-    failed = f"{quoted(names_text(silent), 200)}: named, but without a value, as if the run had failed"
-    return of_sizes(NAME, measured, [_CANNOT_TELL, failed] if silent else [_CANNOT_TELL])
+        if named is None and has_values:
+            raise OutputError(
+                "no line names the ends of the first run: print one before each, as node1 -> node2"
+            )
+        if named and has_values:
+            for key, row in _run(named, part[named.end() :], line):
+                measured[key].append(row)
+        elif named:
+            silent.append(named[0].strip())
+    unsaid = [_CANNOT_TELL]
+    if silent:
+        failed = quoted(names_text(silent), 200)
+        unsaid.append(f"{failed}: named, but without a value, as if the run had failed")
+    return of_sizes(NAME, measured, unsaid)
 
 
-def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[str, str, int, Row]]:
-    """Yield what a run measured, which follows a line that names its pair."""
-    tests, found, devices = list(_TEST.finditer(part)), _RESULTS.search(part), _DEVICE.findall(part)
-    if found is None or len(devices) > 1 or not _is_one_run(part, found[0], has_test=bool(tests)):
+def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str, str, int], Row]]:
+    """Yield what a run measured, which follows a line that names its pair: test, metric and size, and the
+    value."""
+    found, device = _RESULTS.search(part), "".join(_DEVICE.findall(part))
+    if found is None or not _is_one_run(part[: found.start()], part[found.end() :]):
         raise OutputError("the results of this run are missing, cut off or mixed with those of another", line)
-    one, other = _ends(named, "".join(devices), line)
-    is_bandwidth = found["unit"] is not None
-    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if is_bandwidth else (LATENCY, 1.0)
-    kind = ""
-    for test in tests:
-        kind = f"ib_{test[1].lower()}_{'bw' if is_bandwidth else 'lat'}{' -b' if test[2] else ''}"
-    rows = [row.split() for row in found[3].splitlines()]
-    if len({row[0] for row in rows}) < len(rows):
-        raise OutputError("the same message size is there twice in one run", line)
-    integers = found[1].count("#")
-    for cells in rows:
-        size_B, values = _numbers(cells, integers, integers + found[1].count("["), line)
-        is_right = _is_right_rate(size_B, values, factor) if is_bandwidth else _is_right_latency(values)
-        if not is_right:
-            raise OutputError(f"the values of a row contradict each other: {quoted(' '.join(cells))}", line)
-        yield kind, metric, size_B, Row(one, other, values[1 if is_bandwidth else 2] * factor, line)
-
-
-def _is_one_run(part: str, results: str, *, has_test: bool) -> bool:
-    """Return whether a text has the results of one run, and their end."""
-    before, _, after = part.partition(results)
-    is_mixed = _VALUES.search(before) or _VALUES.search(after) or _BANNER.search(after)
-    is_cut = has_test and not re.search(r"^[ \t]*-{2,}$", after, re.MULTILINE)
-    return not (is_mixed or is_cut or len(_BANNER.findall(before)) > 2)
-
-
-def _ends(named: re.Match[str], device: str, line: int) -> tuple[End, End]:
-    """Return the two ends of a run; :param device: the one that it prints, or nothing."""
     one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
     if device and device not in (one.device, other.device):
         raise OutputError(f"neither end is named with the device {quoted(device)}, which this run has", line)
-    return one, other
+    kind, is_bandwidth = "", found["unit"] is not None
+    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if is_bandwidth else (LATENCY, 1.0)
+    if test := _TEST.search(part):
+        kind = f"ib_{test[1].lower()}_{'bw' if is_bandwidth else 'lat'}{' -b' if test[2] else ''}"
+    integers, others = (found["titles"].count(mark) for mark in "#[")
+    row_form = (
+        rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
+    )
+    sizes_B = set[int]()
+    for row in found["rows"].splitlines():
+        if not (cells := re.fullmatch(row_form, row)):
+            raise OutputError(f"a row of {integers + others} numbers was expected, found {quoted(row)}", line)
+        size_B, values = int(cells[1]), [float(cell) for cell in cells[2].split()]
+        is_right = _is_right_rate(size_B, values, factor) if is_bandwidth else _is_right_latency(values)
+        if not is_right or size_B in sizes_B:
+            raise OutputError(f"a row contradicts itself or one before it: {quoted(row)}", line)
+        sizes_B.add(size_B)
+        yield (kind, metric, size_B), Row(one, other, values[1 if is_bandwidth else 2] * factor, line)
 
 
-def _numbers(cells: list[str], integers: int, columns: int, line: int) -> tuple[int, list[float]]:
-    """Return the size and the values of a row."""
-    if len(cells) != columns or not all(
-        re.fullmatch(r"\d{1,15}\.\d{2,9}", cell) for cell in cells[integers:]
-    ):
-        raise OutputError(f"a row of {columns} numbers was expected, found {quoted(' '.join(cells))}", line)
-    size_B, *_ = (whole(cell, line, "a size and a count") for cell in cells[:integers])
-    return size_B, [float(cell) for cell in cells[integers:]]
+def _is_one_run(before: str, after: str) -> bool:
+    """Return whether results are of one run, and at its end; :param before: what it printed above them."""
+    is_mixed = _VALUES.search(before + after) or _BANNER.search(after) or len(_BANNER.findall(before)) > 2
+    is_whole = not _TEST.search(before) or re.search(r"^[ \t]*-{2,}$", after, re.MULTILINE)
+    return bool(is_whole and not is_mixed)
 
 
 def _is_right_rate(size_B: int, values: list[float], factor: float) -> bool:

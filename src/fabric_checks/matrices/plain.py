@@ -5,20 +5,22 @@ measured."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row, unit
+from fabric_checks.matrices.model import End, PairTable, Row, unit
 from fabric_checks.matrices.shared_readers import matrix
 from fabric_checks.parsers.table import number
 
-NAME = "CSV or TSV with a line '# unit: GB/s, larger is better'"
-NEXT = ""
+NAME = "CSV or TSV with a line '# unit: GB/s'"
 SIGNATURE = re.compile(r"^#[ \t]*unit[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _SETTING = re.compile(r"^#[ \t]*(unit|pairs|directions)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
-#: What a line such as ``# pairs: alone`` may say, and what it means.
-_CHOICES = {"pairs": {"alone": True, "at once": False}, "directions": {"one": False, "both": True}}
+#: What lines such as ``# pairs: alone`` may say, and what they and their absence mean.
+_CHOICES: Mapping[str, Mapping[str, bool | None]] = {
+    "pairs": {"": None, "alone": True, "at once": False},
+    "directions": {"": False, "one": False, "both": True},
+}
 #: Cells of pairs that were not measured.
 _MISSING = ("", "-", "nan", "n/a")
 _LONG = ["from", "to", "value"]
@@ -35,39 +37,31 @@ def parse(text: str) -> list[PairTable]:
 
     :raises OutputError: if the unit is unknown, or the table is cut or not one of these.
     """
-    settings = _settings(text)
-    chosen = {key: choices.get(settings.get(key, "").lower()) for key, choices in _CHOICES.items()}
-    metric, factor = _unit(settings.get("unit", ""))
-    blocks = _blocks(text)
-    is_long = [cell.lower() for cell in blocks[0][0][1]] == _LONG
-    rows = [row for block in blocks for row in (_of_pairs(block) if is_long else _of_matrix(block))]
-    has_devices = all(end.host.count(":") == 1 for row in rows for end in row[:2])
-    ends = {end: End(*end.host.split(":")) if has_devices else end for row in rows for end in row[:2]}
-    measured = tuple(Row(ends[one], ends[other], value * factor, line) for one, other, value, line, _ in rows)
-    return [PairTable("CSV", metric, measured, chosen["pairs"], bool(chosen["directions"]))]
-
-
-def _settings(text: str) -> dict[str, str]:
-    """Return the settings in lines that begin with ``#``."""
-    settings: dict[str, str] = {}
-    for key, value in ((key.lower(), value) for key, value in _SETTING.findall(text)):
-        if settings.setdefault(key, value) != value:
+    settings = dict[str, str]()
+    for key, value in _SETTING.findall(text):
+        if settings.setdefault(key.lower(), value) != value:
             raise OutputError(f"'# {key}:' is there twice, with different values")
-        if value.lower() not in _CHOICES.get(key, {value.lower(): True}):
-            raise OutputError(
-                f"'# {key}:' is {quoted(value)}; one of {', '.join(_CHOICES[key])} was expected"
-            )
-    return settings
+    alone, both_ways = (_chosen(key, settings.get(key, "")) for key in _CHOICES)
+    metric, factor = unit(settings["unit"].split(",")[0].strip())
+    blocks = _blocks(text)
+    read = _of_pairs if _is_header(blocks[0][0][1]) else _of_matrix
+    rows = [row for block in blocks for row in read(block)]
+    ends = {end: end.host.split(":") for row in rows for end in row[:2]}
+    if all(len(words) == 2 for words in ends.values()):
+        rows = [
+            row._replace(sender=End(*ends[row.sender]), receiver=End(*ends[row.receiver])) for row in rows
+        ]
+    measured = tuple(row._replace(value=row.value * factor) for row in rows)
+    return [PairTable("CSV", metric, measured, alone, bool(both_ways))]
 
 
-def _unit(setting: str) -> tuple[str, float]:
-    """Return the metric and the factor of a unit such as ``GB/s, larger is better``."""
-    name, _, better = (part.strip() for part in setting.partition(","))
-    metric, factor = unit(name)
-    expected = "larger is better" if metric == BANDWIDTH else "smaller is better"
-    if better.lower() != expected:
-        raise OutputError(f"the unit is {quoted(setting)}; '{name}, {expected}' was expected")
-    return metric, factor
+def _chosen(key: str, value: str) -> bool | None:
+    """Return what a setting means."""
+    choices = _CHOICES[key]
+    if value.lower() not in choices:
+        expected = ", ".join(filter(None, choices))
+        raise OutputError(f"'# {key}:' is {quoted(value)}; one of {expected} was expected")
+    return choices[value.lower()]
 
 
 def _blocks(text: str) -> list[_Lines]:
@@ -80,12 +74,14 @@ def _blocks(text: str) -> list[_Lines]:
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
     separator = next((each for each in "\t;" if any(each in line for _, line in rows)), ",")
     table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
-    blocks: list[_Lines] = [
-        list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty
-    ]
+    blocks = [list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty]
     if not blocks:
         raise OutputError("there is no table below the line with the unit")
-    return blocks
+    return list(blocks)
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return [cell.lower() for cell in cells] == _LONG
 
 
 def _of_pairs(lines: _Lines) -> Iterator[Row]:
@@ -93,19 +89,17 @@ def _of_pairs(lines: _Lines) -> Iterator[Row]:
     for at, cells in lines:
         if len(cells) != len(_LONG):
             raise OutputError(f"a row of {','.join(_LONG)} was expected, found {len(cells)} cells", at)
-        if [cell.lower() for cell in cells] != _LONG and cells[2].lower() not in _MISSING:
+        if not _is_header(cells) and cells[2].lower() not in _MISSING:
             yield Row(End(cells[0]), End(cells[1]), number(cells[2], at), at)
 
 
-def _of_matrix(lines: _Lines) -> Sequence[Row]:
-    """Return the cells of a matrix with senders down."""
+def _of_matrix(lines: _Lines) -> Iterator[Row]:
+    """Yield the cells of a matrix with senders down."""
     (first, (_, *names)), *rows = lines
     if not names or len(set(names)) < len(names):
         raise OutputError("a matrix with a name for each of its columns was expected, no name twice", first)
     if len(rows) == len(names) == len(rows[-1][1]):
-        rows[-1][1].append(
-            ""
-        )  # the empty cell at the end, where tabs are removed as blanks at the ends of lines
-    return matrix(
-        names, [(at, title, cells) for at, (title, *cells) in rows], [End(name) for name in names], _MISSING
-    )
+        # The empty cell at the end is lost where tabs are removed as blanks at the ends of lines.
+        rows[-1][1].append("")
+    cells = [(at, title, values) for at, (title, *values) in rows]
+    yield from matrix(names, cells, [End(name) for name in names], _MISSING)
