@@ -67,16 +67,10 @@ def test_a_run_uses_the_parts_that_another_python_has_set_up():
     assert not installed.is_complete("mpich")
 
 
-@pytest.mark.parametrize("text", ["", "null", "7", '["a"]', '["3.98", "/elsewhere"]', "\x00"])
+@pytest.mark.parametrize("text", ["", "null", '["a"]', '["3.98", "/elsewhere"]'])
 def test_a_stamp_without_its_python_is_ignored(text):
     complete("core", ANOTHER, text)
     assert installed.found("core") == installed.folder("core")
-
-
-def test_another_release_of_spack_has_its_own_part(monkeypatch):
-    here = names()
-    monkeypatch.setattr(installed, "SPACK", installed.Release("x", "v1.1.0", "0" * 40))
-    assert {name for name, folder in names().items() if folder != here[name]} == {"spack"}
 
 
 def test_the_environment_with_the_test_tools_serves_runs_too():
@@ -100,13 +94,11 @@ def test_parts_of_other_pins_are_named_but_no_links_to_other_homes(tmp_path):
     ("text", "shown"),
     [
         ("from https://t0ken@host/x.git: no", "from https://***@host/x.git: no"),
-        ("'https://me:p@ss@host:8443/x'", "'https://***@host:8443/x'"),
-        ("git+https://t0ken@host/x", "git+https://***@host/x"),
+        ("'git+https://me:p@ss@host:8443/x'", "'git+https://***@host:8443/x'"),
         ("https://host/x?private_token=t0ken&ref=1", "https://host/x?***"),
         ("git@host:x https://host/a@b file:///a@b", "git@host:x https://host/a@b file:///a@b"),
         ("https://a/x and https://u@b/y", "https://a/x and https://***@b/y"),
         ("at https://h/a?token=b#c, https://h/a@b", "at https://h/a?*** https://h/a@b"),
-        ("ssh://git@h:22/y.", "ssh://***@h:22/y."),
     ],
 )
 def test_credentials_in_addresses_are_replaced(text, shown):

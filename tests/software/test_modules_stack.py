@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.onboarding import examples
 from fabric_checks.records import runs
 from fabric_checks.software import installed
 from tests import programs
@@ -73,13 +72,6 @@ def test_programs_by_prefix_run_the_same_checks(site):
     assert without == ("imb_p2p",), "OSU and LAMMPS were not asked for"
 
 
-def test_a_suite_that_is_not_named_is_not_run(site):
-    done = run(site, "-l")
-    assert "ImbNonBlocking" in done.stdout and "ImbOneSided" in done.stdout
-    # IMB-P2P, OSU and LAMMPS are in no environment here.
-    assert "ImbAllPairs" not in done.stdout
-
-
 @pytest.mark.skipif(MODULE is None, reason="needs Environment Modules (Debian: environment-modules)")
 def test_programs_by_module_run_the_same_checks(site):
     (site / "modules/openmpi").mkdir(parents=True)
@@ -113,50 +105,3 @@ def test_a_stack_that_a_system_lacks_is_one_error(site):
     assert done.returncode != 0
     (line,) = [line for line in done.stderr.splitlines() if "no environment of the stack" in line]
     assert "'spack'" in line and "yours" in line
-
-
-def test_the_template_loads_as_it_stands(tmp_path):
-    """Except for its `module` command, which this machine may not have."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    text = (ROOT / "config/templates/modules.py").read_text()
-    (tmp_path / "config/systems/yours.py").write_text(text.replace('"lmod"', '"nomod"'))
-    listed = run(tmp_path, "-l")
-    for name in ("OsuPersistentLatency", "ImbOneSided", "LammpsBench", "NpbKernel %kernel=is"):
-        assert name in listed.stdout, listed.stdout + listed.stderr
-
-
-def test_a_cluster_with_slurm_and_modules_needs_two_copied_files(tmp_path):
-    """Its dry run, with Environment Modules if this machine has them, and with no `module` command
-    otherwise."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    files = examples.files("slurm")
-    text = files["systems/yours.py"]
-    command = "envmod" if shutil.which("modulecmd") else "nomod"
-    (tmp_path / "config/systems/yours.py").write_text(text.replace('"lmod"', f'"{command}"'))
-    (tmp_path / "config/references/yours.yaml").write_text(files["references/yours.yaml"])
-    (tmp_path / "modules").mkdir()
-    for name in ("openmpi/5.0.8", "osu-micro-benchmarks", "imb", "lammps", "npb/3.4.3"):
-        (tmp_path / "modules" / name).parent.mkdir(exist_ok=True)
-        (tmp_path / "modules" / name).write_text("#%Module1.0\n")
-    cases = ["OsuLatency%layout=2x1", "ImbBarrier%layout=16x64", "LammpsBench%problem=lj%layout=2x2"]
-    names = "|".join(f"^{case}" for case in [*cases, "Rotate%pattern=rotate%layout=16x1"])
-    done = run(tmp_path, "-n", names, "--dry-run", MODULEPATH=str(tmp_path / "modules"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    scripts = {
-        path.parent.name.split("_")[0]: path.read_text() for path in tmp_path.rglob("stage/**/rfm_job.sh")
-    }
-    assert set(scripts) >= {"OsuLatency", "ImbBarrier", "LammpsBench", "Rotate"}
-    for option in (
-        "--nodes=16",
-        "--ntasks=1024",
-        "--ntasks-per-node=64",
-        "--exclusive",
-        "--partition=compute",
-    ):
-        assert f"#SBATCH {option}\n" in scripts["ImbBarrier"]
-    assert "SLURM_MPI_TYPE=pmix" in scripts["Rotate"]
-    assert (
-        "/apps/osu-micro-benchmarks/7.5/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
-        in scripts["OsuLatency"]
-    )
-    assert command == "nomod" or "module load openmpi" in scripts["LammpsBench"]

@@ -12,7 +12,6 @@ from fabric_checks.software.suites import imb, lammps
     [
         ({"features": ("imb_mpi1",)}, "imb_mpi1"),
         ({"without": {"imb_io": "not built"}}, "imb_io"),
-        ({"called": "impi"}, "impi"),
         ({"inputs": "/data"}, "inputs"),
     ],
 )

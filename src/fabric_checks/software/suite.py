@@ -106,16 +106,13 @@ class Suite:
         :param keys: a value for each of the suite's keys.
         :raises ValueError: if the suite declares none of that name, or one is missing.
         """
-        names = self.called or (self.name,)
-        without = without or {}
-        unknown = {*features, *without} - self.features.keys() | {called or names[0]}.difference(names)
-        unknown |= keys.keys() ^ self.keys.keys()
-        if unknown:
+        if unknown := {*features, *(without or {})} - self.features.keys() | keys.keys() ^ self.keys.keys():
             raise ValueError(
                 f"the suite {self.name} and this program of it disagree about {', '.join(sorted(unknown))}"
             )
-        description = {"program": called or names[0], "version": version, "command": command, **keys}
-        return Program(self.name, (self.name, *features), description, without)
+        name = called or (self.called or (self.name,))[0]
+        description = {"program": name, "version": version, "command": command, **keys}
+        return Program(self.name, (self.name, *features), description, without or {})
 
 
 def folder_of(program: Mapping[str, Any]) -> str:

@@ -7,14 +7,11 @@ install tree is below FABRIC_HOME.
 """
 
 import os
-import shutil
-from dataclasses import replace
 
 import pytest
 
 from fabric_checks.software.spack.build import VIEW, Environment, write_mirror
 from fabric_checks.software.spack.environments import scopes_of
-from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.suites import PACKAGES
 from tests.software.spack.tape import LOCAL, OSU
 
@@ -45,27 +42,6 @@ def test_the_recorded_spec_is_found_by_spack(tmp_path):
     built = build(IMB, scopes, tmp_path / "one")
     spack = Environment.prepared(IMB, scopes, tmp_path / "other", os.environ).spack
     assert "[+] intel-mpi-benchmarks" in spack.run("find", built.spec, environment=tmp_path / "one")
-
-
-@pytest.mark.parametrize(
-    ("scope", "text", "message"),
-    [
-        (
-            "environ",
-            (LOCAL / "mpich/packages.yaml").read_text().replace('"mpich@5.0.2"', '"mpich@4.1"'),
-            "mpich",
-        ),
-        ("site", 'packages: {osu-micro-benchmarks: {require: "@99.9"}}\n', "another release"),
-        ("site", 'packages: {c: {require: ["gcc@1.2"]}}\n', "To do: "),
-    ],
-    ids=["an MPI that is no external", "an unknown release", "a missing compiler"],
-)
-def test_a_requirement_that_cannot_be_met_is_explained(tmp_path, scope, text, message):
-    scopes = scopes_of(LOCAL, os.environ)["mpich"]
-    shutil.copytree(getattr(scopes, scope), tmp_path / scope)
-    (tmp_path / scope / "packages.yaml").write_text(text)
-    with pytest.raises(SpackError, match=message):
-        build(OSU, replace(scopes, **{scope: tmp_path / scope}), tmp_path / "env")
 
 
 def test_a_mirror_holds_the_sources(tmp_path):

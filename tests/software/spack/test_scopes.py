@@ -111,19 +111,6 @@ def of_site(tmp_path, text="packages: {}\n"):
 OF_GPUS = ("nccl-tests", "rccl-tests")
 
 
-def test_the_pinned_releases_are_asked_for(tmp_path):
-    found = {
-        name: of_site(tmp_path).asked(package) for name, package in PACKAGES.items() if name not in OF_GPUS
-    }
-    assert {name: each.version for name, each in found.items()} == {
-        "osu-micro-benchmarks": "7.5.2",
-        "intel-mpi-benchmarks": "2021.7",
-        "lammps": "20250722.3",
-        "npb": "3.4.3",
-    }
-    assert {each.mpi for each in found.values()} == {"mpich@5.0.2"}
-
-
 def test_a_site_can_ask_for_another_release_and_compiler(tmp_path):
     text = "packages: {osu-micro-benchmarks: {require: '@6.2 +cuda'}, c: {require: [gcc@13]}}\n"
     found = of_site(tmp_path, text).asked(OSU)
@@ -175,21 +162,3 @@ def test_our_scopes_render_and_require_releases(mpi, tmp_path):
         if name not in OF_GPUS:
             asked = scopes.asked(package)
             assert asked.version and parse_requirement(asked.mpi)[1]
-
-
-def values(data):
-    """Return all texts in a configuration."""
-    if isinstance(data, dict):
-        return [text for value in data.values() for text in values(value)]
-    if isinstance(data, list):
-        return [text for value in data for text in values(value)]
-    return [data] if isinstance(data, str) else []
-
-
-def test_no_scope_names_a_path_of_one_machine():
-    for file in [*LOCAL.rglob("*.yaml"), *(TESTS.parent / "spack-envs").rglob("*.yaml")]:
-        for text in values(load(file)):
-            assert "/" not in text or text.startswith(("${FABRIC_HOME}/", "../", "/set/", "https://")), (
-                file,
-                text,
-            )

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.software.spack.build import BUILT
 from tests import programs
-from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.conftest import GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
 from tests.sessions import Run
-from tests.software.spack.tape import COMMON, LOCAL, OSU, Tape, fail_to_compile
+from tests.software.spack.tape import Tape, fail_to_compile
 
 ROOT = TESTS.parent
 
@@ -66,20 +65,6 @@ def test_checks_run_from_the_view_and_the_build_can_be_followed(tape):
     assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in log
 
 
-def test_each_mpi_has_a_build_of_its_own(tape):
-    tape.write(
-        "concretize.sh",
-        f"""case $1 in
-*openmpi*) cp {GOLDEN}/spack/osu-micro-benchmarks.openmpi.lock.json "$1/spack.lock" ;;
-*mpich*) cp {GOLDEN}/spack/osu-micro-benchmarks.mpich.lock.json "$1/spack.lock" ;;
-esac
-""",
-    )
-    done = begun(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
-    specs = {record["environ"]: record["spec"] for record in done.session.records}
-    assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
-
-
 def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
     """The external is 5.0.2.1, which meets the required 5.0.2; the library below its prefix is 5.0.2."""
     lock = (tape.played / "concretize.lock").read_text()
@@ -103,15 +88,6 @@ def test_a_failed_build_is_reported_and_nothing_is_measured(tape):
         assert words in " ".join(done.shown.split()) or words in done.shown, done.shown
     assert not done.session.records
     assert "Traceback" not in done.output + done.shown
-
-
-def test_the_command_of_a_session_prints_the_failure_alone(tape):
-    tape.fail("install", "install.checksum", 1)
-    options = [f"--environ={LOCAL / 'mpich'}", f"--site={tape.site}", f"--common={COMMON}"]
-    command = [FABRIC_CHECKS, "spack", "build", OSU.name, *options, tape.folder / "environment"]
-    done = programs.run(command, env=tape.variables)
-    assert done.returncode == 1 and done.stderr.startswith("error: Spack: checksum mismatch")
-    assert "Traceback" not in done.stderr and not (tape.folder / "environment" / BUILT).exists()
 
 
 def test_nothing_is_measured_during_a_build(tape):

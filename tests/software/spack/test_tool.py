@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.software import installed
 from fabric_checks.software.spack.failure import SpackError
-from fabric_checks.software.spack.tool import Spack, git, require_version
+from fabric_checks.software.spack.tool import Spack, git
 from tests.software.spack.tape import Tape, put
 
 
@@ -60,29 +60,6 @@ def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
     Spack.found(tape.variables | {"FABRIC_SPACK_MIRROR": mirror}).run("install", environment=tape.folder)
     line = tape.calls_file.read_text()
     assert f"-c mirrors:fabric-checks:url:'{url}' install" in line
-
-
-REAL = "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)"
-
-
-@pytest.mark.parametrize(
-    "output", [REAL, "1.1.0", "2.0", "1.2.0.dev0 (9cf66332)", f"==> Warning: a key\n{REAL}\n"]
-)
-def test_a_recent_release_is_accepted(output):
-    assert require_version(output, "spack") == output.splitlines()[-1]
-
-
-@pytest.mark.parametrize("output", ["", "\n", "no spack here", "Spack 1.1.0 for gamers", "1", "1.x"])
-def test_a_text_without_a_release_is_refused(output):
-    with pytest.raises(SpackError, match="not a version; is it Spack"):
-        require_version(output, "spack")
-
-
-def test_an_old_release_is_refused():
-    with pytest.raises(
-        SpackError, match=r"^/spack: Spack 1\.0\.2 is too old: 1\.1 or later .* to have 1\.1\.0 inst"
-    ):
-        require_version("1.0.2 (734c5db2121b01c373eed6538e452f18887e9e44)", "/spack")
 
 
 def test_git_without_a_repository_answers_nothing(tmp_path):

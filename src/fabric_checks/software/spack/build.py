@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fabric_checks.core import console, files
-from fabric_checks.core.errors import FabricError
 from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Asked, Scopes
@@ -153,36 +152,23 @@ def write_mirror(
     """Fetch the sources of every package for every MPI, dependencies included, into a mirror for a host
     offline.
 
-    A package that cannot be fetched does not stop the others.
-
     :param folder: the mirror, which is created or extended.
     :param scopes: by the name of the MPI.
     :param work: the folder for the copies of the environments.
-    :raises SpackError: at the end, with each missing package and the cause.
+    :raises SpackError: with the package that cannot be fetched, and the cause; run again, it goes on there.
     """
-    wanted = [(package, mpi, scope) for mpi, scope in scopes.items() for package in packages]
-    missing = []
-    for package, mpi, scope in wanted:
-        title = f"{package.name} for {mpi}"
-        if reason := scope.why_not(package):
-            progress(f"{title} is left out: {reason}")
-            continue
-        try:
-            environment = Environment.prepared(
-                package, scope, work / f"{package.name}-{mpi}", variables, progress
-            )
-            environment.concretize()
-            environment.spack.run(
-                *("mirror", "create", "--directory", str(folder.absolute()), "--all"),
-                environment=environment.folder,
-                log=environment.folder / "mirror.txt",
-            )
+    for mpi, scope in scopes.items():
+        for package in packages:
+            title = f"{package.name} for {mpi}"
+            if reason := scope.why_not(package):
+                progress(f"{title} is left out: {reason}")
+                continue
+            copy = work / f"{package.name}-{mpi}"
+            try:
+                environment = Environment.prepared(package, scope, copy, variables, progress)
+                environment.concretize()
+                arguments = ("mirror", "create", "--directory", str(folder.absolute()), "--all")
+                environment.spack.run(*arguments, environment=copy, log=copy / "mirror.txt")
+            except SpackError as error:
+                raise SpackError(f"{folder} is not complete: {title}: {error}") from None
             progress(f"{title}: sources are in {folder}")
-        except FabricError as error:
-            progress(f"{title} is NOT complete in {folder}")
-            missing.append(f"{title}: {error}")
-    if missing:
-        raise SpackError(
-            f"{folder}: {len(missing)} of {len(wanted)} are missing or incomplete; the others are complete\n"
-            + "\n".join(missing)
-        )

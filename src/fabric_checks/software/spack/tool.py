@@ -4,7 +4,6 @@ needed."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -27,12 +26,6 @@ from fabric_checks.software.spack.failure import (
     explain,
 )
 from fabric_checks.software.stacks import WHEEL_MPIS
-
-#: Older ones have no ``path_override_env_var``, so no scope of a site would reach an environment.
-OLDEST = (1, 1)
-
-#: The answer to ``spack --version``, such as ``1.1.0 (2e907202...)`` or ``1.2.0.dev0 (...)``.
-VERSION = re.compile(r"(\d+)\.(\d+)[-.\w]*(?: \([^()]+\))?")
 
 #: What Spack's own Python runs: it prints the folder of the package repository that is pinned. Only Spack
 #: knows what all scopes together give, those of the instance and of conditional includes too.
@@ -140,38 +133,17 @@ class Spack:
     def require_pinned(self, environment: Path) -> str:
         """Return Spack's release, and require the pinned package repository, which Spack clones if need be.
 
-        :raises SpackError: if Spack is too old, or the package repository is missing or not the pinned one.
+        :raises SpackError: if the package repository is missing or not the pinned one.
         """
-        release = require_version(self.run("--version"), str(self.program))
+        # An answer is the last line; Spack may print warnings before it.
+        release = distinct_lines(self.run("--version"))[-1]
         answer = self.run("python", "-c", REPOSITORY, environment=environment)
-        # The answer is the last line; Spack may print warnings before it. It continues without the recipes,
-        # and takes an interrupted clone for a complete one.
+        # It only warns, continues without the recipes, and takes an interrupted clone for a complete one.
         folder = (distinct_lines(answer) or [""])[-1]
         if not folder.startswith("/") or NO_REPOSITORY.is_shown_by(answer):
             raise SpackError(explain(answer, 0))
         require_packages(Path(folder))
         return release
-
-
-def require_version(output: str, program: str) -> str:
-    """Return the release from the output of ``spack --version`` if it is recent enough.
-
-    :param program: the path of that Spack, for the message.
-    :raises SpackError: if it is older than 1.1 or no release at all.
-    """
-    # Spack may warn, of a configuration for instance, before it answers: the answer is the last line.
-    last = (output.strip().splitlines() or [""])[-1].strip()
-    match = VERSION.fullmatch(last)
-    if not match:
-        raise SpackError(
-            f"{program}: `spack --version` printed {quoted(last)}, which is not a version; is it Spack?"
-        )
-    if (int(match[1]), int(match[2])) < OLDEST:
-        raise SpackError(
-            f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with"
-            f" SPACK_ROOT, or unset it to have {installed.SPACK.tag.removeprefix('v')} installed"
-        )
-    return last
 
 
 def require_packages(folder: Path) -> None:
