@@ -41,25 +41,12 @@ def test_every_cell_of_every_version_is_read(whole):
             assert row.values[name] == pytest.approx(float(cell), abs=0 if is_exact else 0.0101)
 
 
-def test_a_time_out_is_named(golden):
-    found = 0
-    for path in sorted((GOLDEN / "imb").rglob("*.timeout*.txt")):
-        benchmark = path.name.split(".")[0]
-        text = path.read_text()
-        if "time-out." not in text:
-            continue
-        counts = [int(line.split()[-1]) for line in text.splitlines() if line.startswith("# #processes = ")]
-        messages = []
-        for processes in counts:
-            try:
-                imb.parse(text, benchmark, BENCHMARKS[benchmark], processes)
-            except OutputError as error:
-                messages.append(str(error))
-        assert any(
-            re.match(r"line \d+: IMB gave up at '\d+' B \(time-out.\)", message) for message in messages
-        )
-        found += 1
-    assert found == 11
+@pytest.mark.parametrize("path", sorted((GOLDEN / "imb").rglob("*.timeout*.txt")), ids=lambda path: path.name)
+def test_a_time_out_is_named(path):
+    text, benchmark = path.read_text(), path.name.split(".")[0]
+    *_, most = re.findall(r"(?m)^# #processes = (\d+)", text.partition("time-out.")[0])
+    with pytest.raises(OutputError, match=r"line \d+: IMB gave up at '\d+' B \(time-out.\)"):
+        imb.parse(text, benchmark, BENCHMARKS[benchmark], int(most))
 
 
 def test_the_block_of_the_right_number_of_processes(golden):
@@ -76,21 +63,18 @@ def test_the_block_of_the_right_number_of_processes(golden):
         imb.parse(text, "Sendrecv", SIZES, 8)
 
 
-def test_another_program_is_refused(golden):
-    with pytest.raises(
-        OutputError, match=r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"
-    ):
-        imb.parse(golden("osu-py/4.1.2/osu_latency.txt"), "PingPong", SIZES, 2)
-    with pytest.raises(
-        OutputError, match="no block of PingPong .*; the output has 'Allreduce on 2 processes'"
-    ):
-        imb.parse(golden("imb/2021.11/Allreduce.txt"), "PingPong", SIZES, 2)
-
-
-def test_fewer_sizes_than_asked_for(golden):
-    with pytest.raises(OutputError, match="the row of size_B 1 was expected, found that of size_B 8"):
-        imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", SIZES, 2)
-    imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", [0, *powers_of_two(8, 1024)], 2)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("osu-py/4.1.2/osu_latency", r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"),
+        ("imb/2021.11/Allreduce", "no block of PingPong .*; the output has 'Allreduce on 2 processes'"),
+        ("imb/2021.11/PingPong.msglog", "the row of size_B 1 was expected, found that of size_B 8"),
+        ("imb/2021.11/P2P.PingPong.1MiB", "expected the output of IMB-MPI1, found the part 'IMB-P2P'"),
+    ],
+)
+def test_another_output_is_refused(golden, name, message):
+    with pytest.raises(OutputError, match=message):
+        imb.parse(golden(f"{name}.txt"), "PingPong", SIZES, 2)
 
 
 def test_the_last_line_is_required(golden):
@@ -148,27 +132,11 @@ def test_the_defects_of_a_checking_program_have_to_be_none(golden):
         imb.parse(with_row(text, 64, {4: "2.00"}), "PingPong", SIZES, 2)
 
 
-def test_the_output_of_another_program_of_imb_is_refused(golden):
-    with pytest.raises(OutputError, match="expected the output of IMB-MPI1, found the part 'IMB-P2P'"):
-        imb.parse(golden("imb/2021.11/P2P.PingPong.1MiB.txt"), "PingPong", QUICK[1:], 2)
-
-
 def test_a_refusal_is_named(golden):
     with pytest.raises(OutputError, match="IMB refused: 'Benchmark Stencil2D is invalid for 2 processes'"):
         imb.parse(
             golden("imb/2021.11/P2P.Stencil2D.refused.txt"), "Stencil2D", QUICK[1:], 2, program="IMB-P2P"
         )
-
-
-def test_a_second_block_before_the_columns_is_refused(golden):
-    text = golden("imb/2021.11/PingPong.txt")
-    title = "# Benchmarking PingPong \n# #processes = 2 \n"
-    other = text.replace(title, title + "# Benchmarking Sendrecv \n")
-    assert other != text
-    with pytest.raises(
-        OutputError, match=r"line \d+: another block begins before the column titles of the first"
-    ):
-        imb.parse(other, "PingPong", SIZES, 2)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +150,11 @@ def test_a_second_block_before_the_columns_is_refused(golden):
         ("PingPong", "Mbytes/sec", "Foo"),
         ("Sendrecv", "t_avg[usec]   Mbytes/sec", "t_avg[usec]"),
         ("Barrier", "#repetitions", "#bytes"),
+        (
+            "PingPong",
+            "#---------------------------------------------------\n       #b",
+            "# Benchmarking X\n#b",
+        ),
     ],
 )
 def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark, old, new):
@@ -229,24 +202,6 @@ def test_an_average_outside_its_extremes_is_refused(golden, times):
     assert imb.parse(same, "Allreduce", REDUCTION_SIZES, 2)
 
 
-@pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
-def test_values_without_two_decimals_are_refused(golden, cell):
-    with pytest.raises(OutputError, match=r"^line \d+: "):
-        imb.parse(
-            with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell}), "Allreduce", REDUCTION_SIZES, 2
-        )
-
-
-@pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])
-def test_counts_are_whole(golden, benchmark, column):
-    text = golden(f"imb/2021.11/{benchmark}.txt")
-    sizes = corpus.sizes_of(text)
-    with pytest.raises(
-        OutputError, match=r"a whole number \((repetitions|message_rate_per_s)\) was expected"
-    ):
-        imb.parse(with_row(text, 64, {column: "20.00"}), benchmark, sizes, 2)
-
-
 @pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
 def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
     text = golden(f"imb/2021.11/{benchmark}.1MiB.txt")
@@ -257,8 +212,8 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ({5: "100.01"}, "overlap_percent is 100.01 at 64 B"),
-        ({5: "-0.01"}, "overlap_percent is -0.01 at 64 B"),
+        ({5: "100.01"}, "an overlap of 100.01 % does not fit the times at 64 B"),
+        ({5: "-0.01"}, "an overlap of -0.01 % does not fit the times at 64 B"),
         ({5: "77.00"}, "does not fit the times at 64 B"),
         # At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed.
         ({2: "0.14", 3: "0.07", 4: "0.08", 5: "12.50"}, None),

@@ -61,18 +61,6 @@ def test_wrong_physics(golden):
         lammps.require_thermo(output, {"Temperature": 1.0}, 1e-5)
 
 
-def test_thermo_output_in_yaml(golden):
-    """In the form of lammps/lammps#3799."""
-    text = golden("lammps/22Jul2025/lj.2.txt")
-    head, *rows = re.search(r"(?m)^ +Step .*\n(?:[ \d].*\n)+", text)[0].splitlines()
-    yaml = "---\nkeywords: [" + "".join(f"'{name}', " for name in head.split()) + "]\ndata:\n"
-    yaml += "".join(f"  - [{', '.join(row.split())}, ]\n" for row in rows) + "...\n"
-    other = text.replace("\n".join([head, *rows]) + "\n", yaml)
-    assert other != text and lammps.parse(other, 2) == lammps.parse(text, 2)
-    with pytest.raises(OutputError, match="a thermo row of 6 columns was expected, found"):
-        lammps.parse(re.sub(r"(?m)^(  - .*), \S+, \]$", r"\1, ]", other), 2)
-
-
 def test_the_unit_of_the_rate_does_not_matter(golden):
     """LAMMPS prints katom-step/s for slow runs and Matom-step/s for fast ones."""
     slow = golden("lammps/22Jul2025/rhodo.2.txt")
@@ -81,24 +69,16 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
     assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(printed / 1000, rel=1e-3)
 
 
-def test_a_version_that_was_cut_is_refused(golden):
-    with pytest.raises(OutputError, match=r"no line 'LAMMPS \(version\)': the program did not start"):
-        lammps.parse(golden("lammps/22Jul2025/chain.2.txt").replace("- Update 4)", "- Upd", 1), 2)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            r"171\.561 timesteps",
-            "171.661 timesteps",
-            r"171.661 timesteps/s do not fit the loop time, which gives 171.561",
-        ),
+        (r"171\.561 timesteps", "171.661 timesteps", "171.661 timesteps/s do not fit the loop time"),
         (r"5\.490 Matom", "5.590 Matom", "5.59 Matom-step/s do not fit the loop time"),
         (r"5\.490 Matom", "5.490 katom", "5.49 katom-step/s do not fit the loop time"),
-        (r"\| 16\.32", "| 17.32", "'Pair' takes 0.095128 s, not 17.32 % of the loop time"),
+        (r"\| 16\.32", "| 17.32", "the time of Pair is not 17.32 % of the loop time"),
         ("100 steps", f"{'1' * 5000} steps", "the line of the loop time is damaged: 'Loop time of 0.58"),
         ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "2 times the line 'Loop time of ...'"),
+        ("- Update 4\\)", "- Upd", r"no line 'LAMMPS \(version\)': the program did not start"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(golden, old, new, message):

@@ -63,7 +63,7 @@ def test_it_is_read_from_the_messages_where_they_have_it():
             "is below zero, or its shares are not those of its times",
         ),
         ("5.0000E+00    5.00     5.0000E+00", "5.0000E+00    5.00            nan", "is not a finite number"),
-        ("Rigid Bodies ...", "Other ..........", "row 'Other' is there twice"),
+        ("Rigid Bodies ...", "Other ..........", "a part is in the table twice"),
         ("  T o t a l s", "  T o t a", "no line 'T o t a l s'"),
     ],
 )

@@ -149,7 +149,7 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
             "a bus bandwidth of .* GB/s is not 1.75 times",
         ),
         (r"(?<=bandwidth    : )\d", "9", "the average bus bandwidth, .* is not that of the 16 values"),
-        (r"(\n +1024 .*?-1 +\S+ +\S+)", r"\g<1>" + "9" * 5000, "1024 B in 20 us are not 0.06 GB/s$"),
+        (r"(\n +1024 .*?-1 +\S+ +\S+)", r"\g<1>" + "9" * 5000, "1024 B in 20 us are not 0.06 GB/s"),
         (r"     0(?=\n +4096 )", "     7", "7 wrong values at 1024 B"),
         (r"#  Rank  5 .*\n", "", "the list of 7 ranks has gaps"),
         (r"#  Rank  7 .*\n", "", "8 ranks were asked for, but '# Using devices' lists 7"),

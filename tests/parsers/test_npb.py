@@ -23,41 +23,24 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
     text = golden("npb/3.4.3/is.A.1.txt")
     output = npb.parse(text, "is", "A", 1)
     assert (output.version, output.time_s, output.Mop_per_s) == ("3.4.3", 0.19, 434.75)
-    with pytest.raises(OutputError, match=r"version '3\.4' began this output and '3\.40' ended it"):
+    with pytest.raises(OutputError, match=r"version '3\.4' began it and '3\.40' ended it"):
         npb.parse(text.replace("3.4.3", "3.40"), "is", "A", 1)
 
 
 @pytest.mark.parametrize(
     ("benchmark", "old", "new", "message"),
     [
-        *(
-            (benchmark, *damage)
-            for benchmark in ("is", "ft")
-            for damage in (
-                ("SUCCESSFUL", "UNSUCCESSFUL", "verification says 'UNSUCCESSFUL'"),
-                ("SUCCESSFUL", "NOT PERFORMED", "verification says 'NOT PERFORMED'"),
-                (" Verification ", " Verificatio ", "verification says 'nothing'"),
-                ("Benchmark Completed", "Benchmark Comp", "did not finish"),
-                (" Version  ", " Versio  ", "no line 'Version'"),
-                (" Time in seconds ", " Time ", "no line 'Time in seconds'"),
-                ("NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version '3.3' began"),
-            )
-        ),
-        ("is", r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", r"do not fit .* on each of 2 processes"),
+        ("is", "SUCCESSFUL", "UNSUCCESSFUL", "Verification is 'UNSUCCESSFUL'"),
+        ("ft", " Verification ", " Verificatio ", "Verification is 'missing'"),
+        ("is", "Benchmark Completed", "Benchmark Comp", "did not finish"),
+        ("is", " Version  ", " Versio  ", "no whole report"),
+        ("ft", " Time in seconds ", " Time ", "'missing' is not a number"),
+        ("is", "NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version '3.3' began"),
+        ("is", r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", "do not fit .* on each of 2 processes"),
         ("is", r"(?<=Time in seconds =)( +)\d", r"\g<1>4", "do not fit 10 iterations of size"),
-        (
-            "ft",
-            r"(?<=Time in seconds =)( +)\d",
-            r"\g<1>9",
-            "do not fit 6 iterations of size '256x 256x 128' in",
-        ),
+        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "6 iterations of size '256x 256x 128' in"),
         ("is", r"(?<=Iterations      =) +10", " 10.5", "a number of Iterations was expected"),
-        (
-            "is",
-            r"(?<=Size            =) +8388608",
-            " 8,388,608",
-            "begins with '8388608' where its report has '8,388,608'",
-        ),
+        ("is", r"(?<=Size            =) +8388608", " 8,388,608", "where its report has '8,388,608'"),
     ],
 )
 def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
@@ -71,19 +54,14 @@ def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("is", "B", 2), "Class is 'A', but 'B' was asked for"),
-        (("is", "A", 4), "Total processes is '2', but '4' was asked for"),
+        (("is", "B", 2), "Class is 'A', expected 'B'"),
+        (("is", "A", 4), "Total processes is '2', expected '4'"),
         (("ft", "A", 2), "expected the output of FT, found that of 'IS'"),
     ],
 )
 def test_another_problem_is_refused(golden, asked, message):
     with pytest.raises(OutputError, match=message):
         npb.parse(golden("npb/3.4/is.A.2.txt"), *asked)
-
-
-def test_the_output_of_ft_is_none_of_is(golden):
-    with pytest.raises(OutputError, match="expected the output of IS, found that of 'FT'"):
-        npb.parse(golden("npb/3.4/ft.A.2.txt"), "is", "A", 2)
 
 
 def test_a_time_that_is_rounded_to_nothing_is_refused(golden):
@@ -95,14 +73,13 @@ def test_a_time_that_is_rounded_to_nothing_is_refused(golden):
 def test_the_report_of_a_run_before_is_not_taken(golden):
     text = golden("npb/3.4/is.A.2.txt")
     report = text[text.index(" IS Benchmark Completed") :]
-    for both in (report + text, report + text[: text.index(" IS Benchmark Completed")]):
-        with pytest.raises(OutputError, match="no line 'IS Benchmark Completed', or several"):
-            npb.parse(both, "is", "A", 2)
+    with pytest.raises(OutputError, match="no whole report 'IS Benchmark Completed'"):
+        npb.parse(report + text[: text.index(" IS Benchmark Completed")], "is", "A", 2)
 
 
 def test_the_report_may_have_blank_lines_and_no_others(golden):
     text = golden("npb/3.4/is.A.2.txt")
     place = text.index(" Iterations      =")
     assert npb.parse(f"{text[:place]}\n{text[place:]}", "is", "A", 2) == npb.parse(text, "is", "A", 2)
-    with pytest.raises(OutputError, match="the report has no line"):
+    with pytest.raises(OutputError, match="no whole report"):
         npb.parse(f"{text[:place]} slurmstepd: error\n{text[place:]}", "is", "A", 2)

@@ -26,51 +26,36 @@ def test_program_version_and_first_column_of_every_release(whole):
     assert output.columns[0] == kind
 
 
-@pytest.mark.parametrize("benchmark", ["bw", "multi_lat", "barrier", "alltoall"])
-def test_another_benchmark_is_refused(golden, benchmark):
-    with pytest.raises(OutputError, match="expected 'MPI .* Test', found the output of 'MPI Latency Test'"):
-        osu.parse(golden(LATENCY), benchmark, SIZES)
+@pytest.mark.parametrize(
+    ("name", "benchmark", "message"),
+    [
+        (LATENCY, "bw", "expected 'MPI Bandwidth Test', found the output of 'MPI Latency Test'"),
+        (LATENCY, "barrier", "expected 'MPI Barrier Latency Test', found the output of 'MPI Latency Test'"),
+        ("osu/7.4/osu_latency.1rank.txt", "latency", "did not start"),
+        ("osu/5.6.1/osu_latency.killed.txt", "latency", "an unexpected row of size_B 8388608"),
+        ("osu/7.4/osu_mbw_mr.vary.txt", "mbw_mr", "the columns without titles are not those"),
+    ],
+)
+def test_another_benchmark_a_refusal_and_a_kill_are_no_results(golden, name, benchmark, message):
+    with pytest.raises(OutputError, match=message):
+        osu.parse(golden(name), benchmark, SIZES)
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("change", "message"),
     [
-        (None, r"^the last 12 of 24 rows are missing, from size_B 2048 on$"),
-        ("NaN in column 1", r"^line 15: 'nan' is not a finite number"),
-        ("zero in column 1", r"^line 15: latency_us is 0 at 2048 B; a time or a rate must be positive"),
+        (lambda text: "".join(text.splitlines(keepends=True)[:14]), "^the last 12 of 24 rows are missing"),
+        (lambda text: breakages.of_table(text, [1])["NaN in column 1"], "^line 15: 'nan' is not a finite"),
+        (
+            lambda text: breakages.of_table(text, [1])["zero in column 1"],
+            "^line 15: latency_us is 0 at 2048 B",
+        ),
+        (lambda text: text.rstrip("\n"), "^line 26: the output ends within its last row"),
     ],
 )
-def test_messages_name_line_and_size(golden, damage, message):
-    text = golden(LATENCY)
-    broken = breakages.of_table(text, [1])[damage] if damage else "".join(text.splitlines(keepends=True)[:14])
+def test_messages_name_line_and_size(golden, change, message):
     with pytest.raises(OutputError, match=message):
-        osu.parse(broken, "latency", SIZES)
-
-
-def test_a_last_row_without_its_end_of_line_is_named(golden):
-    text = golden(LATENCY).rstrip("\n")
-    last = len(text.splitlines())
-    with pytest.raises(
-        OutputError, match=f"^line {last}: the output ends within its last row: no end of line follows$"
-    ):
-        osu.parse(text, "latency", SIZES)
-
-
-def test_a_refusal_and_a_kill_are_no_results(golden):
-    with pytest.raises(OutputError, match="did not start"):
-        osu.parse(golden("osu/7.4/osu_latency.1rank.txt"), "latency", SIZES)
-    with pytest.raises(OutputError, match="rows are missing|a row of 2 columns was expected"):
-        osu.parse(golden("osu/5.6.1/osu_latency.killed.txt"), "latency", SIZES)
-
-
-def test_a_failed_validation_fails():
-    head = (
-        "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)       "
-        " Validation\n"
-    )
-    text = f"{head}1  0.20  Pass\n2  0.20  Fail\n"
-    with pytest.raises(OutputError, match=r"OSU's own validation found wrong data at 2 B \(line 6\)"):
-        osu.parse(text, "latency", [1, 2])
+        osu.parse(change(golden(LATENCY)), "latency", SIZES)
 
 
 VALIDATED = (
@@ -106,34 +91,12 @@ def test_lines_around_the_table_do_not_matter(golden):
     assert osu.parse(text, "bcast", powers_of_two(0, MiB)).rows[0].line == 5
 
 
-def test_columns_that_the_titles_lack_are_those_of_f():
-    head = "# OSU MPI Broadcast Latency Test v5.9\n# Size       Avg Latency(us)\n"
-    row = osu.parse(f"{head}1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0]
-    assert row.values == {"latency_us": 1.5, "min_latency_us": 1.4, "max_latency_us": 1.6, "iterations": 1000}
-    assert (
-        osu.parse(f"{head}# Datatype: MPI_CHAR.\n\n1   1.50   1.40   1.60   1000\n", "bcast", [1])
-        .rows[0]
-        .values
-        == row.values
-    )
-    for cells in ("1   1.50   1.40", "1   1.50   1.55   1.60   1000", "1   1.50   1.40   1.60   x"):
-        with pytest.raises(
-            OutputError, match=r"line 3: (a row of 2 columns was|min_latency_us .* not in this order)"
-        ):
-            osu.parse(f"{head}{cells}\n", "bcast", [1])
-
-
 def test_a_crash_behind_the_titles_is_no_wrong_title():
     text = (
         "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
     )
     with pytest.raises(OutputError, match="^the last 1 of 1 rows are missing, from size_B 1 on$"):
         osu.parse(text, "bw", [1])
-
-
-def test_a_table_of_varied_windows_is_refused(golden):
-    with pytest.raises(OutputError, match="the output ends before the line of column titles|column titles"):
-        osu.parse(golden("osu/7.4/osu_mbw_mr.vary.txt"), "mbw_mr", powers_of_two(1, 4096))
 
 
 def test_a_message_rate_has_two_columns_and_tells_its_pairs(golden):
@@ -144,11 +107,10 @@ def test_a_message_rate_has_two_columns_and_tells_its_pairs(golden):
     assert last["message_rate_per_s"] * 4 * MiB / 1e6 == pytest.approx(last["bandwidth_MBps"], rel=1e-3)
 
 
-@pytest.mark.parametrize("synchronisation", osu.SYNCHRONISATIONS)
-def test_each_synchronisation(golden, synchronisation):
-    text = golden(f"osu/7.4/osu_put_latency.{synchronisation}.txt")
+def test_the_synchronisation_is_in_the_header(golden):
+    text = golden("osu/7.4/osu_put_latency.fence.txt")
     header = osu.parse(text, "put_latency", powers_of_two(1, 4 * MiB)).header
-    assert header["Synchronization"] == osu.SYNCHRONISATIONS[synchronisation]
+    assert header["Synchronization"] == osu.SYNCHRONISATIONS["fence"]
     assert header["Window creation"] == "MPI_Win_create"
 
 
@@ -183,21 +145,14 @@ def test_startup(golden, version):
         ("nprocs: 2", "nprocs: 1", "1 processes took part instead of the 2 that were asked for"),
         ("min: 18", "min: 19", "not positive and in order"),
         ("min: 18", "min: 0", "not positive and in order"),
-        (
-            "avg: 18 ms",
-            "",
-            "no line 'nprocs: N, min: N ms, max: N ms, avg: N ms': the program did not finish",
-        ),
-        ("Init Test", "Hello World Test", "expected the output of OSU's Init Test"),
-        ("# OSU", "#OSU", "no line '# OSU MPI Init Test vN'"),
+        ("avg: 18 ms", "", "no whole result of the program"),
+        ("Init Test", "Hello World Test", "no line '# OSU MPI Init Test vN'"),
+        ("# OSU", "# OSU MPI Init Test v7.4\n# OSU", "2 times the line '# OSU MPI Init Test vN'"),
     ],
 )
 def test_broken_init_times_are_refused(golden, old, new, message):
-    text = golden("osu/7.4/osu_init.txt")
     with pytest.raises(OutputError, match=message):
-        osu.parse_init(text.replace(old, new), 2)
-    with pytest.raises(OutputError, match="2 times the line '# OSU MPI Init Test vN'"):
-        osu.parse_init(text + text, 2)
+        osu.parse_init(golden("osu/7.4/osu_init.txt").replace(old, new), 2)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +178,7 @@ def parsed(benchmark, rows, sizes=(1, 2)):
     return osu.parse(title + PARSED[benchmark].format(rows), benchmark, list(sizes))
 
 
-@pytest.mark.parametrize("position", ["before the columns", "within the table", "behind the table"])
+@pytest.mark.parametrize("at", [2, 9])
 @pytest.mark.parametrize(
     "title",
     [
@@ -234,9 +189,8 @@ def parsed(benchmark, rows, sizes=(1, 2)):
         "# OSU MPI7 Latency Test v7.4",
     ],
 )
-def test_another_title_is_refused(golden, position, title):
+def test_another_title_is_refused(golden, at, title):
     lines = golden("osu/7.4/osu_latency.txt").splitlines(keepends=True)
-    at = {"before the columns": 2, "within the table": 9, "behind the table": len(lines)}[position]
     text = "".join([*lines[:at], title + "\n", *lines[at:]])
     with pytest.raises(
         OutputError, match=rf"line {at + 1}: (expected 'MPI Latency Test', found|a second table begins)"
@@ -284,20 +238,12 @@ def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark
         osu.parse(text.replace(old, new), benchmark, sizes)
 
 
-def test_columns_that_change_within_a_table_are_refused(golden):
-    text = golden("osu/7.4/osu_latency.type-all.txt")
-    changed = text[::-1].replace("Avg Latency(us)"[::-1], "Avg Latency(us)  Validation"[::-1], 1)[::-1]
-    place = next(number for number, line in enumerate(changed.splitlines(), 1) if "Validation" in line)
-    with pytest.raises(OutputError, match=f"^line {place}: a second line of other titles"):
-        osu.parse(changed, "latency", sizes_of(text))
-
-
 NO_TWO_DECIMALS = ("1", "1.5", "1.500", "15", ".50", "01.50", "1.50e0", "1,50", "+1.50", "1.5O", "9" * 5000)
-NO_WHOLE_NUMBERS = ("1000.00", "1e3", "-1000", "0", "01000")
+NO_WHOLE_NUMBERS = ("1000.00", "1e3", "-1000", "01000")
 NOT_IN_ORDER = ("1.50 1.51 1.60", "1.61 1.40 1.60", "1.50 1.60 1.40")
 BAD_ROWS = [("latency", f"1 1.50\n2 {cell}\n", "^line 4: ") for cell in NO_TWO_DECIMALS]
 BAD_ROWS += [("latency", "01 1.50\n2 1.50\n", "a message size was expected, found '01'")]
-BAD_ROWS += [("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "iterations") for cell in NO_WHOLE_NUMBERS]
+BAD_ROWS += [("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "a whole number") for cell in NO_WHOLE_NUMBERS]
 ORDER = "min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
 
@@ -327,16 +273,6 @@ def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwid
         parsed("mbw_mr", f"{size} {bandwidth} {too_far}\n", [size])
 
 
-def test_a_message_rate_fits_what_was_transmitted():
-    """With derived data types, ``-D``, less is transmitted than the size (``osu_mbw_mr.c`` of 7.4)."""
-    text = (
-        f"# OSU {osu.TITLES['mbw_mr']} v7.4\n# Size  MB/s  Messages/s  Transmit Size\n64 {{}} 1000000.00 32\n"
-    )
-    assert osu.parse(text.format("32.00"), "mbw_mr", [64])
-    with pytest.raises(OutputError, match="32 B"):
-        osu.parse(text.format("64.00"), "mbw_mr", [64])
-
-
 @pytest.mark.parametrize("version", ["5.9", "6.2", "7.4"])
 def test_the_average_of_communication_is_between_its_extremes(golden, version):
     text = golden(f"osu/{version}/osu_ialltoall.full.txt")
@@ -350,15 +286,6 @@ def test_the_average_of_communication_is_between_its_extremes(golden, version):
         osu.parse(text.replace(line, breakages.with_cell(line, 4, "-1.00")), "ialltoall", sizes_of(text))
 
 
-def test_percentiles_out_of_order_are_refused(golden):
-    text = golden("osu/7.4/osu_latency.tail.txt")
-    line = next(line for line in text.splitlines() if line.startswith("1024 "))
-    with pytest.raises(
-        OutputError, match="p50_tail_lat_us 900, p90_tail_lat_us .* at 1024 B are not in this order"
-    ):
-        osu.parse(text.replace(line, breakages.with_cell(line, 2, "900.00")), "latency", sizes_of(text))
-
-
 @pytest.mark.parametrize(
     ("times", "overlap", "fits"),
     [
@@ -366,10 +293,8 @@ def test_percentiles_out_of_order_are_refused(golden):
         ("0.10 0.05 0.06", "38.46", True),  # 0.095, 0.055 and 0.065
         ("0.10 0.05 0.06", "0.00", True),
         ("0.10 0.05 0.06", "39.00", False),
-        ("0.10 0.05 0.06", "66.00", False),
         ("0.10 0.05 2.00", "97.50", True),
         ("0.10 0.05 2.00", "96.90", False),
-        ("6.43 3.26 2.92", "0.00", True),
         ("6.43 3.26 2.92", "0.02", False),
         ("6.43 3.26 2.92", "-0.01", False),
         ("1.00 1.00 2.92", "100.01", False),
@@ -380,9 +305,7 @@ def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(times, overlap
     if fits:
         assert parsed("ialltoall", rows, [1])
     else:
-        with pytest.raises(
-            OutputError, match="does not fit the times at 1 B, which give .* to .* %|must be from 0 to 100"
-        ):
+        with pytest.raises(OutputError, match="does not fit the times at 1 B, which give .* to .* %"):
             parsed("ialltoall", rows, [1])
 
 

@@ -27,11 +27,6 @@ def test_every_title_of_every_release_is_known(line):
     assert ("size_B" in names) == ("Size" in line)
 
 
-def test_titles_that_only_a_unit_separates():
-    line = "# Size      Bandwidth (MB/s) P50 Tail BW(MB/s) P99 Tail BW(MB/s)"
-    assert osu_columns.read(line, 1) == ("size_B", "bandwidth_MBps", "p50_tail_bw_MBps", "p99_tail_bw_MBps")
-
-
 @pytest.mark.parametrize(
     "line", ["# Size  Foo", "# Size  Latency (ms)", "# Size  Latency (us)x", "# Size  latency (us)"]
 )
@@ -46,7 +41,6 @@ def test_a_title_that_no_release_prints(line):
         (osu_columns.LATENCY, "size_B latency_us latency_us"),
         (osu_columns.LATENCY, "size_B latency_us min_latency_us"),
         (osu_columns.LATENCY, "latency_us size_B"),
-        (osu_columns.LATENCY, "size_B latency_us p50_tail_lat_us p50_tail_lat_us"),
         (osu_columns.BANDWIDTH, "size_B bandwidth_MBps message_rate_per_s"),
         (osu_columns.MESSAGE_RATE, "size_B bandwidth_MBps"),
         (osu_columns.NON_BLOCKING, "size_B overall_us compute_us pure_comm_us"),

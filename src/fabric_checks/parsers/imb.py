@@ -18,10 +18,13 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain, table
-from fabric_checks.parsers.table import HALF_DIGIT, Row
+from fabric_checks.parsers.table import Row, require, rounded
 
 _HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE)
-_BLOCK = re.compile(r"^# Benchmarking (\S+)")
+#: The title of a block, and what is above its columns: the number of processes, and the mode.
+_BLOCK = re.compile(
+    r"^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}", re.MULTILINE
+)
 _LAST_LINE = "# All processes entering MPI_Finalize"
 #: The parts, by the names of their programs, as the first lines call them.
 PARTS = {
@@ -83,15 +86,12 @@ _WHY = {
         "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes"
     ),
 }
-_CALL = "# Calling sequence was:"
 #: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
-#: operations.
+#: operations; and what they are where the call does not have them (``IMB_settings.h`` and ``imb_p2p.c``).
 _ITERATIONS = re.compile(r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE)
-#: The same where the call does not have them. See ``IMB_settings.h`` and ``imb_p2p.c`` of IMB.
 _BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
-_GAVE_UP = re.compile(rf"\s({'|'.join(map(re.escape, _WHY))})")
-#: Columns that hold whole numbers.
-_WHOLE = ("repetitions", "message_rate_per_s")
+_GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
+_KINDS = {"repetitions": table.whole, "message_rate_per_s": table.whole}
 
 
 @dataclass(frozen=True)
@@ -135,38 +135,35 @@ def parse(
         values that are not positive.
     """
     text = plain.cleaned(text)
-    lines = text.splitlines()
     version = _version(text, program)
-    start = _find_block(lines, benchmark, processes, mode)
-    position, columns = _find_columns(lines, start, _titles(program, benchmark))
-    rows = _read_rows(lines, position, columns)
+    titles = _titles(program, benchmark)
+    rows = _read_rows(text, _find_block(text, benchmark, processes, mode), titles)
     table.require_sizes(rows, sizes_B)
-    ends = [line for line in lines if line.strip() == _LAST_LINE]
+    ends = re.findall(rf"^{_LAST_LINE} *$", text, re.MULTILINE)
     table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
-    _require_iterations(text, rows, program, mode)
-    names = tuple(name for name in columns if name != "size_B")
-    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In
-    # IMB-MPI1 collectives read the clock before and after each, which alone takes longer; a barrier takes
-    # time, too.
-    takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
-    _require_positive(rows, names, takes_time=takes_time)
+    _require_repetitions(text, rows, program, mode)
+    _require_positive(rows, may_be_nothing=program in ("IMB-NBC", "IMB-RMA") and "#bytes" in titles)
     for row in rows:
         _require_agreement(row, processes)
-    if "bandwidth_MBps" in names and "message_rate_per_s" not in names:
-        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
+    names = tuple(rows[0].values)
+    if "bandwidth_MBps" in names and benchmark in _MESSAGES and "message_rate_per_s" not in names:
+        rows = [_with_exact_bandwidth(row, _MESSAGES[benchmark] * row.size_B) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))
 
 
-def _require_positive(rows: Sequence[Row], names: Sequence[str], *, takes_time: bool) -> None:
+def _require_positive(rows: Sequence[Row], *, may_be_nothing: bool) -> None:
     """Raise :class:`OutputError` unless times, rates and repetitions are above zero.
 
-    :param takes_time: whether an operation on no bytes takes a time that two decimals show.
+    :param may_be_nothing: whether an operation on no bytes may do nothing, and a loop of them take no time
+        that two decimals show. In IMB-MPI1 collectives read the clock before and after each, which alone
+        takes longer; a barrier takes time, too.
     """
-    for name in names:
-        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
-            table.require_positive(rows, name, from_size_B=1)
-        elif name not in ("bandwidth_MBps", "overlap_percent", "defects"):
-            table.require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
+    for name in rows[0].values:
+        is_rate = name in ("bandwidth_MBps", "message_rate_per_s")
+        # Where there is a time, small rates may round to nothing.
+        if name not in ("overlap_percent", "defects") and not (is_rate and "time_us" in rows[0].values):
+            allowed = is_rate or (may_be_nothing and name != "repetitions")
+            table.require_positive(rows, name, from_size_B=int(allowed))
 
 
 def _require_agreement(row: Row, processes: int) -> None:
@@ -177,22 +174,37 @@ def _require_agreement(row: Row, processes: int) -> None:
             f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}", row.line
         )
     if "min_time_us" in values:
-        least, mean, most = (f"{values[name]:.2f}" for name in ("min_time_us", "time_us", "max_time_us"))
-        table.require_mean((least, mean, most), processes, "times", row.line)
+        spans = [rounded(values[name]) for name in ("min_time_us", "time_us", "max_time_us")]
+        table.require_mean(spans, processes, "times", row.line)
     if "message_rate_per_s" in values:
-        table.require_rate(row, row.size_B, 0.5 + 1e-6)
+        table.require_rate(row, 0.5 + 1e-6)
     if "overlap_percent" in values:
         overall, *alone = (values[f"{name}_us"] for name in ("overall", "communication", "compute"))
         table.require_overlap(row, overall, min(alone), max(alone))
 
 
-def _require_iterations(text: str, rows: Sequence[Row], program: str, mode: str | None) -> None:
-    """Raise :class:`OutputError` unless the repetitions are those of the call, as far as it is known."""
+def _require_repetitions(text: str, rows: Sequence[Row], program: str, mode: str | None) -> None:
+    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call
+    allows.
+
+    Where they would take too long IMB does fewer, and then no more at any larger size.
+    """
     if "-iter_policy" in text:
         return
+    default = _BY_DEFAULT_P2P if program == "IMB-P2P" else _BY_DEFAULT
     call = _ITERATIONS.search(text)
-    known = call is not None or (_CALL in text and " -iter" not in text)
-    _require_repetitions(rows, _bounds(call, program, mode) if known else None)
+    asked = zip(call.groups() if call else default, default, strict=True)
+    number, volume_MiB, single = (int(given or other) for given, other in asked)
+    most = single if mode == NON_AGGREGATE else number
+    for row in sorted(rows, key=lambda row: row.size_B):
+        most = min(most, max(1, (volume_MiB << 20) // max(row.size_B, 1)))
+        found = int(row.values["repetitions"])
+        require(
+            found <= most,
+            f"{found} repetitions at {row.size_B} B are more than at smaller sizes, or than the call allows",
+            row.line,
+        )
+        most = found
 
 
 def _titles(program: str, benchmark: str) -> list[str]:
@@ -217,35 +229,7 @@ def _version(text: str, program: str) -> str:
     return version
 
 
-def _bounds(call: re.Match[str] | None, program: str, mode: str | None) -> tuple[int, int]:
-    """Return the most repetitions of a size, and the most bytes that they move."""
-    default = _BY_DEFAULT_P2P if program == "IMB-P2P" else _BY_DEFAULT
-    asked = call.groups() if call else (None, None, None)
-    number, volume_MiB, single = (int(given or other) for given, other in zip(asked, default, strict=True))
-    return single if mode == NON_AGGREGATE else number, volume_MiB << 20
-
-
-def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) -> None:
-    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call
-    allows.
-
-    Where they would take too long IMB does fewer, and then no more at any larger size.
-
-    :param bounds: those of the call, None if it is not known.
-    """
-    allowed, volume_B = bounds or (10**18, 10**36)
-    for row in sorted(rows, key=lambda row: row.size_B):
-        allowed = min(allowed, max(1, volume_B // row.size_B) if row.size_B else allowed)
-        if (found := row.values["repetitions"]) > allowed:
-            raise OutputError(
-                f"{found:.0f} repetitions at {row.size_B} B are more than at smaller sizes, or than the call"
-                " allows: the output is damaged",
-                row.line,
-            )
-        allowed = int(found)
-
-
-def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
+def _with_exact_bandwidth(row: Row, moved_B: int) -> Row:
     """Return the row with bytes over time for the printed bandwidth where that is more exact; the two must
     agree.
 
@@ -253,100 +237,62 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
     receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the time of the slowest process,
     in units of 10^6 bytes/s.
     """
-    if benchmark not in _MESSAGES:
-        return row
     time_us = row.values.get("max_time_us", row.values["time_us"])
-    moved_B = _MESSAGES[benchmark] * row.size_B
     printed = row.values["bandwidth_MBps"]
-    shortest_us = max(time_us - HALF_DIGIT, 1e-3)
-    if not moved_B / (time_us + HALF_DIGIT) - HALF_DIGIT <= printed <= moved_B / shortest_us + HALF_DIGIT:
-        raise OutputError(
-            f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B: the output is"
-            " damaged",
-            row.line,
-        )
-    # A time of 0.00 is that of an operation on no bytes.
-    return (
-        row
-        if printed >= time_us
-        else Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
+    require(
+        (rounded(moved_B, 0) / rounded(time_us)).meets(rounded(printed)),
+        f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B",
+        row.line,
     )
+    # A time of 0.00 is that of an operation on no bytes.
+    exact = printed if printed >= time_us else moved_B / time_us
+    return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": exact})
 
 
-def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
-    """Return the index of the title of the only block of a benchmark on that many processes, in that mode."""
-    names = {index: match[1] for index, line in enumerate(lines) if (match := _BLOCK.match(line))}
-    found = {index: _named(name, *_above_columns(lines, index)) for index, name in names.items()}
-    wanted = _named(benchmark, processes, mode)
-    fitting = [index for index, name in found.items() if name.lower() == wanted.lower()]
+def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> int:
+    """Return where the only block of a benchmark on that many processes, in that mode, has its column
+    titles."""
+    blocks = []
+    for block in _BLOCK.finditer(text):
+        count = re.search(r"^# +#processes = ([0-9]{1,9})\b", block[0], re.MULTILINE)
+        of_mode = re.search(r"^# +MODE: (\S+)", block[0], re.MULTILINE)
+        blocks.append((_named(block[1], count and count[1], of_mode and of_mode[1]), block.end()))
+    wanted = _named(benchmark, str(processes), mode)
+    fitting = [end for name, end in blocks if name.lower() == wanted.lower()]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise OutputError(f"{len(fitting)} blocks of {wanted} where one was expected", fitting[1] + 1)
-    if found:
-        raise OutputError(f"no block of {wanted}; the output has {', '.join(map(quoted, found.values()))}")
-    for number, line in enumerate(lines, 1):
-        if line.startswith("# !! Benchmark"):
-            raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", number)
+        raise OutputError(f"{len(fitting)} blocks of {wanted} where one was expected")
+    if blocks:
+        has = ", ".join(quoted(name) for name, _ in blocks)
+        raise OutputError(f"no block of {wanted}; the output has {has}")
+    if refused := re.search(r"^# !! (Benchmark.*?)[ !]*$", text, re.MULTILINE):
+        raise OutputError(f"IMB refused: {quoted(refused[1])}", text.count("\n", 0, refused.start()) + 1)
     raise OutputError(f"no block '# Benchmarking {benchmark}': the program ended before it")
 
 
-def _named(benchmark: str, processes: int | None, mode: str | None) -> str:
+def _named(benchmark: str, processes: str | None, mode: str | None) -> str:
     return f"{benchmark} on {processes} processes" + (f", mode {mode}" if mode else "")
 
 
-def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:
-    """Return the number of processes and the mode between a block's title and its columns, as far as they are
-    there."""
-    above = "\n".join(
-        itertools.takewhile(lambda line: line.split()[:1] != ["#bytes"], lines[start : start + 8])
-    )
-    count, mode = (
-        re.search(form, above, re.M) for form in (r"^# +#processes = ([0-9]{1,9})\b", r"^# +MODE: (\S+)")
-    )
-    return int(count[1]) if count else None, mode[1] if mode else None
-
-
-def _find_columns(lines: Sequence[str], start: int, wanted: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the index of the line after the column titles, and our names of the columns."""
-    for number, line in enumerate(lines[start + 1 :], start + 2):
-        titles = line.split()
-        if _BLOCK.match(line):
-            raise OutputError(
-                f"another block begins before the column titles of the first, with {quoted(line)}", number
-            )
-        if titles and titles[0] in ("#bytes", "#repetitions"):
-            if titles not in (list(wanted), [*wanted, "defects"]):
-                raise OutputError(
-                    f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
-                    f"{quoted(' '.join(wanted))}",
-                    number,
-                )
-            return number, [_COLUMNS[title] for title in titles]
-        if titles and not titles[0].startswith("#"):
-            raise OutputError(f"expected the line of column titles, found {quoted(line)}", number)
-    raise OutputError("the output ends before the line of column titles")
-
-
-def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list[Row]:
+def _read_rows(text: str, begin: int, wanted: Sequence[str]) -> list[Row]:
+    """Return the rows of a block: its column titles, and the lines up to a blank one."""
+    first = text.count("\n", 0, begin) + 1
+    title, *lines = text[begin:].split("\n")
+    titles = title.split()
+    if titles not in (list(wanted), [*wanted, "defects"]):
+        raise OutputError(
+            f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
+            f"{quoted(' '.join(wanted))}",
+            first,
+        )
+    columns = [_COLUMNS[name] for name in titles]
     rows: list[Row] = []
-    for number, line in enumerate(lines[start:], start + 1):
-        fields = line.split()
-        if not fields or fields[0].startswith("#"):
-            break  # a blank line ends the block
+    for number, line in enumerate(itertools.takewhile(str.strip, lines), first + 1):
         if gave_up := _GAVE_UP.search(line):
-            raise OutputError(
-                f"IMB gave up at {quoted(fields[0])} B ({gave_up[1]}): {_WHY[gave_up[1]]}", number
-            )
-        cells = table.cells_of(line.strip(), columns, number)
-        size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
-        rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
+            size, why = gave_up.groups()
+            raise OutputError(f"IMB gave up at {quoted(size)} B ({why}): {_WHY[why]}", number)
+        if line.startswith("#"):
+            break
+        rows.append(table.row_of(line, number, columns, _KINDS))
     return rows
-
-
-def _value(name: str, cell: str, line: int) -> float:
-    return (
-        table.whole(cell, line, f"a whole number ({name})")
-        if name in _WHOLE
-        else table.two_decimals(cell, line)
-    )

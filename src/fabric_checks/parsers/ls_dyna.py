@@ -8,14 +8,13 @@ check prints that file after :data:`MESSAGES`, and whichever has the table is re
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import Found, number, only, require_sum, whole
+from fabric_checks.parsers.table import Found, only, printed, require, require_sum, whole
 
 #: The line before the messages of the first process.
 MESSAGES = "# mes0000"
@@ -68,24 +67,25 @@ def parse(text: str, processes: int) -> DynaOutput:
     if not _NORMAL.search(text):
         raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not finish")
     table = _only(list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'")
-    seconds, *parts, cycles = _only(
-        _ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'"
-    )
+    elapsed = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
+    seconds, hours, minutes, rest, cycles = elapsed
     elapsed_s, ran_cycles = whole(seconds, None, "seconds"), whole(cycles, None, "a number of cycles")
     if elapsed_s == 0 or ran_cycles == 0:
         raise OutputError(f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed")
-    if all(parts) and elapsed_s != 3600 * int(parts[0]) + 60 * int(parts[1]) + int(parts[2]):
-        raise OutputError(
-            f"{elapsed_s} s are not {parts[0]} hours {parts[1]} min. {parts[2]} sec.: it is damaged"
-        )
-    if (problem := _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")) != cycles:
-        raise OutputError(f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}")
+    require(
+        not hours or elapsed_s == 3600 * int(hours) + 60 * int(minutes) + int(rest),
+        f"{elapsed_s} s are not {hours} hours {minutes} min. {rest} sec.",
+    )
+    problem = _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")
+    require(
+        problem == cycles, f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}"
+    )
     versions = _VERSION.findall(text)
     version = _only(versions, "version").strip() if versions else None
     clock_s = _table(text[table.end() :])
     # Start and end are whole seconds.
-    if (timed_s := sum(clock_s.values())) > elapsed_s + 2:
-        raise OutputError(f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed: it is damaged")
+    timed_s = sum(clock_s.values())
+    require(timed_s <= elapsed_s + 2, f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed")
     return DynaOutput(version, processes, ran_cycles, elapsed_s, clock_s)
 
 
@@ -137,24 +137,24 @@ def _table(text: str) -> dict[str, float]:
 
 def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
-    totals = rows[-1]
-    for row in rows[:-1]:
-        if len(row.line) != len(totals.line) or row.indent < totals.indent:
-            raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
-        _require_shares(row, totals)
-    parts = [row for row in rows[:-1] if row.indent == totals.indent]
-    for name, count in Counter(row.name for row in parts).items():
-        if count > 1:
-            raise OutputError(f"the table's row {quoted(name)} is there twice")
+    *rows, totals = rows
+    for row in rows:
+        is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
+        require(is_below, f"a row of the table of times is not below the others: {quoted(row.line)}")
+        for seconds, percent in ((0, 1), (2, 3)):
+            value, total, share = (
+                printed(text, None)
+                for text in (row.cells[seconds], totals.cells[seconds], row.cells[percent])
+            )
+            require(
+                value.high >= 0 and (value * 100 / total).meets(share),
+                f"{quoted(row.line)} is below zero, or its shares are not those of its times",
+            )
+    parts = [row for row in rows if row.indent == totals.indent]
+    clock_s = {row.name: float(row.cells[2]) for row in parts}
+    require(len(clock_s) == len(parts), "a part is in the table twice")
     for seconds in (0, 2):
-        cells = [row.cells[seconds] for row in parts]
-        require_sum(totals.cells[seconds], cells, "the table's parts make its total", None)
-    return {row.name: number(row.cells[2], None) for row in parts}
-
-
-def _require_shares(row: _Row, totals: _Row) -> None:
-    """Raise :class:`OutputError` unless the percentages of a row are those of its times."""
-    for seconds, percent in ((0, 1), (2, 3)):
-        value, total = number(row.cells[seconds], None), number(totals.cells[seconds], None)
-        if value < 0 or (total > 0 and abs(number(row.cells[percent], None) - 100 * value / total) > 0.02):
-            raise OutputError(f"{quoted(row.line)} is below zero, or its shares are not those of its times")
+        spans = [printed(row.cells[seconds], None) for row in parts]
+        total = printed(totals.cells[seconds], None)
+        require_sum(total, spans, "the table's parts do not make its total")
+    return clock_s

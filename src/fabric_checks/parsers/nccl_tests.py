@@ -17,7 +17,7 @@ from typing import NamedTuple
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import half_digit, number, only, whole
+from fabric_checks.parsers.table import Span, number, only, printed, require, whole
 
 #: The share of the bytes of a collective that a rank sends, given the number of ranks.
 BUS_FACTOR: dict[str, Callable[[int], float]] = {
@@ -30,8 +30,9 @@ BUS_FACTOR: dict[str, Callable[[int], float]] = {
 }
 
 _LINES = re.MULTILINE | re.ASCII
-_RELEASE = re.compile(r"^# nccl-tests version (\S+) nccl-headers=\d+ nccl-library=(\d+)", _LINES)
-_RCCL = re.compile(r"^rccl-tests: Version (\S+)", _LINES)
+_RELEASE = re.compile(
+    r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)(?: nccl-headers=\d+ nccl-library=(\d+))?", _LINES
+)
 _LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
 _DEVICES = re.compile(r"^# Using devices", _LINES)
 _RANK = re.compile(
@@ -125,17 +126,16 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
         raise OutputError(
             f"{count_text(len(sizes_B), 'size')} were asked for, but {count_text(len(found), 'row')} found"
         )
-    for asked_B, row in zip(sizes_B, found, strict=True):
+    by_size = dict(zip(sizes_B, found, strict=True))
+    for asked_B, row in by_size.items():
         # Each rank has the same number of whole 16 bytes, so the size may be a little less.
         if not asked_B - 16 * ranks < row.size_B <= asked_B:
             raise OutputError(f"the row of {asked_B} B was expected, found that of {row.size_B} B", row.line)
-    release, rccl, library = _RELEASE.search(text), _RCCL.search(text), _LIBRARY.search(text)
-    version = release[1] if release else rccl[1] if rccl else ""
-    number_of_library = library[1] if library else _release(release[2]) if release else ""
-    by_size = dict(zip(sizes_B, found, strict=True))
+    release, library = _RELEASE.search(text), _LIBRARY.search(text)
+    headers = _release(release[2]) if release and release[2] else ""
     return NcclOutput(
-        version,
-        number_of_library,
+        release[1] if release else "",
+        library[1] if library else headers,
         of_ranks,
         {size_B: row.out_of_place for size_B, row in by_size.items()},
         {size_B: row.in_place for size_B, row in by_size.items()},
@@ -148,38 +148,30 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
     :param first: the number of the first line, for messages.
     :raises OutputError: if there is not one whole list of one group of ranks.
     """
-    found = [
-        (group, Device(int(rank), host, int(at), bus, model))
-        for rank, group, host, at, bus, model in _RANK.findall(text)
-    ]
     lists = len(_DEVICES.findall(text))
+    found = _RANK.findall(text)
+    numbers = [int(rank) for rank, *_ in found]
     # Each process of a build without MPI runs by itself.
-    if lists > 1 and all(each.rank == 0 for _, each in found):
+    if lists > 1 and not any(numbers):
         raise OutputError(
             f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1",
             first,
         )
     if lists != 1:
-        why = (
-            "several programs printed this"
-            if lists
-            else "the program did not start, or its first lines are missing"
+        raise OutputError(
+            f"one list '# Using devices' of hosts was expected, found {lists}: the program did not start, or"
+            " several programs printed this",
+            first,
         )
-        raise OutputError(f"one list '# Using devices' of hosts was expected, found {lists}: {why}", first)
-    _require_ranks(found, len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)), first)
-    return tuple(each for _, each in found)
-
-
-def _require_ranks(found: Sequence[tuple[str, Device]], lines: int, first: int | None) -> None:
-    """Raise :class:`OutputError` unless all lines of ranks were read, and they are one group without gaps."""
-    if len(found) != lines:
+    if len(found) != len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)):
         raise OutputError(
             "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first
         )
-    if [each.rank for _, each in found] != list(range(len(found))) or len({group for group, _ in found}) > 1:
+    if numbers != list(range(len(found))) or len({group for _, group, *_ in found}) > 1:
         raise OutputError(
             f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first
         )
+    return tuple(Device(int(rank), host, int(at), bus, model) for rank, _, host, at, bus, model in found)
 
 
 def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow]:
@@ -189,18 +181,10 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     :param first: the number of the first line, for messages.
     :raises OutputError: if the table is not whole, data were wrong, or values contradict each other.
     """
-    titles, bounds, last = (
-        only(
-            list(pattern.finditer(text)),
-            f"whole line {what}",
-            "the program did not get so far, or it is damaged",
-        )
-        for pattern, what in (
-            (_TITLES, "of titles 'size count type ...'"),
-            (_BOUNDS, "'# Out of bounds values'"),
-            (_MEAN, "'# Avg bus bandwidth'"),
-        )
-    )
+    why = "the program did not get so far, or it is damaged"
+    titles = only(list(_TITLES.finditer(text)), "whole line of titles 'size count type ...'", why)
+    bounds = only(list(_BOUNDS.finditer(text)), "whole line '# Out of bounds values'", why)
+    last = only(list(_MEAN.finditer(text)), "whole line '# Avg bus bandwidth'", why)
     if bounds.groups() != ("0", "OK"):
         wrong, verdict = map(quoted, bounds.groups())
         raise OutputError(f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first)
@@ -212,19 +196,21 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     _require_rows_only(text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end()))
     if order != sorted(order):
         raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
-    names = titles[1].split()
-    table, printed = [], list[str]()
+    table, total, most = [], Span(0, 0), 0.0
     for row in found:
         line = first + text.count("\n", 0, row.start())
-        size_B, groups = _cells(row[0], names, line)
+        size_B, groups = _cells(row[0], titles[1].split(), line)
         table.append(SizeRow(line, size_B, *(_timing(group, size_B, factor, line) for group in groups)))
-        printed += [group[2] for group in groups]
-    values, mean = [number(text, None) for text in printed], number(last[1], None)
-    # Each value is rounded to its last digit, which of 1e+06 is a large one.
-    slack = sum(map(half_digit, printed)) + (1e-3 + 1e-3 * max(values, default=0)) * len(values)
-    if not values or abs(sum(values) - mean * len(values)) > slack:
+        for group in groups:
+            total += printed(group[2], line)
+            most = max(most, float(group[2]))
+    mean, slack = (
+        number(last[1], None),
+        1e-3 + 1e-3 * most,
+    )  # each is rounded to six digits, or to two decimals
+    if not table or not (total * (0.5 / len(table))).meets(Span(mean - slack, mean + slack)):
         raise OutputError(
-            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first
+            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {2 * len(table)} values", first
         )
     return table
 
@@ -260,22 +246,25 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
     time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
     if cells[3] != "N/A" and number(cells[3], line) >= 1:
         raise OutputError(f"{number(cells[3], line):g} wrong values at {size_B} B", line)
-    halves = [half_digit(cell) for cell in cells[:3]]
     if time_us <= 0:
         raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
-    rate = size_B / time_us / 1e3
-    slack = halves[1] + rate * halves[0] / max(time_us - halves[0], halves[0]) + _ROUNDING * rate
-    if abs(algorithm - rate) > slack:
-        raise OutputError(f"{size_B} B in {time_us:g} us are not {algorithm:g} GB/s", line)
-    if (
-        factor is not None
-        and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus
-    ):
-        raise OutputError(
-            f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s", line
+    of_time, of_algorithm, of_bus = (printed(cell, line) for cell in cells[:3])
+    bytes_ = Span(1 - _ROUNDING, 1 + _ROUNDING) * size_B
+    require(
+        (bytes_ / of_time * 1e-3).meets(of_algorithm),
+        f"{size_B} B in {time_us:g} us are not {algorithm:g} GB/s",
+        line,
+    )
+    if factor is not None:
+        slack = Span(-_ROUNDING, _ROUNDING) * bus
+        require(
+            (of_algorithm * factor + slack).meets(of_bus),
+            f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s",
+            line,
         )
-    if halves[1] > max(_FEW_DIGITS, halves[0] / time_us) * algorithm:
-        algorithm, bus = rate, bus if factor is None else factor * rate
+    if of_algorithm.high - algorithm > max(_FEW_DIGITS, of_time.high / time_us - 1) * algorithm:
+        algorithm = size_B / time_us / 1e3
+        bus = bus if factor is None else factor * algorithm
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
 
 

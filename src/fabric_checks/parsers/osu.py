@@ -4,18 +4,19 @@
 A table begins with the benchmark's title and a line of column titles, both after ``#``, followed by a row for
 each message size. Nothing marks its end, so the sizes that were asked for must be known. Releases differ: 7.x
 begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its title, the barrier prints no
-size. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
+size. The columns are in :mod:`~fabric_checks.parsers.osu_columns`. Tables of several data types (``-T all``),
+percentiles (``-z``) and derived data types (``-D``) are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import osu_columns, plain, table
-from fabric_checks.parsers.table import HALF_DIGIT, Row
+from fabric_checks.parsers.table import Row, require, rounded
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
 _MOVES = ("allgather", "allgatherv", "barrier", "gather", "gatherv", "scatter", "scatterv")
@@ -94,32 +95,26 @@ SYNCHRONISATIONS = {
 #: The programs that print the column title of the latency test over their bandwidths.
 _MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu", "bw_fan_out")}
 #: The ports' own titles where they differ.
-_PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
+_PORT_TITLES = {"alltoall": "MPI All-to-All Latency Test"}
 
-#: Other titles of OSU: of another library or release, or damaged.
-_OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
-_TITLE = re.compile(
-    r"^#\s*(?P<osu>OSU )?(?P<title>(?:MPI(?:_\w+)?|[NR]CCL)(?:-(?P<device>[A-Z]+))?\b.*? Test)"
-    r"(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
-)
-_LIBRARY = re.compile(r"^#Using ([NR]CCL)\s*$")
-_KEY = re.compile(r"^#\s*(?P<key>[A-Za-z][A-Za-z0-9 ]*): (?P<value>.*?)\.?\s*$")
-_BRACKETED = re.compile(r"\[ (?P<key>[a-z ]+): (?P<value>\S+) \]")
+_TITLE = re.compile(r"^#\s*(?P<osu>OSU )?(?P<title>\S.*\bTest)(?:\s+v(?P<version>\S+))?\s*$")
+#: The library, and the memory of the buffers: ``MPI_Put-CUDA Latency Test``.
+_LIBRARY = re.compile(r"^(?P<name>MPI(?:_\w+)?|[NR]CCL)(?:-(?P<memory>[A-Z]+))? ")
+#: The first line of the benchmarks of NCCL between two processes, which print no title (7.4).
+_UNTITLED = re.compile(r"^#Using ([NR]CCL)\s*$", re.MULTILINE)
+_KEY = re.compile(r"^# *([A-Za-z][A-Za-z0-9 ]*): (.*?)\.? *$|\[ ([a-z ]+): (\S+) \]", re.MULTILINE)
 _INIT = re.compile(
-    r"^nprocs: (?P<processes>[0-9]{1,9}), min: (?P<min>[0-9]{1,15}) ms, max: (?P<max>[0-9]{1,15}) ms, "
-    r"avg: (?P<avg>[0-9]{1,15}) ms\s*$",
+    r"^nprocs: ([0-9]{1,9}), min: ([0-9]{1,15}) ms, max: ([0-9]{1,15}) ms, avg: ([0-9]{1,15}) ms *$",
     re.MULTILINE,
 )
-_HELLO = re.compile(r"^This is a test with (?P<processes>[0-9]{1,15}) processes\s*$", re.MULTILINE)
-#: A line of digits alone behind it is the rest of a number that was torn.
-_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n(?![0-9]+$)", re.MULTILINE)
-_STARTUP_TITLE = re.compile(
-    r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE
+#: A line of digits alone behind the time is the rest of a number that was torn.
+_HELLO = re.compile(
+    r"^This is a test with ([0-9]{1,9}) processes *$[\s\S]*?^launch_to_end_ns: ([0-9]{1,15})\n(?![0-9]+$)",
+    re.MULTILINE,
 )
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not
 #: behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
-_VALIDATION = {"Pass": 1.0, "Fail": 0.0}
 #: The cells of a row.
 _CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
@@ -168,10 +163,11 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """
     output = _read(text, benchmark, sizes_B)
     for name in output.columns:
+        # In 7.x the time in MPI_Test is 0 if it is not called.
         if name not in ("overlap_percent", "validation"):
-            # In 7.x the time in MPI_Test is 0 if it is not called.
             table.require_positive(output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
-    _require_agreement(output.rows, output.columns)
+    for row in output.rows:
+        _require_agreement(row)
     return output
 
 
@@ -187,17 +183,144 @@ def require_validated(text: str, benchmark: str, sizes_B: Sequence[int]) -> None
 def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Return a whole table, whose times are not looked at."""
     text = plain.cleaned(text)
-    lines = _titled(text.splitlines(), benchmark)
-    title, position, columns = _find_table(lines, benchmark)
-    program = _program(title)
-    columns = _with_unnamed(lines[position:], columns)
-    rows = _read_rows(lines, position, columns, len(sizes_B))
+    if benchmark.startswith("xccl_") and "# OSU" not in text and (library := _UNTITLED.search(text)):
+        memory = "CUDA" if library[1] == "NCCL" else "ROCM"
+        text = _UNTITLED.sub(f"# OSU {TITLES[benchmark].replace('NCCL', f'{library[1]}-{memory}')}", text, 1)
+    lines = text.splitlines()
+    begin, title = _title(lines, benchmark)
+    program = "osu" if title["osu"] else "osu-py"
+    columns, rows = _table(lines, begin, program, benchmark, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
     table.require_sizes(rows, sizes_B)
+    header = {key or name: value or word for key, value, name, word in _KEY.findall(text)}
     names = tuple(name for name in columns if name != "size_B")
-    device = (title["device"] or "host").lower()
-    return OsuOutput(program, title["version"], names, tuple(rows), device, _header(lines[:position]))
+    return OsuOutput(program, title["version"], names, tuple(rows), _split(title["title"])[1], header)
+
+
+def _table(
+    lines: Sequence[str], begin: int, program: str, benchmark: str, count: int
+) -> tuple[tuple[str, ...], list[Row]]:
+    """Return the columns and the rows below a title.
+
+    The column titles are the last ones before the rows: mbw_mr of 5.6 prints those of another benchmark
+    above its own.
+    """
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = []
+    for number, line in enumerate(lines[begin:], begin + 1):
+        cells = line.split()
+        if _COLUMNS.match(line.strip()):
+            if rows:
+                raise OutputError("a second line of titles: several programs printed this", number)
+            columns = osu_columns.read(line, number)
+        elif not cells or cells[0].startswith("#"):
+            continue
+        elif len(rows) < count or all(map(_CELL.fullmatch, cells)):  # others are of a scheduler or launcher
+            if not rows:
+                columns = _columns(columns, program, benchmark, number)
+            rows.append(_row(line, number, columns))
+    return columns, rows
+
+
+def _columns(titles: tuple[str, ...], program: str, benchmark: str, line: int) -> tuple[str, ...]:
+    """Return the names of the columns, which have to be those of the benchmark."""
+    if (program, benchmark) in _MISTITLED:
+        titles = tuple(name.replace("latency_us", "bandwidth_MBps") for name in titles)
+    has_sizes = "barrier" not in benchmark or program == "osu-py"
+    osu_columns.require(titles, _kind(benchmark), has_sizes=has_sizes, line_number=line)
+    return titles
+
+
+def _row(line: str, number: int, columns: Sequence[str]) -> Row:
+    row = table.row_of(line, number, columns, _KINDS)
+    if row.values.get("validation") == 0:  # the program ends there, with a line that is no row
+        raise WrongDataError(f"OSU's own validation found wrong data at {row.size_B} B (line {number})")
+    return row
+
+
+def _validation(cell: str, line: int) -> float:
+    if cell not in ("Pass", "Fail"):
+        raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
+    return float(cell == "Pass")
+
+
+_KINDS: Mapping[str, Callable[[str, int], float]] = {"iterations": table.whole, "validation": _validation}
+
+
+def _title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
+    """Return the line number of the benchmark's title, and the title.
+
+    There is one; mbw_mr of 6.x to 7.2 prints it twice.
+    """
+    titles: list[tuple[int, re.Match[str]]] = []
+    for number, line in enumerate(lines, 1):
+        if match := _TITLE.match(line):
+            titles.append((number, match))
+            known = (TITLES[benchmark], _PORT_TITLES.get(benchmark, ""))
+            if _split(match["title"])[0].lower() not in map(str.lower, known):
+                raise OutputError(
+                    f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}", number
+                )
+            if match.groups() != titles[0][1].groups():
+                raise OutputError(
+                    f"a second table begins, of {quoted(line)}: several programs printed this", number
+                )
+    if not titles:
+        raise OutputError(
+            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another"
+            " program"
+        )
+    if len(titles) > 1 + (benchmark == "mbw_mr"):
+        places = ", ".join(str(at) for at, _ in titles)
+        raise OutputError(
+            f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as"
+            " separate MPI worlds because the launcher belongs to a different MPI"
+        )
+    return titles[-1]
+
+
+def _split(title: str) -> tuple[str, str]:
+    """Return a title without the memory of the buffers, RCCL's as that of NCCL, and that memory."""
+    library = _LIBRARY.match(title)
+    if library is None:
+        return title, "host"
+    name = f"{library['name'].replace('RCCL', 'NCCL')} {title[library.end() :]}"
+    return name, (library["memory"] or "host").lower()
+
+
+def _kind(benchmark: str) -> str:
+    if benchmark == "mbw_mr":
+        return osu_columns.MESSAGE_RATE
+    if benchmark.startswith("i"):
+        return osu_columns.NON_BLOCKING
+    return osu_columns.BANDWIDTH if "bw" in benchmark else osu_columns.LATENCY
+
+
+def _require_agreement(row: Row) -> None:
+    """Raise :class:`OutputError` if values of a row contradict each other.
+
+    Least, mean and most are of one time over the processes, with ``-f`` of communication too
+    (``calculate_and_print_stats`` of 5.9 to 7.4).
+    """
+    values = row.values
+    if "min_latency_us" in values:
+        table.require_order(row, "min_latency_us", "latency_us", "max_latency_us")
+    if "min_comm_us" in values:
+        table.require_order(row, "min_comm_us", "pure_comm_us", "max_comm_us")
+    if "message_rate_per_s" in values:
+        table.require_rate(row)
+    if "overlap_percent" in values:
+        table.require_overlap(row, values["overall_us"], values["compute_us"], values["pure_comm_us"])
+    if "mpi_wait_us" in values:
+        # The parts are timed one after the other within the whole; reading the clock takes time too.
+        parts = sum(values[f"{name}_us"] for name in ("compute", "coll_init", "mpi_test", "mpi_wait"))
+        overall = values["overall_us"]
+        require(
+            overall / 2 - 10 <= parts <= overall + 0.026,
+            f"compute, start, test and wait take {parts:.2f} us at {row.size_B} B, all of it {overall:g} us",
+            row.line,
+        )
 
 
 def parse_init(text: str, processes: int) -> StartupOutput:
@@ -206,13 +329,13 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     :param processes: the number of processes that must have taken part.
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
-    text = plain.cleaned(text)
-    version, found = _startup(text, "Init", _INIT, "nprocs: N, min: N ms, max: N ms, avg: N ms", processes)
-    least, mean, most = (int(found[name]) for name in ("min", "avg", "max"))
+    version, times = _startup(text, "Init", _INIT, processes)
+    least, most, mean = times
     if not 0 < least <= mean <= most:
-        raise OutputError(f"the times of MPI_Init are not positive and in order: {quoted(found[0])}")
+        raise OutputError(f"the times of MPI_Init are not positive and in order: {least}, {mean}, {most} ms")
     # Their fractions were cut off, which moves all three alike.
-    table.require_mean((found["min"], found["avg"], found["max"]), processes, "times of MPI_Init", None)
+    spans = [rounded(time, 0.5) for time in (least, mean, most)]
+    table.require_mean(spans, processes, "times of MPI_Init", None)
     return StartupOutput(version, {"min": least / 1000, "avg": mean / 1000, "max": most / 1000})
 
 
@@ -224,225 +347,19 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     :param processes: the number of processes that must have taken part.
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
-    text = plain.cleaned(text)
-    version, found = _startup(text, "Hello World", _HELLO, "This is a test with N processes", processes)
-    launch_s = int(_only(_LAUNCH, text[found.end() :], "launch_to_end_ns: N")["ns"]) / 1e9
-    if launch_s <= 0:
+    version, (launch_ns,) = _startup(text, "Hello World", _HELLO, processes)
+    if launch_ns == 0:
         raise OutputError("the launch took no time")
-    return StartupOutput(version, {"launch": launch_s})
+    return StartupOutput(version, {"launch": launch_ns / 1e9})
 
 
-def _startup(
-    text: str, name: str, pattern: re.Pattern[str], form: str, processes: int
-) -> tuple[str, re.Match[str]]:
-    """Return the version of a start-up benchmark, and its only line of a form."""
-    title = _only(_STARTUP_TITLE, text, f"# OSU MPI {name} Test vN")
-    if title["name"] != name:
-        raise OutputError(f"expected the output of OSU's {name} Test, found that of its {title['name']} Test")
-    found = _only(pattern, text, form)
-    if int(found["processes"]) != processes:
-        raise OutputError(
-            f"{found['processes']} processes took part instead of the {processes} that were asked for"
-        )
-    return title["version"], found
-
-
-def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
-    return table.only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
-
-
-def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
-    """Raise :class:`OutputError` if values of a row contradict each other.
-
-    Least, mean and most are of one time over the processes, with ``-f`` of communication too
-    (``calculate_and_print_stats`` of 5.9 to 7.4).
-    """
-    tails = [name for name in names if "_tail_" in name]
-    table.require_order(rows, *sorted(tails, key=lambda name: int(name[1 : name.index("_")])))
-    for kind, mean in (("latency", "latency"), ("comm", "pure_comm")):
-        if f"min_{kind}_us" in names:
-            table.require_order(rows, f"min_{kind}_us", f"{mean}_us", f"max_{kind}_us")
-    for row in rows:
-        if "message_rate_per_s" in names:
-            message_B = row.values.get("transmit_size", row.size_B)
-            table.require_rate(row, message_B, HALF_DIGIT)
-        if "overlap_percent" in names:
-            table.require_overlap(
-                row, *(row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm"))
-            )
-        if "mpi_wait_us" in names:
-            _require_parts(row)
-
-
-def _require_parts(row: Row) -> None:
-    """Raise :class:`OutputError` if the parts of a row took longer than all of it, or took much less.
-
-    They are timed one after the other within it, rounded to two decimals each; reading the clock takes time
-    too.
-    """
-    parts = sum(row.values[f"{name}_us"] for name in ("compute", "coll_init", "mpi_test", "mpi_wait"))
-    if not row.values["overall_us"] / 2 - 10 <= parts <= row.values["overall_us"] + 5 * HALF_DIGIT:
-        raise OutputError(
-            f"compute, start, test and wait take {parts:.2f} us at {row.size_B} B, but all of it "
-            f"{row.values['overall_us']:g} us: the output is damaged",
-            row.line,
-        )
-
-
-def _header(lines: Sequence[str]) -> dict[str, str]:
-    """Return ``# key: value`` and ``[ key: value ]`` of the lines before the table."""
-    header: dict[str, str] = {}
-    for line in lines:
-        if match := _KEY.match(line):
-            header[match["key"]] = match["value"]
-        header.update((match["key"], match["value"]) for match in _BRACKETED.finditer(line))
-    return header
-
-
-def _titled(lines: Sequence[str], benchmark: str) -> list[str]:
-    """Return the lines with a title for the first line '#Using NCCL', if the benchmark is one of NCCL without
-    a title.
-
-    Those between two processes print none (7.4), and nothing in their output tells bw from bibw.
-    """
-    found = [(index, match[1]) for index, line in enumerate(lines) if (match := _LIBRARY.match(line))]
-    if not benchmark.startswith("xccl_") or not found or any(map(_TITLE.match, lines)):
-        return list(lines)
-    at, library = found[0]
-    title = TITLES[benchmark].replace("NCCL", f"{library}-{'CUDA' if library == 'NCCL' else 'ROCM'}")
-    return [*lines[:at], f"# OSU {title}", *lines[at + 1 :]]
-
-
-def _find_table(lines: Sequence[str], benchmark: str) -> tuple[re.Match[str], int, tuple[str, ...]]:
-    """Return the benchmark's title, the index of the line after the column titles, and the columns' names.
-
-    There must be no other table. The column titles are the last ones before the first row: mbw_mr of 5.6 and
-    5.7 prints those of another benchmark above its own, from 6.x to 7.2 its title twice, and a table of
-    several data types repeats its columns.
-    """
-    titles = _require_titles(lines, benchmark)
-    (first, title), (last, _) = titles[0], titles[-1]
-    columns: tuple[str, ...] = ()
-    position, has_rows = 0, False
-    for number, line in enumerate(map(str.strip, lines[first:]), first + 1):
-        if _COLUMNS.match(line):
-            names = _columns(line, number, _program(title), benchmark)
-            if columns and names not in (None, columns):
-                raise OutputError("a second line of other titles: several programs printed this", number)
-            if names and not has_rows:
-                position, columns = number, names
-        elif line and not line.startswith("#"):
-            if not columns:
-                raise OutputError(f"expected the line of column titles, found {quoted(line)}", number)
-            if last > number:
-                raise _several(titles)
-            has_rows = True
-    if not columns:
-        raise OutputError("the output ends before the line of column titles")
-    return title, position, columns
-
-
-def _require_titles(lines: Sequence[str], benchmark: str) -> list[tuple[int, re.Match[str]]]:
-    """Return the benchmark's titles with their line numbers: one, of mbw_mr also two alike."""
-    titles: list[tuple[int, re.Match[str]]] = []
-    for number, line in enumerate(map(str.strip, lines), 1):
-        match = _TITLE.match(line)
-        if not match and not _OTHER_TITLE.match(line):
-            continue
-        if match is None or not _is_of(match["title"], benchmark):
-            found = match["title"] if match else line.lstrip("# ")
-            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
-        titles.append((number, match))
-        if match.groups() != titles[0][1].groups():
-            raise OutputError(
-                f"a second table begins, of {quoted(line)}: several programs printed this", number
-            )
-    if not titles:
-        raise OutputError(
-            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another"
-            " program"
-        )
-    if len(titles) > 1 + (benchmark == "mbw_mr"):
-        raise _several(titles)
-    return titles
-
-
-def _several(titles: Sequence[tuple[int, re.Match[str]]]) -> OutputError:
-    return OutputError(
-        f"{len(titles)} tables of this benchmark begin, in lines {', '.join(str(at) for at, _ in titles)}: "
-        "it ran several times, or as separate MPI worlds because the launcher belongs to a different MPI"
-    )
-
-
-def _program(title: re.Match[str]) -> str:
-    return "osu" if title["osu"] else "osu-py"
-
-
-def _is_of(title: str, benchmark: str) -> bool:
-    """Return whether a title is that of a benchmark, wherever its buffers are."""
-    title = re.sub(r"^(MPI\w*|[NR]CCL)-[A-Z]+", r"\1", title)
-    title = re.sub(r"^RCCL\b", "NCCL", title)
-    return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
-
-
-def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple[str, ...] | None:
-    """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too
-    many."""
-    names = osu_columns.read(line, line_number)
-    if benchmark == "mbw_mr" and names == ("size_B", "latency_us"):
-        return None
-    if (program, benchmark) in _MISTITLED:
-        names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
-    has_sizes = "barrier" not in benchmark or program == "osu-py"
-    osu_columns.require(names, _kind(benchmark), has_sizes=has_sizes, line_number=line_number)
-    return names
-
-
-def _with_unnamed(lines: Sequence[str], columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns with those of ``-f``, whose titles some builds lack, if the first row has three more
-    cells."""
-    first: list[str] = next((cells for line in lines if (cells := line.split()) and cells[0][0] != "#"), [])
-    unnamed = (
-        columns[-1:] == ("latency_us",)
-        and len(first) == len(columns) + 3
-        and all(map(_CELL.fullmatch, first))
-    )
-    return (*columns, "min_latency_us", "max_latency_us", "iterations") if unnamed else columns
-
-
-def _kind(benchmark: str) -> str:
-    if benchmark == "mbw_mr":
-        return osu_columns.MESSAGE_RATE
-    if benchmark.startswith("i"):
-        return osu_columns.NON_BLOCKING
-    return osu_columns.BANDWIDTH if "bw" in benchmark else osu_columns.LATENCY
-
-
-def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int) -> list[Row]:
-    rows: list[Row] = []
-    for number, line in enumerate(lines[start:], start + 1):
-        fields = line.split()
-        if not fields or fields[0].startswith("#"):
-            continue
-        if len(rows) == count and not all(map(_CELL.fullmatch, fields)):
-            continue  # what a scheduler or a launcher prints after the table
-        cells = table.cells_of(line.strip(), columns, number)
-        size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
-        rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
-        if (
-            rows[-1].values.get("validation", 1.0) != 1.0
-        ):  # the program ends there, with a line that is no row
-            raise WrongDataError(f"OSU's own validation found wrong data at {size_B} B (line {number})")
-    return rows
-
-
-def _value(name: str, cell: str, line: int) -> float:
-    if name == "validation":
-        if cell not in _VALIDATION:
-            raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
-        return _VALIDATION[cell]
-    return (
-        table.whole(cell, line, f"a whole number ({name})")
-        if name in osu_columns.WHOLE
-        else table.two_decimals(cell, line)
-    )
+def _startup(text: str, name: str, pattern: re.Pattern[str], processes: int) -> tuple[str, list[int]]:
+    """Return the version of a start-up benchmark, and the numbers of its only result."""
+    text, why = plain.cleaned(text), "the program did not finish, or this is another one"
+    titles = re.findall(rf"^# OSU MPI {name} Test v([\d.]+\S*)\s*$", text, re.MULTILINE)
+    version = table.only(titles, f"line '# OSU MPI {name} Test vN'", why)
+    result: tuple[str, ...] = table.only(pattern.findall(text), "whole result of the program", why)
+    ran, *numbers = map(int, result)
+    if ran != processes:
+        raise OutputError(f"{ran} processes took part instead of the {processes} that were asked for")
+    return version, numbers

@@ -2,8 +2,7 @@
 """The columns of OSU's tables: their titles, and those of each kind of benchmark.
 
 Releases differ in titles (``Latency (us)``, ``Avg Latency(us)``; the ports ``Latency [us]``) and options add
-columns: ``-f`` minimum, maximum and iterations, ``-c`` the validation, ``-z`` percentiles, ``-D`` what was
-transmitted.
+columns: ``-f`` minimum, maximum and iterations, ``-c`` the validation.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ _TITLES = {
     rf"Max Latency{_US}": "max_latency_us",
     r"Iterations": "iterations",
     r"Validation": "validation",
-    rf"P(?P<percent>[0-9]{{1,3}}) Tail (Lat{_US}|BW{_MBPS})": "tail",
-    r"Transmit Size": "transmit_size",
 }
 _PATTERNS = {re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _TITLES.items()}
 #: The columns that a kind of benchmark begins with, after the size.
@@ -50,12 +47,7 @@ _OWN = {
         "( min_comm_us max_comm_us)? overlap_percent"
     ),
 }
-_ADDED = (
-    r"( min_latency_us max_latency_us iterations)?( validation)?( p\d+_tail_(lat_us|bw_MBps))*("
-    r" transmit_size)?"
-)
-#: Columns that hold whole numbers.
-WHOLE = ("iterations", "transmit_size")
+_ADDED = "( min_latency_us max_latency_us iterations)?( validation)?"
 
 
 def read(line: str, line_number: int) -> tuple[str, ...]:
@@ -68,8 +60,7 @@ def read(line: str, line_number: int) -> tuple[str, ...]:
     while text:
         for pattern, name in _PATTERNS.items():
             if match := pattern.match(text):
-                unit = "bw_MBps" if "BW" in match[0] else "lat_us"
-                names.append(f"p{match['percent']}_tail_{unit}" if name == "tail" else name)
+                names.append(name)
                 text = text[match.end() :]
                 break
         else:
@@ -86,6 +77,7 @@ def require(names: Sequence[str], kind: str, *, has_sizes: bool, line_number: in
     """
     own = ("size_B " if has_sizes else "") + _OWN[kind]
     if not re.fullmatch(own + _ADDED, " ".join(names)) or len(set(names)) < len(names):
+        titles = " ".join(names) or "without titles"
         raise OutputError(
-            f"the columns {' '.join(names)} are not those of this benchmark, a test of {kind}", line_number
+            f"the columns {titles} are not those of this benchmark, a test of {kind}", line_number
         )

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows by message size, and the checks that all parsers share."""
+"""Rows by message size, printed numbers as spans, and the checks that all parsers share."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import reduce
+from operator import add
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -17,7 +19,7 @@ Found = TypeVar("Found")
 #: A number as C prints it with ``%.2f``.
 _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
 #: Half of the last of two decimals, and the error of a binary fraction.
-HALF_DIGIT = 0.005 + 1e-6
+_HALF_DIGIT = 0.005 + 1e-6
 #: A number as C prints it; Python's float() accepts more, such as 1_0.
 _NUMBER = re.compile(
     r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)", re.IGNORECASE
@@ -38,6 +40,42 @@ class Row:
     values: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Span:
+    """The numbers that a printed one may stand for, or that follow from such numbers."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: Span) -> Span:
+        """Return the span of the sum."""
+        return Span(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Span) -> Span:
+        """Return the span of the difference."""
+        return self + other * -1
+
+    def __mul__(self, factor: float) -> Span:
+        """Return the span of a multiple."""
+        return Span(*sorted((self.low * factor, self.high * factor)))
+
+    def __truediv__(self, other: Span) -> Span:
+        """Return the span of the quotient; any number if the divisor may be zero."""
+        if other.low <= 0:
+            return Span(-math.inf, math.inf)
+        ends = [end / by for end in (self.low, self.high) for by in (other.low, other.high)]
+        return Span(min(ends), max(ends))
+
+    def meets(self, other: Span) -> bool:
+        """Tell whether both may be the same number."""
+        return self.low <= other.high and other.low <= self.high
+
+
+def rounded(value: float, half_digit: float = _HALF_DIGIT) -> Span:
+    """Return the span of a number that was printed with two decimals, or with another last digit."""
+    return Span(value - half_digit, value + half_digit)
+
+
 def number(text: str, line: int | None) -> float:
     """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything
     else."""
@@ -49,78 +87,46 @@ def number(text: str, line: int | None) -> float:
     return value
 
 
-def two_decimals(text: str, line: int) -> float:
+def printed(text: str, line: int | None, digits: int = 0) -> Span:
+    """Return the span of a number by its last digit; a bare ``0`` is exact.
+
+    :param digits: the significant digits of which C's ``%g`` leaves out zeros at the end.
+    :raises OutputError: if it is no finite number.
+    """
+    value, exact = number(text, line), Decimal(text)
+    last = int(exact.as_tuple().exponent)
+    if digits:
+        last = min(last, exact.adjusted() + 1 - digits)
+    return rounded(value, 0.0 if text == "0" else 0.5 * (1 + 1e-6) * 10.0 ** min(last, 300))
+
+
+def require(holds: bool, damage: str, line: int | None = None) -> None:
+    """Raise :class:`OutputError`, which says what is wrong, unless a rule of a whole output holds."""
+    if not holds:
+        raise OutputError(f"{damage}: the output is damaged", line)
+
+
+def two_decimals(text: str, line: int | None) -> float:
     """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything
     else.
 
     A value that lost a digit, its point or the blank next to it is thus not mistaken for another one.
     """
     value = number(text, line)
-    if not _TWO_DECIMALS.fullmatch(text):
-        raise OutputError(
-            f"{quoted(text)} does not have two decimals like all values: the output is damaged", line
-        )
+    require(
+        _TWO_DECIMALS.fullmatch(text) is not None,
+        f"{quoted(text)} does not have two decimals like all values",
+        line,
+    )
     return value
 
 
-def half_digit(text: str, digits: int = 0) -> float:
-    """Return half a unit of the last digit of a printed number, which is what rounding changes; 0 for a bare
-    ``0``.
-
-    :param digits: the significant digits of which C's ``%g`` leaves out zeros at the end.
-    """
-    number = Decimal(text)
-    exponent = number.as_tuple().exponent
-    if text == "0" or not isinstance(exponent, int):
-        return 0.0
-    last = min(exponent, number.adjusted() + 1 - digits) if digits else exponent
-    return 0.5 * 10.0 ** min(last, 300)
-
-
-def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int | None) -> None:
-    """Raise :class:`OutputError` unless printed numbers can be the least, the mean and the most of so many.
-
-    One of those is the least, one the most, and the others are between. Each is rounded to its last printed
-    digit.
-    """
-    low, middle, high = map(float, texts)
-    least_error, mean_error, most_error = map(half_digit, texts)
-    error = (1 + 1e-6) * (mean_error + max(least_error, most_error))
-    others = max(count - 1, 1)
-    lowest, highest = ((end + others * other) / (others + 1) for end, other in ((high, low), (low, high)))
-    if low > high or not lowest - error <= middle <= highest + error:
-        raise OutputError(
-            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is"
-            " damaged",
-            line,
-        )
-
-
-def require_sum(total: str, parts: Sequence[str], what: str, line: int | None) -> None:
-    """Raise :class:`OutputError` unless numbers add up to another one, each rounded to its last printed
-    digit.
-
-    :param what: the parts and the total in words, as in ``KinEng and PotEng make TotEng``.
-    """
-    added = math.fsum(map(float, parts))
-    if abs(added - float(total)) > (1 + 1e-6) * sum(map(half_digit, (total, *parts))):
-        raise OutputError(f"{what}, but {added:.9g} is not {float(total):.9g}: the output is damaged", line)
-
-
-def whole(text: str, line: int | None, what: str) -> int:
+def whole(text: str, line: int | None, what: str = "a whole number") -> int:
     """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for
     anything else."""
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
         raise OutputError(f"{what} was expected, found {quoted(text)}", line)
     return int(text)
-
-
-def cells_of(line: str, columns: Sequence[str], line_number: int) -> dict[str, str]:
-    """Return the cells of a row by column; raise :class:`OutputError` if there are more or fewer."""
-    cells = line.split()
-    if len(cells) != len(columns):
-        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
-    return dict(zip(columns, cells, strict=True))
 
 
 def positive(text: str, what: str, line: int | None) -> float:
@@ -130,6 +136,26 @@ def positive(text: str, what: str, line: int | None) -> float:
     if value <= 0:
         raise OutputError(f"{what} is {value:g}; it must be positive", line)
     return value
+
+
+def row_of(
+    line: str,
+    line_number: int,
+    columns: Sequence[str],
+    kinds: Mapping[str, Callable[[str, int], float]],
+) -> Row:
+    """Return a row of a table by message size; one without the column ``size_B`` has size 0.
+
+    :param kinds: how a cell is read, by name of its column; all others have two decimals.
+    :raises OutputError: if there are more or fewer cells, or one is not of its kind.
+    """
+    cells = line.split()
+    if len(cells) != len(columns):
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
+    values = dict(zip(columns, cells, strict=True))
+    size_B = whole(values.pop("size_B", "0"), line_number, "a message size")
+    read = {name: kinds.get(name, two_decimals)(cell, line_number) for name, cell in values.items()}
+    return Row(line_number, size_B, read)
 
 
 def only(found: Sequence[Found], what: str, missing: str) -> Found:
@@ -146,6 +172,29 @@ def only(found: Sequence[Found], what: str, missing: str) -> Found:
     return found[0]
 
 
+def require_mean(spans: Sequence[Span], count: int, what: str, line: int | None) -> None:
+    """Raise :class:`OutputError` unless spans can be those of least, mean and most of so many numbers.
+
+    One of those is the least, one the most, and the others are between.
+    """
+    least, mean, most = spans
+    others = max(count - 1, 1)
+    lowest, highest = (
+        (end + other * others) * (1 / (others + 1)) for end, other in ((most, least), (least, most))
+    )
+    middle = (mean.low + mean.high) / 2
+    require(
+        least.low <= most.low and lowest.low <= mean.high and mean.low <= highest.high,
+        f"{middle:.6g} is not the mean of {count} {what} from {least.high:.6g} to {most.high:.6g}",
+        line,
+    )
+
+
+def require_sum(total: Span, parts: Sequence[Span], damage: str) -> None:
+    """Raise :class:`OutputError`, which says what is wrong, unless numbers add up to another one."""
+    require(reduce(add, parts, Span(0, 0)).meets(total), damage)
+
+
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
     """Raise :class:`OutputError` unless ``column`` is above zero in every row.
 
@@ -159,31 +208,24 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
             )
 
 
-def require_order(rows: Sequence[Row], *columns: str) -> None:
-    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in
-    every row."""
-    for row in rows:
-        found = [row.values[column] for column in columns]
-        if found != sorted(found):
-            values = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
-            raise OutputError(
-                f"{values} at {row.size_B} B are not in this order: the output is damaged", row.line
-            )
+def require_order(row: Row, *columns: str) -> None:
+    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it."""
+    found = [row.values[column] for column in columns]
+    values = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
+    require(found == sorted(found), f"{values} at {row.size_B} B are not in this order", row.line)
 
 
-def require_rate(row: Row, message_B: float, rounding: float) -> None:
-    """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their
-    size.
+def require_rate(row: Row, half_digit: float = _HALF_DIGIT) -> None:
+    """Raise :class:`OutputError` unless the bandwidth of a row is the rate of its messages times their size.
 
-    :param rounding: the largest error of the printed message rate.
+    :param half_digit: half of the last digit of the message rate.
     """
     bandwidth_MBps, message_rate_per_s = row.values["bandwidth_MBps"], row.values["message_rate_per_s"]
-    if abs(bandwidth_MBps - message_rate_per_s * message_B / 1e6) > HALF_DIGIT + rounding * message_B / 1e6:
-        raise OutputError(
-            f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {message_B:.0f} B: "
-            "the output is damaged",
-            row.line,
-        )
+    require(
+        rounded(bandwidth_MBps).meets(rounded(message_rate_per_s, half_digit) * (row.size_B / 1e6)),
+        f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {row.size_B} B",
+        row.line,
+    )
 
 
 def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: float) -> None:
@@ -196,22 +238,14 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
         other alone.
     """
     overlap = row.values["overlap_percent"]
-    if not 0 <= overlap <= 100:
-        raise OutputError(
-            f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line
-        )
-    low, high = 0.0, 100.0
-    if longer_us:  # on zero bytes that take no time any overlap fits
-        ends = (
-            100 * (1 - (overall_us - hidden_us + 2 * e) / (longer_us - e)) for e in (HALF_DIGIT, -HALF_DIGIT)
-        )
-        low, high = (min(max(end, 0.0), 100.0) for end in ends)
-    if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
-        raise OutputError(
-            f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "
-            f"{high:.2f} %: the output is damaged",
-            row.line,
-        )
+    shown = (rounded(overall_us) - rounded(hidden_us)) / rounded(longer_us)
+    low, high = (min(max(100 - 100 * end, 0.0), 100.0) for end in (shown.high, shown.low))
+    require(
+        rounded(overlap).meets(Span(low, high)),
+        f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to"
+        f" {high:.2f} %",
+        row.line,
+    )
 
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
