@@ -28,12 +28,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
+from prometheus_client import parser
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.openmetrics import exposition, parser
+from prometheus_client.openmetrics import exposition
 
 from fabric_checks.analysis.statistics import change_points  # noqa: F401  (slow: not in a killed child)
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.nightly import night
+from fabric_checks.nightly.journal import State
 from fabric_checks.nightly.plan import Plan
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run as rotate
@@ -269,7 +271,7 @@ def nights(count):
                 "right" if is_right else "WRONG",
                 alerts,
                 events,
-                summary.night.verdict.value,
+                summary.verdict.value,
                 flush=True,
             )
     print(f"with a fault: {right} of {count} reach the alert and the command with the node's name, {more} "
@@ -319,7 +321,7 @@ def month(folder):
         session = simulated.measure(began, 17 if number >= 22 else None, 0.4)
         summary = simulated.judge(session, folder)
         print(
-            number, summary.night.verdict.value, [each.finding.title for each in summary.news.new], flush=True
+            number, summary.verdict.value, [each.finding.title for each in summary.of(State.NEW)], flush=True
         )
         text = (folder / f"fabric_checks_night_{SYSTEM}.prom").read_text()
         for family in parser.text_string_to_metric_families(text):

@@ -92,8 +92,8 @@ def run(*arguments):
 
 def faults(folder, output):
     """Return the warnings of a verb; a night keeps them in a file."""
-    kept = folder / "nightly/s/known-warnings.json"
-    lines = json.loads(kept.read_text()) if kept.exists() else output.splitlines()
+    kept = folder / "nightly/s/latest/night.json"
+    lines = json.loads(kept.read_text())["warnings"] if kept.exists() else output.splitlines()
     return [line.removeprefix("warning: ") for line in lines]
 
 

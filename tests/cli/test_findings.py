@@ -21,7 +21,7 @@ def paths(tmp_path, monkeypatch):
     found = {name: tmp_path / "nightly" / name / "nights.jsonl" for name in ("elm", "oak")}
     for name, path in found.items():
         path.parent.mkdir(parents=True)
-        journal.end(path, night(1, finding(name, title=f"node {name}1 is slow\x1b[31m")))
+        journal.append(path, night(1, finding(name, title=f"node {name}1 is slow\x1b[31m")))
     return found
 
 
@@ -44,15 +44,17 @@ def test_a_finding_is_listed_and_acknowledged(paths):
     assert status == 0 and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
     assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
     assert call("findings", "acknowledge", entry.id[:4], *ALL)[0] == 0
-    known = open_of(paths["oak"]).known
+    known = open_of(paths["oak"]).acknowledged
     assert (known.reason, known.ticket, known.by, str(known.until)) == (
         "cable is ordered",
         "HW-1",
         "op",
         "2999-12-31",
     )
-    assert open_of(paths["elm"]).known is None
-    assert "acknowledged, HW-1: cable is ordered (op" in call("findings", "--system", "oak")[1]
+    assert open_of(paths["elm"]).acknowledged is None
+    assert (
+        "acknowledged until 2999-12-31, HW-1: cable is ordered (op" in call("findings", "--system", "oak")[1]
+    )
     told = json.loads(call("findings", "--json")[1])["open"]
     assert told["oak"][0]["acknowledged"]["ticket"] == "HW-1" and told["elm"][0]["acknowledged"] is None
 

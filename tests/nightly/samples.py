@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.nightly import night as steps
-from fabric_checks.nightly.model import Acknowledgement, Entry, Night, plain_sizes
+from fabric_checks.nightly.model import Acknowledgement, Entry, Night
 from fabric_checks.records.runs import Case, Session
 from tests import builders as samples
 
@@ -71,7 +71,7 @@ def acknowledged(entry, until="2026-02-01", **changes):
         "by": "op",
         "at": "2026-01-02T08:00:00+00:00",
     } | changes
-    return Acknowledgement(entry.id, plain_sizes(entry.finding), until=date.fromisoformat(until), **of)
+    return Acknowledgement(entry.id, entry.finding.sizes, until=date.fromisoformat(until), **of)
 
 
 def night(number, *findings, measured=("A @x",), **changes):
@@ -80,6 +80,6 @@ def night(number, *findings, measured=("A @x",), **changes):
 
 
 def spend(plan, monkeypatch, elapsed_s):
-    """Spend a night whose run took so long, and return it."""
+    """Spend a night whose run took so long, and return its summary."""
     monkeypatch.setattr(steps, "run", lambda *_: elapsed_s)
-    return steps.spend(plan, 0).night
+    return steps.spend(plan, 0)

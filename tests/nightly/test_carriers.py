@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case whose bytes went another way than on the night before."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from fabric_checks.nightly.carriers import changes
 from fabric_checks.records import archive_writer
@@ -24,7 +23,9 @@ def found(tmp_path, *carried, fabric=()):
         for run, each in enumerate(carried)
     ]
     archive_writer.add(samples.write(tmp_path / "perflogs" / "A.jsonl", records), tmp_path / "archive")
-    return changes(tmp_path / "archive", replace(NIGHT, system="s", session=records[-1]["session"])).findings
+    return changes(
+        tmp_path / "archive", structs.replace(NIGHT, system="s", session=records[-1]["session"])
+    ).findings
 
 
 def test_another_way_is_a_finding(tmp_path):

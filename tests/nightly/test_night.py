@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec import structs
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
@@ -42,34 +43,18 @@ def run(plan):
 def test_the_run_gets_its_options_and_its_session(plan, programs):
     elapsed_s, failures = run(plan)
     assert elapsed_s >= 0 and failures == []
-    junit = str(plan.files / "cases.xml")
+    junit = ["--report-junit", str(plan.files / "junit.xml")]
     assert programs.line == [
-        *(
-            str(ROOT / "ci/run"),
-            "--system",
-            "sys",
-            "--mode",
-            "nightly",
-            "--report-junit",
-            junit,
-            "--flavour",
-            "x",
-        )
+        str(ROOT / "ci/run"),
+        "--system",
+        "sys",
+        "--mode",
+        "nightly",
+        *junit,
+        *plan.options,
     ]
     assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (SESSION, str(plan.results))
     assert [entry.ended for entry in journal.read(plan.journal, [])] == [False]
-
-
-@pytest.mark.parametrize("is_watched", [False, True])
-def test_whoever_watches_a_night_sees_its_progress_and_nobody_else(plan, programs, capsys, is_watched):
-    programs.printed = "==> begun, 3 s, A 1x2\nanother line\n"
-    run(replace(plan, is_watched=is_watched))
-    shown = [
-        f"==> night {SESSION} of sys, level nightly; its output is in {plan.files / 'run.log'}",
-        "==> begun, 3 s, A 1x2",
-        "==> the run has ended; it is judged, archived and reported",
-    ]
-    assert capsys.readouterr().err.splitlines() == (shown if is_watched else [])
 
 
 @pytest.mark.parametrize(
@@ -100,42 +85,28 @@ def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(
     monkeypatch.setattr(supervision.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
     monkeypatch.setattr(supervision, "why_no_job_can_start", lambda system: why)
     elapsed_s, (failure,) = run(plan)
-    assert (
-        elapsed_s is None
-        and failure.startswith("nothing was run: ")
-        and cause in failure
-        and programs.line is None
-    )
-
-
-def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
-    found = spend(plan, monkeypatch, 12.5)
-    assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
-    assert found.measured == {"A @sys:part+mpich"} and not found.simulated
+    assert elapsed_s is None and programs.line is None
+    assert failure.startswith("nothing was run: ") and cause in failure
 
 
 def test_results_of_before_are_judged_only_if_asked_for(plan, results, monkeypatch):
-    found = spend(plan, monkeypatch, None)  # a run that could not begin
-    assert (found.cases, found.passed, found.records, found.nights, found.measured) == (
-        0,
-        0,
-        0,
-        0,
-        frozenset(),
-    )
-    assert spend(replace(plan, runs=False), monkeypatch, None).cases == 2
+    found = spend(plan, monkeypatch, None).night  # a run that could not begin
+    assert (found.cases, found.records, found.measured) == (0, 0, frozenset())
+    found = spend(replace(plan, runs=False), monkeypatch, None).night
+    assert (found.cases, found.passed, found.records) == (2, 1, 1)
+    assert found.measured == {"A @sys:part+mpich"} and not found.simulated
 
 
 def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, results, monkeypatch):
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: ["a line"])
-    spend(plan, monkeypatch, 1.0)
+    assert "a line" in spend(plan, monkeypatch, 1.0).night.warnings
 
     def fails(*_):
         raise RecordError("no space")
 
     monkeypatch.setattr(night.retention, "archive_results", fails)
-    spend(plan, monkeypatch, 1.0)
-    assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]
+    assert spend(plan, monkeypatch, 1.0).night.failures[-1] == "the archive: no space"
+    assert results == [{"archive": plan.archive, "left_out": ["a line"]}, {"archive": None, "left_out": ()}]
 
 
 @pytest.mark.parametrize(("ended", "warned"), [((True, False), True), ((False, True), False)])
@@ -143,31 +114,21 @@ def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch
     """An older one was reported the night after it."""
     for number, is_ended in enumerate(ended):
         name = f"2025123{number}T000000Z-aaaa"
-        journal.begin(plan.journal, name, "nightly")
-        if is_ended:
-            journal.end(plan.journal, replace(nights.night(1), session=name))
-    warnings = [each for each in spend(plan, monkeypatch, 1.0).warnings if "cut short" in each]
+        journal.append(plan.journal, structs.replace(nights.NIGHT, session=name, ended=is_ended))
+    warnings = [each for each in spend(plan, monkeypatch, 1.0).night.warnings if "cut short" in each]
     assert len(warnings) == warned
     assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in warnings)
 
 
 def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, results, monkeypatch):
-    monkeypatch.setattr(
-        night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "another"))
-    )
-    first, second = (spend(plan, monkeypatch, 1.0) for _ in range(2))
-    assert first.warnings == second.warnings == ("a line is broken", "another")
-    assert (first.due, second.due) == (first.warnings, ())
-    monkeypatch.setattr(
-        night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "a third"))
-    )
-    third = spend(plan, monkeypatch, 1.0)
-    assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
-
-
-def test_without_options_gauges_are_with_the_nights(plan, results, monkeypatch):
-    assert spend(plan, monkeypatch, 1.0).due == ()
-    assert (plan.folder / "fabric_checks_night_sys.prom").exists()
+    """It is again if no night of a week had it."""
+    due = []
+    for number, lines in enumerate((["a", "b"], ["a", "b"], ["a", "c"], *[["d"]] * 7, ["a"])):
+        monkeypatch.setattr(night, "trends", lambda _, found, lines=lines: found.with_more(warnings=lines))
+        spent = spend(replace(plan, session=f"{number}"), monkeypatch, 1.0)
+        assert set(lines) <= {*spent.night.warnings}
+        due.append([line for line in spent.due if len(line) == 1])
+    assert due == [["a", "b"], [], ["c"], ["d"], *[[]] * 6, ["a"]]
 
 
 def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(
@@ -175,11 +136,8 @@ def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(
 ):
     (tmp_path / "metrics").write_text("a file")
     spent = spend(replace(plan, metrics=tmp_path / "metrics"), monkeypatch, 1.0)
-    assert (
-        spent.failures[-1].startswith("the gauges: ")
-        and (plan.files / "summary.md").exists()
-        and spent.findings
-    )
+    assert spent.night.failures[-1].startswith("the gauges: ") and spent.night.findings
+    assert (plan.files / "summary.md").exists()
 
 
 @pytest.mark.parametrize(

@@ -44,35 +44,6 @@ def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
         retention.archive_results(folder, tmp_path / "archive", "one")
 
 
-MONDAY = datetime(2026, 1, 5, 1, 17, tzinfo=timezone.utc)
-
-
-def test_a_warning_is_reported_when_it_is_new_and_once_a_week(tmp_path):
-    path = tmp_path / "known.json"
-    week = [["a", "b"], ["a"], ["a", "c"], ["b"], [], ["a"], ["a"], ["a", "b"], ["a", "c"], ["c"]]
-    reported = [retention.due(lines, path, MONDAY + timedelta(days=day)) for day, lines in enumerate(week)]
-    # The second Monday's night begins a minute early.
-    assert reported == [["a", "b"], [], ["c"], [], [], [], [], ["a", "b"], [], ["c"]]
-    assert retention.due(["a", "d"], path, MONDAY + timedelta(days=14, minutes=-1)) == ["a", "d"]
-
-
-@pytest.mark.parametrize(
-    "text", ["{", "[]", '["a"]', '{"a": 1}', '{"a": "soon"}', '{"a": "2026-01-05T01:17:00"}', "3"]
-)
-def test_without_a_sound_file_of_reports_all_warnings_are_due(tmp_path, text):
-    path = tmp_path / "known.json"
-    path.write_text(text)
-    assert retention.due(["a"], path, MONDAY) == ["a"]
-    assert retention.due(["a"], path, MONDAY) == []
-
-
-def test_a_report_from_the_future_does_not_silence_a_warning(tmp_path):
-    """A clock that was set back."""
-    path = tmp_path / "known.json"
-    assert retention.due(["a"], path, MONDAY + timedelta(days=400)) == ["a"]
-    assert retention.due(["a"], path, MONDAY) == ["a"]
-
-
 def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
     """And what could not be archived."""
     now = datetime.now(timezone.utc)

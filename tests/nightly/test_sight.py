@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.nightly import journal, sight
 from tests.nightly.samples import finding, night
-from tests.nightly.test_journal import spent, titles
+from tests.nightly.test_journal import spent, states
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
         night(4, limits=clear),
     ]
     seen = spent(tmp_path / "j", *nights)
-    assert [list(titles(news)) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
-    assert seen[2].unseen[0].why_open == "48 % would have been named, and it was 41 %"
+    assert [states(news) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
+    assert seen[2][0].why_open == "48 % would have been named, and it was 41 %"
     assert not journal.still_open(journal.read(tmp_path / "j", []))

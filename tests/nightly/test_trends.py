@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """History: what stands out of its noise is a finding, and nothing else is."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.nightly.trends import stands_out
@@ -19,7 +19,7 @@ SERIES, NIGHTS = 400, 30
 
 
 def trends(archive, session):
-    return of_night(archive, replace(NIGHT, system="s", session=session))
+    return of_night(archive, structs.replace(NIGHT, system="s", session=session))
 
 
 def history(tmp_path, values, name="A", **changes):

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 import yaml
-from prometheus_client.openmetrics import parser
+from prometheus_client import parser
 
 from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.nightly.wall import gauges as made

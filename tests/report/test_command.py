@@ -52,7 +52,7 @@ def test_findings_of_nights_that_are_open_are_among_them(perflogs, tmp_path):
     for system in ("oak", "elm"):
         path = perflogs.parent / "nightly" / system / "nights.jsonl"
         path.parent.mkdir(parents=True)
-        journal.end(path, night(1, finding(f"hosts:{system}", title=f"node {system}1 is <slow>")))
+        journal.append(path, night(1, finding(f"hosts:{system}", title=f"node {system}1 is <slow>")))
     pages = []
     for what in ("", ",system=oak", "@..2999-01-01"):
         done = run(f"{perflogs.parent}{what}", "-o", tmp_path / "a.html")

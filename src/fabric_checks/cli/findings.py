@@ -15,7 +15,7 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.model import Acknowledgement, plain_sizes
+from fabric_checks.nightly.model import Acknowledgement
 from fabric_checks.nightly.plan import folder_of, journals
 from fabric_checks.nightly.summary import as_dict, lines_of
 
@@ -73,9 +73,7 @@ def acknowledge(
     path, entry = _finding(name, system)
     day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    journal.acknowledge(
-        path, Acknowledgement(entry.id, plain_sizes(entry.finding), reason, ticket, day, _user(), now)
-    )
+    journal.append(path, Acknowledgement(entry.id, entry.finding.sizes, reason, ticket, day, _user(), now))
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 

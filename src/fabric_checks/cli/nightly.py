@@ -78,8 +78,8 @@ def command(
     new.
 
     What is behind -- goes to ci/run. nightly/SYSTEM/SESSION in the results keeps summary.md, which is also
-    printed, report.html, junit.xml, night.json and run.log, the output of the run; `latest` is the newest. A
-    terminal shows the progress. Only one night of a system runs at a time.
+    printed, report.html, night.json, ReFrame's junit.xml and run.log, the output of the run; `latest` is the
+    newest. Only one night of a system runs at a time.
     """
     _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()
@@ -91,12 +91,15 @@ def command(
             )
     results = _results()
     archive = (archive or results / "archive").absolute()
-    is_watched = not quiet and console.err().isatty()
     plan = Plan(
-        system, level, name, results, archive, options, runs=not judged, is_watched=is_watched,
+        system, level, name, results, archive, options, runs=not judged,
         metrics=metrics and metrics.absolute(), on_finding=on_finding or "",
     )  # fmt: skip
     _require_its_run(plan)
+    if plan.runs and not quiet and console.err().isatty():
+        console.error(
+            f"==> night {name} of {system}, level {level}; its output is in {plan.files / 'run.log'}"
+        )
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):
@@ -104,7 +107,7 @@ def command(
             console.print_json(night_json(summary))
         else:
             console.print_document(terminal(summary))
-    raise SystemExit(summary.night.verdict.exit_status)
+    raise SystemExit(summary.verdict.exit_status)
 
 
 def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None:

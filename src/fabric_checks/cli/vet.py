@@ -46,7 +46,6 @@ _STATUSES = {
 @system_option
 @number_option("--budget", "Node-minutes that may be spent.", least=1e-3, required=True)
 @number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
-@number_option("--wait", "For how many minutes to wait for nodes that other jobs have.", least=0, default=5)
 @metrics_option
 @click.option(
     "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]"
@@ -58,7 +57,6 @@ def command(
     system: str | None,
     budget: float,
     step_minutes: float,
-    wait: float,
     only: str | None,
     metrics: Path | None,
     as_json: bool,
@@ -74,21 +72,9 @@ def command(
     found = machine.look(system, names)
     _require_pairs(found)
     session = sessions.new_session_id()
-    most_wait = max(wait, step_minutes)
-    jobs = Jobs(
-        session, paths.results().absolute(), found.partition, found.environ, step_minutes, most_wait, options
-    )
-
-    def look() -> machine.Machine | None:
-        try:
-            return machine.look(system, names)
-        except FabricError as error:
-            console.error(f"warning: {error}; the nodes are looked up again in {costs.LOOK_S:.0f} s")
-            return None
-
-    verdicts, spent = costs.spend_as_free(
-        found, look, jobs.run, budget=budget, step_minutes=step_minutes, wait_minutes=wait
-    )
+    results = paths.results().absolute()
+    jobs = Jobs(session, results, found.partition, found.environ, step_minutes, options)
+    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes)
     for node, why in found.away.items():
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
@@ -97,7 +83,7 @@ def command(
     if as_json:
         data = {
             "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
-            "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
+            "away": found.away, "switches": found.switches, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
             "no_drain": too_many, "sessions": jobs.sessions,
@@ -146,10 +132,10 @@ def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: V
     system = partition.partition(":")[0]
     folder = folder or folder_of(paths.results().absolute(), system)
     try:
-        found = gauges.of_vet(partition, session, verdicts)
-        return [f"warning: {line}" for line in gauges.write(folder, "vet", system, found)]
+        gauges.write(folder, "vet", system, gauges.of_vet(partition, session, verdicts))
     except OSError as error:
         return [f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"]
+    return []
 
 
 def _show(
@@ -162,32 +148,15 @@ def _show(
         f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of"
         f" {budget:g} node-minutes; {session}",
     )
-    table = Table("node", "verdict", "why", box=None, pad_edge=False)
+    table = Table("node", "switch", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
-        nodes = verdicts.of(word)
-        for why in dict.fromkeys(verdicts.reasons.get(node, "") for node in nodes):
-            alike = [one_line(node) for node in nodes if verdicts.reasons.get(node, "") == why]
-            table.add_row(
-                names_text(alike, 8) if word is Word.NOT_SEEN else ", ".join(alike), word.value, one_line(why)
-            )
+        alike: dict[tuple[str, str], list[str]] = {}
+        for node in verdicts.of(word):
+            at = "" if word is Word.NOT_SEEN else found.switches.get(node, "")
+            alike.setdefault((at, verdicts.reasons.get(node, "")), []).append(one_line(node))
+        for (at, why), nodes in alike.items():
+            shown = names_text(nodes, 8) if word is Word.NOT_SEEN else ", ".join(nodes)
+            table.add_row(shown, one_line(at), word.value, one_line(why))
     if table.row_count:
         console.print_rich([table])
-        _show_switches(found.switches, verdicts)
     console.print(*verdicts.paths, *verdicts.notes)
-
-
-def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
-    """Print the map of the machine: the switches with nodes that are not good, and how many others there
-    are."""
-    if known.why:
-        console.print(f"no map by switch: {one_line(known.why)}")
-        return
-    rows = machine.rows(known, verdicts)
-    table = Table("switch", "nodes", "good", "not good", box=None, pad_edge=False)
-    for name, nodes, good, bad in rows:
-        table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
-    console.print_rich([table])
-    if others := len(known.members) - len(rows):
-        console.print(f"{count_text(others, 'more switch', 'more switches')}: all nodes are good")
-    if known.unknown:
-        console.print(f"at no known switch: {', '.join(map(one_line, known.unknown))}")

@@ -4,15 +4,14 @@ tried."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
+
+from msgspec import structs
 
 from fabric_checks.core import files
 from fabric_checks.nightly import carriers, journal, retention, summary
-from fabric_checks.nightly.model import Acknowledgement, Night
+from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.summary import Summary
@@ -20,7 +19,10 @@ from fabric_checks.nightly.supervision import run
 from fabric_checks.nightly.trends import trends
 from fabric_checks.nightly.wall import gauges, news
 from fabric_checks.records import runs
-from fabric_checks.records.record import Record
+from fabric_checks.records.runs import Session
+
+#: A warning that so many nights before did not have is reported also by a night that is quiet.
+NIGHTS_OF_A_WARNING = 7
 
 
 def spend(plan: Plan, lock: int) -> Summary:
@@ -30,107 +32,72 @@ def spend(plan: Plan, lock: int) -> Summary:
     """
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
-    found: list[str] = []
-    _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
+    warnings: list[str] = []
+    before = [each for each in journal.read(plan.journal, warnings) if isinstance(each, Night)]
+    warnings += _cut_short(plan, before[-1:])
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
-    ran = elapsed_s is not None or not plan.runs
-    session = (
-        trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
-    )
-    night = Night(plan.session, plan.system, plan.level, warnings=tuple(found), elapsed_s=elapsed_s)
+    session = None
+    if elapsed_s is not None or not plan.runs:
+        session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session))
+    night = Night(plan.session, plan.system, plan.level, warnings=tuple(warnings), elapsed_s=elapsed_s)
     night = observed(night, session) if session else night
-    kept = _keep(plan, night, trouble) if night.measured else None
-    left_out = kept.warnings[len(night.warnings) :] if kept else ()
-    night = kept or night
-    night = _with_due(plan, night, trouble)
-    # Read again: somebody may have acknowledged a finding while the night ran.
-    changes = journal.news(journal.read(plan.journal, []), night)
-    quiet = [each.finding for each in changes.acknowledged]
-    night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
-
-    def report(page: Path) -> None:
-        archive = plan.archive if kept else None
-        retention.write_report(plan.results, plan.system, page, archive=archive, left_out=left_out)
-
-    return _write(plan, Summary(night, changes, {}), trouble, report, session.records if session else ())
-
-
-def _with_due(plan: Plan, night: Night, trouble: Trouble) -> Night:
-    """Return a night with all that went wrong so far, and the warnings that are due."""
-    known = plan.folder / "known-warnings.json"
-    due = trouble.attempt(
-        "the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc))
-    )
-    due = [*trouble.warnings, *(night.warnings if due is None else due)]
     trouble.failures += night.failures
-    warnings = tuple(dict.fromkeys((*due, *night.warnings)))
-    return replace(night, failures=tuple(trouble.failures), warnings=warnings, due=tuple(due))
-
-
-def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], trouble: Trouble) -> None:
-    """Warn if the last night was cut short, as by a reboot."""
-    nights = [entry for entry in entries if isinstance(entry, Night)]
-    if nights and not nights[-1].ended and nights[-1].session != plan.session:
-        session = nights[-1].session
-        trouble.warnings.append(
-            f"the last night, {session}, was cut short: its values are kept, but were not judged; `ci/nightly"
-            f" --system {plan.system} --session {session}` judges it"
-        )
-
-
-def _keep(plan: Plan, night: Night, trouble: Trouble) -> Night | None:
-    """Archive all results, and return the night with what the history shows; None if they could not be
-    archived."""
-    step = partial(retention.archive_results, plan.results, plan.archive, plan.session)
-    faults = trouble.attempt("the archive", step)
-    if faults is None:
-        return None
-    night = night.with_more(warnings=faults)
-    night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
-    return trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
-
-
-def _write(
-    plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object], records: Sequence[Record]
-) -> Summary:
-    """Write journal, report, test results, gauges and summary; tell the news; let `latest` be this night.
-
-    What fails is added to the night.
-    """
-
-    def so_far() -> Summary:
-        return replace(judged, night=replace(judged.night, failures=tuple(trouble.failures)))
-
-    trouble.attempt("the journal", lambda: journal.end(plan.journal, judged.night))
-    if judged.night.measured:
-        trouble.attempt("the report", lambda: report(plan.files / "report.html"))
-    trouble.attempt("the test results", lambda: _write_results(plan, so_far()))
-    folder = plan.metrics or plan.folder
-    found = gauges.of_night(judged.night, judged.news, records)
-    lines = trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found)) or []
-    lines += news.tell(plan.on_finding, so_far(), plan.files / "night.json")
-    night = judged.night
-    judged = replace(
-        judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due))
+    keep = partial(retention.archive_results, plan.results, plan.archive, plan.session)
+    left_out = trouble.attempt("the archive", keep) if night.measured else None
+    if left_out is not None:
+        night = night.with_more(warnings=left_out)
+        night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
+        night = trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
+    known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
+    due = [line for line in night.warnings if line not in known]
+    night = structs.replace(
+        night,
+        failures=tuple(trouble.failures),
+        warnings=tuple(dict.fromkeys((*due, *night.warnings))),
     )
+    # Read again: somebody may have acknowledged a finding while the night ran.
+    judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
+    trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
+    if night.measured:
+        report = partial(retention.write_report, plan.results, plan.system, plan.files / "report.html")
+        archive = None if left_out is None else plan.archive
+        trouble.attempt("the report", partial(report, archive=archive, left_out=left_out or ()))
+    return _written(plan, judged, trouble, session)
+
+
+def _cut_short(plan: Plan, last: list[Night]) -> list[str]:
+    """Return the warning that the last night was cut short, as by a reboot."""
+    return [
+        f"the last night, {each.session}, was cut short: its values are kept, but were not judged;"
+        f" `ci/nightly --system {plan.system} --session {each.session}` judges it"
+        for each in last
+        if not each.ended and each.session != plan.session
+    ]
+
+
+def _written(plan: Plan, judged: Summary, trouble: Trouble, session: Session | None) -> Summary:
+    """Write gauges and summary, tell the news, and let `latest` be this night; what fails is added to it."""
+    found = gauges.of_night(judged, session.records if session else ())
+    folder = plan.metrics or plan.folder
+    trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found))
+    judged = _with_failures(judged, trouble)
+    told = news.tell(plan.on_finding, judged, plan.files / "night.json")
+    night = structs.replace(judged.night, warnings=(*told, *judged.night.warnings))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
-    judged = replace(judged, files=there)
-    trouble.attempt("the summary", lambda: _write_summary(plan, so_far()))
-    return so_far()
+    judged = replace(judged, night=night, due=[*told, *judged.due], files=there)
+    trouble.attempt("the summary", lambda: _write_summary(plan, judged))
+    return _with_failures(judged, trouble)
 
 
-def _write_results(plan: Plan, judged: Summary) -> None:
-    junit = summary.junit(judged, plan.files / "cases.xml")
-    with files.replacing(plan.files / "junit.xml") as path:
-        junit.write(str(path))
-    files.write_text(plan.files / "night.json", summary.as_json(judged))
-    link = plan.folder / ".latest"
-    link.unlink(missing_ok=True)
-    link.symlink_to(plan.session)
-    link.replace(plan.folder / "latest")
+def _with_failures(judged: Summary, trouble: Trouble) -> Summary:
+    return replace(judged, night=structs.replace(judged.night, failures=tuple(trouble.failures)))
 
 
 def _write_summary(plan: Plan, judged: Summary) -> None:
     files.write_text(plan.files / "night.json", summary.as_json(judged))
     files.write_text(plan.files / "summary.md", summary.markdown(judged))
+    link = plan.folder / ".latest"
+    link.unlink(missing_ok=True)
+    link.symlink_to(plan.session)
+    link.replace(plan.folder / "latest")

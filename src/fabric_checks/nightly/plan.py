@@ -26,7 +26,6 @@ class Plan:
     :param results: the folder of results; :param archive: the folder of the archive.
     :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise the run of this name is judged.
-    :param is_watched: whether its progress is shown in a terminal.
     :param metrics: the folder of the gauges; that of the system's nights if None.
     :param on_finding: a command for the shell that gets the news of the night; empty for none.
     """
@@ -38,7 +37,6 @@ class Plan:
     archive: Path
     options: tuple[str, ...] = ()
     runs: bool = True
-    is_watched: bool = False
     metrics: Path | None = None
     on_finding: str = ""
 
@@ -75,10 +73,9 @@ def journals(results: Path) -> dict[str, Path]:
 
 @dataclass
 class Trouble:
-    """Failures and warnings of the night itself, not of the machine."""
+    """Failures of the night itself, not of the machine."""
 
     failures: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
 
     def attempt(self, what: str, step: Callable[[], T]) -> T | None:
         """Do a step; what it raises is a failure of the night, and the next step still runs."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -19,8 +18,6 @@ from fabric_checks.records.sources import Source
 TIMEOUT_S = 120.0
 #: The report has the values of so many days.
 DAYS = 92
-#: A warning that stays is reported once a week: nights do not begin at the same second.
-AGAIN = timedelta(days=6.5)
 
 
 def archive_results(results: Path, archive: Path, session: str) -> list[str]:
@@ -65,24 +62,3 @@ def write_report(
         left_out=left_out,
     )
     files.write_text(path, text)
-
-
-def due(lines: Sequence[str], path: Path, now: datetime) -> list[str]:
-    """Return the lines that no night of the last week reported; note that this one does.
-
-    :param path: the file with the lines that were reported, and when; if it cannot be read, all are due.
-    """
-    try:
-        known = {
-            line: datetime.fromisoformat(when) for line, when in json.loads(files.read_bytes(path)).items()
-        }
-        recent = {line: when for line, when in known.items() if timedelta(0) <= now - when < AGAIN}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        recent = {}
-    found = [line for line in lines if line not in recent]
-    if found:
-        kept = recent | dict.fromkeys(found, now)
-        files.write_text(
-            path, json.dumps({line: when.isoformat() for line, when in sorted(kept.items())}, indent=1)
-        )
-    return found

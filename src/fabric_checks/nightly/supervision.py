@@ -9,21 +9,19 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import uncoloured
 from fabric_checks.nightly import journal
+from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.service import why_no_job_can_start
 
 #: A night does not begin with less room than this for its results.
 LEAST_ROOM_B = 256 * 2**20
-#: The interval between looks at what a run prints.
-LOOK_S = 1.0
 #: How long a run may tidy up when it is interrupted.
 GRACE_S = 60
 
@@ -38,17 +36,19 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
     if why := _no_room(plan.results) or why_no_job_can_start(plan.system):
         trouble.failures.append(f"nothing was run: {why}")
         return None
-    if not trouble.attempt("the journal", lambda: journal.begin(plan.journal, plan.session, plan.level)):
+    begins = Night(plan.session, plan.system, plan.level, ended=False)
+    trouble.attempt("the journal", lambda: journal.append(plan.journal, begins))
+    if trouble.failures:
         return None
     began = time.monotonic()
     line = [
         str(ROOT / "ci" / "run"), "--system", plan.system, "--mode", plan.level,
-        "--report-junit", str(plan.files / "cases.xml"), *plan.options,
+        "--report-junit", str(plan.files / "junit.xml"), *plan.options,
     ]  # fmt: skip
     env = os.environ | {"FABRIC_SESSION": plan.session, "FABRIC_RESULTS": str(plan.results)}
     with (plan.files / "run.log").open("w") as log, supervised() as start:
         process = start(line, env=env, stdout=log, pass_fds=(lock,))
-        status = _watched(process, plan) if plan.is_watched else process.wait()
+        status = process.wait()
     elapsed_s = time.monotonic() - began
     # 0: all passed; 1: something failed, which the report explains better.
     if status not in (0, 1):
@@ -58,21 +58,6 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
             f"ci/run failed before it could start ReFrame: {_last_line(plan.files / 'run.log')}"
         )
     return elapsed_s if plan.log.exists() else None
-
-
-def _watched(process: subprocess.Popen[Any], plan: Plan) -> int:
-    """Show the progress of a run, which it prints into its log once a minute; return its exit status."""
-    path = plan.files / "run.log"
-    console.error(f"==> night {plan.session} of {plan.system}, level {plan.level}; its output is in {path}")
-    rest, status = "", None
-    with path.open(errors="replace") as log:
-        while status is None:
-            with suppress(subprocess.TimeoutExpired):
-                status = process.wait(LOOK_S)
-            *lines, rest = (rest + log.read()).split("\n")
-            console.error(*(line for line in lines if line.startswith("==> ")))
-    console.error("==> the run has ended; it is judged, archived and reported")
-    return status
 
 
 def _no_room(results: Path) -> str | None:

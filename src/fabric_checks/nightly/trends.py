@@ -9,7 +9,7 @@ noise is a finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +18,6 @@ from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import (
     FIELDS,
     OPEN,
-    Change,
     Event,
     events_of,
     find_changes,
@@ -62,29 +61,26 @@ def trends(archive: Path, night: Night) -> Night:
 
 def _finding(events: Sequence[Event]) -> Entry:
     """Return the entry of the events of one night."""
-    sentences = [event.sentence(with_state=False) for event in events]
-    more = (*first_of(sentences[1:], ": `fabric-checks changes` lists all"), *_circumstances(events))
-    changes = [change for event in events for change in event.changes]
-    findings = [_of_change(change, sentences[0], more) for change in changes]
-    names = frozenset(found.part for found in findings)
-    many = "" if len(events) == 1 else f"{len(events)} cases are worse than before; the first: {sentences[0]}"
-    keys = frozenset(f"level of {name}" for name in names)
-    return Entry(findings=tuple(findings), keys=keys, cases=names, headline=many)
-
-
-def _of_change(change: Change, text: str, details: tuple[str, ...]) -> Finding:
-    name = f"{change.test} @{change.machine}"
-    return Finding(
-        kind="change", severity=Severity.FAULT, text=text, part=name, size=lost(change),
-        key=f"{name}: {change.metric} changed", details=details,
+    text, *others = [event.sentence(with_state=False) for event in events]
+    if others:
+        text = f"{len(events)} cases are worse than before; the first: {text}"
+    details = (
+        *first_of(others, ": `fabric-checks changes` lists all"),
+        *dict.fromkeys(
+            f"at the same time {each.field} changed from {', '.join(each.before)} to {', '.join(each.after)}"
+            for event in events
+            for each in event.circumstances
+            if each.field != "collection"
+        ),
+    )
+    names = [f"{change.test} @{change.machine}" for event in events for change in event.changes]
+    findings = tuple(
+        Finding(
+            kind="change", severity=Severity.FAULT, text=text, part=name, size=lost(change),
+            key=f"{name}: {change.metric} changed", details=details,
+        )
+        for name, change in zip(names, (each for event in events for each in event.changes), strict=True)
     )  # fmt: skip
-
-
-def _circumstances(events: Iterable[Event]) -> Iterable[str]:
-    """Return the other changes of that time, each once."""
-    fields = [each for event in events for each in event.circumstances]
-    return dict.fromkeys(
-        f"at the same time {each.field} changed from {', '.join(each.before)} to {', '.join(each.after)}"
-        for each in fields
-        if each.field != "collection"
+    return Entry(
+        findings=findings, keys=frozenset(f"level of {name}" for name in names), cases=frozenset(names)
     )

@@ -95,11 +95,11 @@ def test_a_session_without_its_one_case_blames_no_node(cases, says):
 
 
 def test_each_job_has_its_nodes_and_its_limit():
-    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, 20, ("-C", "x.py"))
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
     line, environment = jobs._command("s-1", ("n1", "n2", "n5"))
     assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
     limits = [line[at + 1] for at, word in enumerate(line) if word == "-S"]
-    assert limits == ["time_limit=90s", "max_pending_time=1200s"]
+    assert limits == ["time_limit=90s", "max_pending_time=300s"]
     assert line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
 
@@ -148,7 +148,7 @@ def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypat
     monkeypatch.setattr(
         group_jobs.runs, "load_session", lambda _, name: session(case("R"), records=records[name])
     )
-    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, 20)
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5)
     assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [1.5, 2.0]
     assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == ["s-1", "s-2", "s-3"]
 
@@ -156,4 +156,4 @@ def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypat
 def test_a_job_of_which_reframe_leaves_nothing_ends_the_vet(tmp_path, monkeypatch):
     monkeypatch.setattr(group_jobs, "run_all", lambda lines: [("no room", 2.0) for _ in lines])
     with pytest.raises(VetError, match="s-1: ReFrame left nothing: no room"):
-        Jobs("s", tmp_path, "oak:all", "mpich", 1.5, 20).run([("n1", "n2")])
+        Jobs("s", tmp_path, "oak:all", "mpich", 1.5).run([("n1", "n2")])

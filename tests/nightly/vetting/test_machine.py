@@ -5,17 +5,16 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.vetting import machine
-from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.schedulers.flux import output as flux
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
 
 def test_the_nodes_of_the_default_partition(answers):
     found = machine.look("oak")
-    assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1", "n3"))
-    assert found.away == {"n2": "n2 is drained (cable)"} and not found.lost
-    only = machine.look("oak", ["n3"])
-    assert only.nodes == ("n3",) and only.size == found.size == 3  # not the one of another partition
+    assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1",))
+    assert found.away["n2"] == "n2 is drained (cable)" and "other jobs have it" in found.away["n3"]
+    only = machine.look("oak", ["n1"])
+    assert only.nodes == ("n1",) and only.size == found.size == 3  # not the one of another partition
 
 
 @pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --part fast"]])
@@ -65,9 +64,10 @@ def test_the_nodes_of_flux(answers):
         "topology": TOPOLOGY,
     }
     found = machine.look("oak")
-    assert found.nodes == ("n1", "n2", "n3") and found.size == 5 and found.scheduler == "fabric-flux"
-    assert found.away == {"n4": "n4 is drained (broken cable)", "n5": "n5 is down"} and found.lost == {"n5"}
-    assert not found.switches.members and "no files under extras" in found.switches.why  # Slurm is not asked
+    assert found.nodes == ("n1", "n3") and found.size == 5 and found.scheduler == "fabric-flux"
+    assert (found.away["n4"], found.away["n5"]) == ("n4 is drained (broken cable)", "n5 is down")
+    assert set(found.away) == {"n2", "n4", "n5"} and found.lost == {"n5"}
+    assert not found.switches  # Slurm is not asked
 
 
 @pytest.mark.parametrize("access", [[], ["-q main"], ["-l place=excl -q main"]])
@@ -82,7 +82,7 @@ def test_the_nodes_of_pbs(answers, access):
         "-Qf": "Queue: main\n    queue_type = Execution\n    enabled = True\n    started = True\n\n",
     }
     found = machine.look("oak")
-    assert found.nodes == ("n1", "n3") and found.away == {"n2": "n2 is down"} and found.lost == {"n2"}
+    assert found.nodes == ("n1",) and set(found.away) == {"n2", "n3"} and found.lost == {"n2"}
 
 
 def test_a_node_that_is_meant_and_is_not_there_is_refused(answers):
@@ -95,13 +95,17 @@ TOPOLOGY = (
     "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-3]\nSwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[4-5]\n"
 )
 HOSTS = ("n1", "n2", "n3", "n4", "n5", "n9")
+LEAVES = dict(zip(HOSTS, ["leaf1"] * 3 + ["leaf2"] * 2, strict=False))
 
 
-def test_switches_come_from_slurms_topology(answers):
-    answers["topology"] = TOPOLOGY
-    found = machine.switches_of(HOSTS, [])
-    assert found.members == {"leaf1": ("n1", "n2", "n3"), "leaf2": ("n4", "n5")}
-    assert (found.unknown, found.why) == (("n9",), "")
+@pytest.mark.parametrize(
+    ("text", "asks_slurm", "at"),
+    [(TOPOLOGY, True, LEAVES), (TOPOLOGY, False, {}), ("No topology information available\n", True, {}),
+     ("SwitchName=a Nodes=x1\n", True, {}), (None, True, {})],
+)  # fmt: skip
+def test_switches_come_from_slurms_topology(answers, text, asks_slurm, at):
+    answers["topology"] = text
+    assert machine.switches_of(HOSTS, [], asks_slurm=asks_slurm) == at
 
 
 def test_switches_come_from_the_systems_files(answers, tmp_path):
@@ -109,32 +113,6 @@ def test_switches_come_from_the_systems_files(answers, tmp_path):
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=a Nodes=n1\n")
     answers["topology"] = TOPOLOGY
-    found = machine.switches_of(HOSTS, [str(path)])
-    assert found.members == {"a": ("n1",)} and len(found.unknown) == 5
-
-
-@pytest.mark.parametrize(
-    ("files", "text", "why"),
-    [
-        ([], "No topology information available\n", "Slurm knows of no switches"),
-        ([], "SwitchName=a Nodes=x1\n", "Slurm's topology has none of these nodes"),
-        ([], "SwitchName=a Nodes=n1 Junk\n", "not a line of Slurm's topology"),
-        ([], None, "scontrol show topology: no such thing"),
-        (["/nowhere/topology.conf"], TOPOLOGY, "/nowhere/topology.conf: No such file"),
-    ],
-)
-def test_without_a_topology_there_is_a_reason(answers, files, text, why):
-    answers["topology"] = text
-    found = machine.switches_of(HOSTS, files)
-    assert why in found.why and not found.members and found.unknown == HOSTS
-
-
-def test_switches_with_nodes_that_are_not_good_are_listed_the_worst_first():
-    bad = {"n2": Word.SLOW, "n3": Word.FAULTY, "n6": Word.SLOW, "n7": Word.SLOW, "n8": Word.SLOW}
-    verdicts = Verdicts(dict.fromkeys([f"n{n}" for n in range(1, 13)], Word.GOOD) | bad)
-    members = {"s4": ("n1", "n2"), "s1": ("n1", "n2", "n4"), "s0": ("n1", "n3"), "s3": ("n5",)}
-    switches = machine.Switches({**members, "s2": ("n6", "n7", "n8", "n9", "n10", "n11"), "s5": ("n3",)})
-    assert [row[:3] for row in machine.rows(switches, verdicts)] == [
-        *(("s5", 1, 0), ("s0", 2, 1), ("s2", 6, 3), ("s4", 2, 1), ("s1", 3, 2)),
-    ]
-    assert machine.rows(switches, verdicts)[1][3] == "n3 faulty"
+    assert machine.switches_of(HOSTS, [str(path)]) == {"n1": "a"}
+    with pytest.raises(FileNotFoundError, match="/nowhere/topology.conf"):
+        machine.switches_of(HOSTS, ["/nowhere/topology.conf"])

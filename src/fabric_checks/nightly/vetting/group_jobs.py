@@ -26,6 +26,9 @@ from fabric_checks.records.record import is_success, never_began
 from fabric_checks.report.sight import FEWEST_NODES
 from fabric_checks.schedulers import reservations
 
+#: How long a job may be in the queue at least: somebody else may have taken its nodes meanwhile.
+MOST_PENDING_MINUTES = 5
+
 
 class VetError(FabricError):
     """A job of a vet that shows nothing of its nodes, as where nothing could be built."""
@@ -37,7 +40,7 @@ class Jobs:
 
     :param session: its name; each job has a session with a number behind it.
     :param partition: ``SYSTEM:PARTITION`` of ReFrame's configuration; :param environ: the environment.
-    :param limit_minutes: of each job; :param wait_minutes: how long one may be in the queue.
+    :param limit_minutes: of each job; it may be so long in the queue, too, or :data:`MOST_PENDING_MINUTES`.
     :param options: more of ReFrame's.
     :param sessions: those that have been, in order.
     """
@@ -47,7 +50,6 @@ class Jobs:
     partition: str
     environ: str
     limit_minutes: float
-    wait_minutes: float
     options: tuple[str, ...] = ()
     sessions: list[str] = field(default_factory=list)
 
@@ -72,12 +74,9 @@ class Jobs:
 
     def _command(self, session: str, group: Group) -> tuple[list[str], dict[str, str]]:
         """Return the command of a job, and its variables of the environment."""
-        most = {"time_limit": self.limit_minutes, "max_pending_time": self.wait_minutes}
-        bounds = [
-            word
-            for name, minutes in most.items()
-            for word in ("-S", f"{name}={max(1, round(60 * minutes))}s")
-        ]
+        limit_s = max(1, round(60 * self.limit_minutes))
+        pending_s = max(limit_s, 60 * MOST_PENDING_MINUTES)
+        bounds = ["-S", f"time_limit={limit_s}s", "-S", f"max_pending_time={pending_s}s"]
         case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", *bounds]
         line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
         nodes = ",".join(group)

@@ -18,7 +18,8 @@ Nothing here starts anything: :class:`Vet` has a generator of rounds, which is s
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
@@ -71,27 +72,14 @@ class Verdicts:
     :param paths: paths that are slow or faulty, and failures that did not repeat, a line each.
     :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left
         out.
-    :param seen_by: of that job, whether it shows which nodes are slow, and its number of nodes.
     :param unsure: why no job of a good node shows whether it is slow.
-    :param waited: why the vet ended before its time: a job that never began; empty if none did.
     """
 
     words: dict[str, Word]
     reasons: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    seen_by: tuple[bool, int] = (False, 0)
     unsure: dict[str, str] = field(default_factory=dict)
-    waited: str = ""
-
-    def add(self, part: Verdicts) -> None:
-        """Add the verdicts of a vet of some of the nodes; one that was seen before stays seen."""
-        for node, word in part.words.items():
-            if word is not Word.NOT_SEEN or self.words[node] is Word.NOT_SEEN:
-                self.note(node, word, part.reasons.get(node, ""))
-        self.paths += part.paths
-        if part.seen_by >= self.seen_by:
-            self.seen_by, self.notes = part.seen_by, part.notes
 
     def note(self, node: str, word: Word, reason: str = "") -> None:
         """Note the verdict on a node; a fault is never taken back."""
@@ -110,10 +98,6 @@ class Verdicts:
         self.paths += [path for path in outcome.paths if path not in self.paths]
         if not outcome.passed:
             return
-        seen_by = (not outcome.unsure, len(group))
-        if outcome.notes and seen_by >= self.seen_by:
-            self.seen_by = seen_by
-            self.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
         for node in group:
             self.note(node, Word.GOOD)
             if outcome.unsure:
@@ -172,7 +156,6 @@ class Vet:
             yield from self.test_together()
             self.verdicts.settle()
         except _Waited as error:
-            self.verdicts.waited = str(error)
             self.stop(str(error))
 
     def stop(self, why: str) -> None:
@@ -189,8 +172,9 @@ class Vet:
             if not outcome.passed:
                 self.failed.append(group)
                 self.why |= dict.fromkeys(group, outcome.why)
-            elif not outcome.unsure:
-                self.largest = max(self.largest, group, key=len)
+            elif not outcome.unsure and len(group) >= len(self.largest):
+                self.largest = group
+                self.verdicts.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
         if waited := [outcome.why for outcome in outcomes if outcome.waited]:
             raise _Waited(waited[0])
         return outcomes
@@ -200,46 +184,33 @@ class Vet:
         partner."""
         groups: Round = [nodes]
         suspects: dict[str, Group] = {}  # nodes to be tested alone, with the group in which they failed last
-        tried: dict[str, list[str]] = {}  # the partners with which they failed
+        tried = defaultdict[str, list[str]](list)  # the healthy partners with which each failed
         blind_left = MOST_BLIND
         while True:
-            suspects = {
-                node: of for node, of in suspects.items() if self.verdicts.words[node] is Word.NOT_SEEN
-            }
+            unseen = self.verdicts.of(Word.NOT_SEEN)
+            suspects = {node: suspects[node] for node in unseen if node in suspects}
             pairs = self._with_partners(suspects, tried)
-            blind = self._blind_pairs(list(suspects)) if blind_left and not groups and not pairs else []
-            blind_left -= bool(blind)
-            if not (groups or pairs or blind):
+            if blind_left and not groups and not pairs:
+                pairs = self._blind_pairs(suspects)
+                blind_left -= 1
+            if not (groups or pairs):
                 break
-            outcomes = yield from self.test(groups + pairs + blind)
-            self._judge_pairs(pairs, outcomes[len(groups) :], suspects, tried)
-            parts = [
-                part
-                for group, outcome in zip(groups, outcomes, strict=False)
-                for part in _parts(group, outcome)
-            ]
-            suspects |= {part[0]: of for part, of in parts if len(part) == 1}
-            groups = [part for part, _ in parts if len(part) > 1]
+            outcomes = yield from self.test(groups + pairs)
+            for (node, partner), outcome in zip(pairs, outcomes[len(groups) :], strict=True):
+                if not outcome.passed and self.verdicts.words[partner] is Word.GOOD:
+                    tried[node].append(partner)
+                    self._judge(node, tried[node], suspects[node], outcome.why)
+            failed, groups = groups, []
+            for group, outcome in zip(failed, outcomes, strict=False):
+                parts = _parts(group, outcome)
+                groups += [part for part in parts if len(part) > 1]
+                suspects |= {part[0]: group for part in parts if len(part) == 1}
         for node in suspects:
             note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
             self.verdicts.note(node, Word.NOT_SEEN, note)
 
-    def _judge_pairs(
-        self,
-        pairs: Round,
-        outcomes: Sequence[Outcome],
-        suspects: Mapping[str, Group],
-        tried: dict[str, list[str]],
-    ) -> None:
-        """Judge the suspects that failed with a healthy partner, which is noted; pairs that are left are
-        blind."""
-        for (node, partner), outcome in zip(pairs, outcomes, strict=False):
-            if not outcome.passed:
-                tried.setdefault(node, []).append(partner)
-                self._judge(node, tried[node], suspects[node], outcome.why)
-
     def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
-        """Return suspects with a healthy partner each, as far as there are any.
+        """Return suspects with a healthy partner each that they have not had, as far as there are any.
 
         A partner that was not in the group which failed comes first: then the node is all that both have in
         common.
@@ -247,23 +218,24 @@ class Vet:
         healthy = self.verdicts.of(Word.GOOD)
         pairs: Round = []
         for node, group in suspects.items():
-            fit = [other for other in healthy if other not in tried.get(node, ())]
+            fit = [other for other in healthy if other not in tried[node]]
             if fit:
-                partner = next((other for other in fit if other not in group), fit[0])
+                partner = min(fit, key=group.__contains__)
                 healthy.remove(partner)
                 pairs.append((node, partner))
         return pairs
 
-    def _blind_pairs(self, nodes: list[str]) -> Round:
+    def _blind_pairs(self, suspects: Iterable[str]) -> Round:
         """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy
         nodes."""
         failed = set(map(frozenset, self.failed))
+        left = list(suspects)
         pairs: Round = []
-        while nodes:
-            one = nodes.pop(0)
-            other = next((node for node in nodes if {one, node} not in failed), None)
+        while left:
+            one = left.pop(0)
+            other = next((node for node in left if {one, node} not in failed), None)
             if other:
-                nodes.remove(other)
+                left.remove(other)
                 pairs.append((one, other))
         return pairs
 
@@ -272,13 +244,10 @@ class Vet:
         well."""
         if len(tried) > 1 or tried[0] not in group:
             reason = f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
+            self.verdicts.note(node, Word.FAULTY, reason)
         elif self.verdicts.of(Word.GOOD) == [*tried]:
-            reason = (
-                f"its jobs fail with {tried[0]}, the only healthy node: {why}; the node or the path to it"
-            )
-        else:
-            return
-        self.verdicts.note(node, Word.FAULTY, reason)
+            only = f"its jobs fail with {tried[0]}, the only healthy node: {why}"
+            self.verdicts.note(node, Word.FAULTY, f"{only}; the node or the path to it")
 
     def find_faulty_paths(self) -> Steps[None]:
         """Look into each group that failed although jobs on all of its nodes pass, the smallest first."""
@@ -297,7 +266,7 @@ class Vet:
         """Find the two nodes of a group that fail together, and report the path between them."""
         group = tuple(node for node in self.verdicts.words if node in group)
         (again,) = yield from self.test([group])
-        if any(self.verdicts.words[node] is Word.FAULTY for node in group):
+        if self._has_faulty(group):
             return  # one has been named since: it is not a path
         if again.passed:
             self._explain(
@@ -325,10 +294,11 @@ class Vet:
 
     def _explain(self, group: Group, text: str) -> None:
         self.explained.append(set(group))
-        if not any(
-            self.verdicts.words[node] is Word.FAULTY for node in group
-        ):  # one may have been named since
+        if not self._has_faulty(group):  # one may have been named since
             self.verdicts.paths.append(text)
+
+    def _has_faulty(self, group: Group) -> bool:
+        return any(self.verdicts.words[node] is Word.FAULTY for node in group)
 
     def _shortest_that_fails(self, group: Group) -> Steps[Group]:
         """Return the shortest beginning of a group that still fails; the whole is known to."""
@@ -355,14 +325,14 @@ class Vet:
             yield from self.find_faulty_paths()
 
 
-def _parts(group: Group, outcome: Outcome) -> list[tuple[Group, Group]]:
-    """Return the parts of a group to be tested next, each with the group: none if it passed."""
+def _parts(group: Group, outcome: Outcome) -> Round:
+    """Return the parts of a group to be tested next: none if it passed."""
     if outcome.passed:
         return []
     left = tuple(node for node in group if node not in outcome.faulty)
     if left != group:
-        return [(left, group)] if left else []
+        return [left] if left else []
     # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
     count = max(2, min(PARTS, len(group) // 2))
     edges = [-(-len(group) * number // count) for number in range(count + 1)]
-    return [(group[start:end], group) for start, end in pairwise(edges)]
+    return [group[start:end] for start, end in pairwise(edges)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabric_checks.core.text import one_line
 from fabric_checks.core.verdict import Verdict
+from fabric_checks.nightly.journal import State
 from fabric_checks.nightly.summary import Summary, as_json
 
 #: How long the command may take.
@@ -17,7 +18,7 @@ TIMEOUT_S = 300.0
 
 def has_news(summary: Summary) -> bool:
     """Tell whether something is new, has grown or is closed, or the night failed."""
-    return bool(summary.news.new or summary.news.closed or summary.night.verdict is Verdict.FAILED)
+    return bool(summary.of(State.NEW, State.CLOSED)) or summary.verdict is Verdict.FAILED
 
 
 def tell(command: str, summary: Summary, path: Path) -> list[str]:
