@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,11 @@ class PairMatrix:
 def name_of(hosts: tuple[str, ...], rank: int) -> str:
     """Return a name for a rank: its host, with the rank where several ranks share the host."""
     return hosts[rank] if hosts.count(hosts[rank]) == 1 else f"{hosts[rank]} (rank {rank})"
+
+
+def natural(name: str) -> list[str | int]:
+    """Return a key that sorts names by the numbers in them: n2 before n10."""
+    return [int(part) if at % 2 else part for at, part in enumerate(re.split("([0-9]+)", name))]
 
 
 def of_output(output: RotateOutput) -> PairMatrix:

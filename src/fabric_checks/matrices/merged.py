@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from fabric_checks.analysis.pair_matrix import MOST_PAIRS
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS, natural
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
@@ -79,7 +79,8 @@ def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
 
 def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
     first, files = tables[0], tuple(dict.fromkeys(names))
-    ends = tuple(dict.fromkeys(end for table in tables for end in table.ends))
+    found = {end for table in tables for end in table.ends}
+    ends = tuple(sorted(found, key=lambda end: (natural(end.host), natural(end.device))))
     if len(ends) ** 2 > MOST_PAIRS:
         raise OutputError(
             f"{names_text(files)}: {len(ends)} ends have too many pairs to be analysed; give a part"

@@ -89,6 +89,15 @@ def test_switches_that_are_known_count_more_than_the_order_of_names():
     assert findings(latencies(np.arange(64) % 4), other) == set()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("leaf", [LEAVES, swapped(1, 33)])
+def test_the_order_of_ranks_decides_nothing(leaf, seed):
+    order = np.random.default_rng(seed).permutation(64)
+    hosts = [f"n{node + 1}" for node in range(64)]
+    text = text_of(latencies(leaf)[np.ix_(order, order)], hosts=[hosts[node] for node in order])
+    assert [found.hosts for found in report_of(text).findings] == [("n2", "n34")] * (leaf is not LEAVES)
+
+
 def test_nodes_that_are_cabled_by_turns_are_not_said_to_be_in_the_wrong_place():
     assert findings(latencies(np.arange(64) % 4)) == set()
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis import latency_groups as groups
-from fabric_checks.analysis.pair_matrix import MOST_PAIRS, name_of
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS, name_of, natural
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
@@ -123,7 +123,18 @@ def read(text: str) -> latency_map.LatencyOutput:
 
 
 def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) -> Report:
-    """Analyse a run; :param known: the map of the fabric, as far as it is known."""
+    """Analyse a run, its ranks in the order of the names of their hosts.
+
+    :param known: the map of the fabric, as far as it is known.
+    """
+    order = sorted(range(len(output.hosts)), key=lambda rank: natural(output.hosts[rank]))
+    place = np.argsort(order).astype(np.int32)
+    output = replace(
+        output,
+        hosts=tuple(output.hosts[rank] for rank in order),
+        starter=place[output.starter],
+        other=place[output.other],
+    )
     measurements = _measurements(output)
     typical = _center(measurements, np.nanmedian)
     rest = np.abs(np.log(measurements / typical))
