@@ -24,6 +24,11 @@ def lid(kind, number, wiring):
     return 1 + number + (len(wiring.hosts) if kind == "S" else 0)
 
 
+def _guid(number, wiring):
+    host = number - 1
+    return guid("H", host) if host < len(wiring.hosts) else guid("S", host - len(wiring.hosts))
+
+
 def _name(kind, number, wiring):
     return f"MF0;{wiring.switches[number]}:MSB7700/U1" if kind == "S" else f"{wiring.hosts[number]} mlx5_0"
 
@@ -83,7 +88,7 @@ def dump_lfts(wiring, ways):
         )
         lines += ["  Lid  Out   Destination", "       Port     Info "]
         lines += [
-            f"0x{number:04x} {port:03d} : (Channel Adapter portguid 0x{number:016x}: 'a host')"
+            f"0x{number:04x} {port:03d} : (Channel Adapter portguid 0x{_guid(number, wiring)}: 'a host')"
             for number, port in sorted(table.items())
         ]
         lines.append(f"{len(table)} valid lids dumped ")

@@ -4,8 +4,9 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import infiniband, names
-from fabric_checks.diagnosis.fabric_map.infiniband import Device
+from fabric_checks.diagnosis.fabric_map import cabling, forwarding, infiniband, names
+from fabric_checks.diagnosis.fabric_map.cabling import Device
+from fabric_checks.diagnosis.fabric_map.forwarding import Tables
 
 NET = """\
 Switch\t36 "S-01"\t# "leaf" enhanced port 0 lid 7 lmc 0
@@ -32,8 +33,10 @@ TABLE = "Unicast lids [0x0-0xc] of switch Lid 7 guid 0x{} (leaf):\n0x000b 004 : 
 
 def test_cables_and_the_lids_of_adapters():
     text = NET.replace('[9]\t"H-03"', '[8]\t"H-03"[1](4)\t# "n2 mlx5_0" lid 13 4xEDR\n[9]\t"H-03"')
-    fabric = infiniband.parse_ibnetdiscover(text)
-    assert fabric.devices["H-02"] == Device("H-02", "n1 mlx5_0", is_switch=False, lids={1: 11})
+    fabric = cabling.parse_ibnetdiscover(text)
+    assert fabric.devices["H-02"] == Device(
+        "H-02", "n1 mlx5_0", is_switch=False, lids={1: 11}, guids={1: f"{2:016x}"}
+    )
     assert fabric.devices["H-03"].lids == {1: 13, 2: 12} and fabric.devices["S-01"].is_switch
     ends = {frozenset({(each.one, each.one_port), (each.other, each.other_port)}) for each in fabric.links}
     assert {each.kind for each in fabric.links} == {"4xEDR"}
@@ -46,7 +49,7 @@ def test_cables_and_the_lids_of_adapters():
 
 def test_a_cable_with_one_end_is_refused():
     with pytest.raises(OutputError, match="is not"):
-        infiniband.parse_ibnetdiscover(NET)
+        cabling.parse_ibnetdiscover(NET)
 
 
 def named(*descriptions):
@@ -55,7 +58,7 @@ def named(*descriptions):
     own = "".join(
         f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n' for n, name in enumerate(descriptions, 1)
     )
-    return infiniband.parse_ibnetdiscover(f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}')
+    return cabling.parse_ibnetdiscover(f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}')
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ SEVERAL = ("n1 mlx5_1", "n1 mlx5_0", "n2 mlx5_1", "n2 mlx5_0", "n3 mlx5_0")
 def test_a_host_with_several_adapters_is_on_the_map_with_each():
     known = infiniband.of_fabric(named(*SEVERAL))
     assert known.hosts == ("n1 mlx5_0", "n1 mlx5_1", "n2 mlx5_0", "n2 mlx5_1", "n3") and not known.warnings
-    two = infiniband.of_fabric(infiniband.parse_ibnetdiscover(TWO_PORTS))
+    two = infiniband.of_fabric(cabling.parse_ibnetdiscover(TWO_PORTS))
     assert two.hosts == ("n1 HCA-1:1", "n1 HCA-1:2")
     assert [two.switches[at] for at in two.at] == ["b", "a"]
 
@@ -137,12 +140,12 @@ Ca\t1 "H-02"\t# "n1 mlx5_0"
     [("4xHDR", [2, 2, 1, 1]), ("4xQDR", [0.32, 0.32, 1, 1]), ("4xEDR", None), ("", None), ("4xZDR", None)],
 )
 def test_rates_of_cables_are_multiples_of_a_hosts(up, expected):
-    known = infiniband.of_fabric(infiniband.parse_ibnetdiscover(RATES.format(up=up)))
+    known = infiniband.of_fabric(cabling.parse_ibnetdiscover(RATES.format(up=up)))
     assert expected is known.rates if expected is None else known.rates.tolist() == expected
 
 
 def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
-    devices, tables = named("n1 mlx5_0", "n2 mlx5_0"), {"0" * 16: {1: 1, 2: 2}}
+    devices, tables = named("n1 mlx5_0", "n2 mlx5_0"), Tables({"0" * 16: {1: 1, 2: 2}})
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 2)
     assert infiniband.of_fabric(devices, tables).switches == ("leaf",)
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 1)
@@ -153,10 +156,10 @@ def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
 def test_tables_are_read_and_a_torn_one_is_refused():
     whole = "".join(TABLE.format(guid) + "2 valid lids dumped\n" for guid in "ab")
     route = {11: 4, 12: 9}
-    assert infiniband.parse_forwarding(whole) == {"a".zfill(16): route, "b".zfill(16): route}
+    assert forwarding.parse(whole).ports == {"a".zfill(16): route, "b".zfill(16): route}
     for torn, line in ((TABLE.format("a"), 3), (TABLE.format("a") + TABLE.format("b"), 3)):
         with pytest.raises(OutputError, match=f"line {line}: the table ends here"):
-            infiniband.parse_forwarding(torn)
+            forwarding.parse(torn)
 
 
 OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000a (leaf1):
@@ -170,11 +173,11 @@ OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000
 
 def test_the_farewell_of_dump_lfts_is_passed_over():
     farewell = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n"
-    assert infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="004") + farewell) == {
+    assert forwarding.parse(OF_ONE_SWITCH.format(first="004") + farewell).ports == {
         "a".zfill(16): {1: 4, 2: 0}
     }
 
 
 def test_the_table_of_a_switch_that_did_not_answer_is_refused():
     with pytest.raises(OutputError, match="switch 0x000000000000000a did not answer.* run the command again"):
-        infiniband.parse_forwarding(OF_ONE_SWITCH.format(first="000"))
+        forwarding.parse(OF_ONE_SWITCH.format(first="000"))

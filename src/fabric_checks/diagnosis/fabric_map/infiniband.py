@@ -1,57 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The map of an InfiniBand fabric from the output of infiniband-diags: switches, hosts, cables and forwarding
-tables.
-
-``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs
-for each switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the
-form of ``ibroute`` with ``#`` instead of the colon, and decimal limits.
-
-At the end of a port's line ``ibnetdiscover`` prints width and speed of its link, as in ``4xHDR``. Rates of a
-lane without coding: InfiniBand Architecture Specification 1.7, volume 2; FDR10 is Mellanox's.
-
-Neither tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names
-the routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM
-with adaptive routing begin with ``ar_`` (NVIDIA, InfiniBand Cluster Bring-up Procedure, "Adaptive Routing"),
-and where an older one has it, its "AR Manager" reports each cycle.
-"""
+"""The map of an InfiniBand fabric, of its cabling and its forwarding tables."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.core.routing import ADAPTIVE, STATIC
+from fabric_checks.core.routing import STATIC
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+from fabric_checks.diagnosis.fabric_map.cabling import Device, Fabric, Link
+from fabric_checks.diagnosis.fabric_map.forwarding import Tables
+from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
 from fabric_checks.diagnosis.fabric_map.names import adapter, plain
-from fabric_checks.parsers.plain import cleaned
 
-#: The largest LID of one host; larger ones are multicast.
-MOST_LID = 0xBFFF
-#: The most ports of a switch.
-MOST_PORTS = 254
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
-
-#: What occurs in the output of ``ibnetdiscover``, in forwarding tables, and in a log of OpenSM that has set
-#: some.
-IBNETDISCOVER, FORWARDING = (
-    re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-'),
-    re.compile(r"(?m)^Unicast lids \["),
-)
-ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
-_NODE = re.compile(r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)')
-_PORT = re.compile(
-    r'\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s+"([SHR]-[0-9a-f]{1,16})"'
-    r"\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(.*))?"
-)
-_IGNORED = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|Chassis .*")
 #: What the tools themselves report where a part of the fabric did not answer.
 WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
@@ -61,202 +32,9 @@ _NAMELESS = re.compile(
     r"|.*Mellanox Technologies.*)?",
     re.IGNORECASE,
 )
-_LID = re.compile(r"\blid ([0-9]{1,5})\b")
-_WIDTH_AND_SPEED = re.compile(r" (1|2|4|8|12)x(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\s*$")
-_LANE_GBPS = {
-    **{"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64},
-    **{"EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0},
-}
-
-_TABLE = re.compile(
-    r"Unicast lids \[(?:0x)?[0-9a-f]+-(?:0x)?[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?"
-)
-_ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
-#: Titles of columns, and the last line of ``dump_lfts``, which is on standard output.
-_TABLE_IGNORED = re.compile(
-    r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*|\*\*\* WARNING \*\*\*: .*replaced by dump_fts\s*"
-)
-_COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
-_AR_MANAGER = re.compile(r"(?m)^.{0,80}\bAR Manager - Configuration cycle")
 
 
-@dataclass(frozen=True)
-class Device:
-    """A switch or an adapter.
-
-    :param key: its identifier in the output, such as its GUID; :param name: its node description.
-    :param is_switch: whether it is a switch; :param lids: the LIDs of the ports of an adapter.
-    """
-
-    key: str
-    name: str
-    is_switch: bool
-    lids: dict[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Link:
-    """A cable: the key of a device and its port at either end.
-
-    :param kind: width and speed, as in ``4xHDR``; empty if they are not known.
-    """
-
-    one: str
-    one_port: int
-    other: str
-    other_port: int
-    kind: str = ""
-
-    @property
-    def Gbps(self) -> float:
-        """The rate in one direction; 0 if it is not known."""
-        width, _, speed = self.kind.partition("x")
-        return int(width) * _LANE_GBPS[speed] if self.kind else 0.0
-
-
-@dataclass(frozen=True)
-class Fabric:
-    """Devices by key, and the cables between them, each once."""
-
-    devices: Mapping[str, Device]
-    links: tuple[Link, ...]
-
-
-def routing_of_log(text: str) -> str:
-    """Return the routing that the last sweep in the log of OpenSM has set up: static or adaptive."""
-    last = list(ENGINE.finditer(text))[-1]
-    return ADAPTIVE if last[1].startswith("ar_") or _AR_MANAGER.search(text) else STATIC
-
-
-def parse_ibnetdiscover(text: str) -> Fabric:
-    """Read the output of ``ibnetdiscover``.
-
-    :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
-    """
-    devices: dict[str, Device] = {}
-    #: By key and port the key and port at the other end, the kind of the link, and the line.
-    ends: dict[tuple[str, int], tuple[str, int, str, int]] = {}
-    own = None
-    for number, line in enumerate(cleaned(text).splitlines(), 1):
-        if not line.strip() or _IGNORED.fullmatch(line):
-            continue
-        if node := _NODE.fullmatch(line):
-            own = node[2]
-            if own in devices:
-                raise OutputError(f"{own} is described twice", number)
-            devices[own] = Device(own, node[3], node[1] == "Switch")
-        elif (match := _PORT.fullmatch(line)) and own is not None:
-            port, other_port = int(match[1]), int(match[3])
-            if max(port, other_port) > MOST_PORTS:
-                raise OutputError(f"port {max(port, other_port)} is beyond what a switch has", number)
-            if (own, port) in ends:
-                raise OutputError(f"port {port} of {own} is described twice", number)
-            comment = match[4] or ""
-            kind = _WIDTH_AND_SPEED.search(comment)
-            ends[own, port] = (match[2], other_port, kind[0].strip() if kind else "", number)
-            if lid := _LID.search(comment):
-                devices[own].lids[port] = int(lid[1])
-        else:
-            raise OutputError(
-                f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number
-            )
-    if not any(device.is_switch for device in devices.values()):
-        raise OutputError(_why_no_switch(len(devices), has_cables=bool(ends)))
-    return Fabric(devices, _links(ends))
-
-
-def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
-    """Return why an output of ibnetdiscover has no switch, and what to do."""
-    if not adapters:
-        return "there is no switch in it; give the whole output"
-    seen = f"it has {count_text(adapters, 'adapter')} and no switch: "
-    if has_cables:
-        return f"{seen}adapters that are connected directly have no topology"
-    return f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
-
-
-def _links(ends: Mapping[tuple[str, int], tuple[str, int, str, int]]) -> tuple[Link, ...]:
-    """Return the cables, each of which has to be described at both its ends."""
-    links = []
-    for (own, port), (other, other_port, kind, number) in ends.items():
-        if ends.get((other, other_port), ())[:2] != (own, port):
-            raise OutputError(
-                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other"
-                " end; the output is incomplete, or covers only part of the fabric",
-                number,
-            )
-        if (own, port) < (other, other_port):
-            links.append(Link(own, port, other, other_port, kind))
-    return tuple(links)
-
-
-def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
-    """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
-
-    :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end states.
-    """
-    tables: dict[str, dict[int, int]] = {}
-    own: dict[int, int] | None = None
-    torn = 0  # the last line of a table of ibroute that did not end yet
-    for number, line in enumerate(cleaned(text).splitlines(), 1):
-        if not line.strip() or _TABLE_IGNORED.fullmatch(line):
-            continue
-        if head := _TABLE.fullmatch(line):
-            _require_end(torn)
-            guid = head[1].zfill(16)
-            if guid in tables:
-                raise OutputError(f"switch 0x{guid} has two tables", number)
-            own = tables[guid] = {}
-        elif (route := _ROUTE.fullmatch(line)) and own is not None:
-            lid, port = int(route[1], 16), int(route[2])
-            if lid in own:
-                raise OutputError(f"LID {lid} has two routes", number)
-            if lid > MOST_LID or port > MOST_PORTS + 1:
-                raise OutputError(
-                    f"not a route to one host through a port of a switch: {quoted(line)}", number
-                )
-            own[lid] = port
-            torn = number if route[3] == ":" else 0
-        elif (count := _COUNT.fullmatch(line)) and own is not None:
-            if int(count[1]) != len(own):
-                raise OutputError(
-                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete",
-                    number,
-                )
-            torn = 0
-        else:
-            raise OutputError(
-                f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", number
-            )
-    _require_end(torn)
-    if not tables:
-        raise OutputError("there is no forwarding table in it")
-    for guid, own in tables.items():
-        _require_answered(guid, own)
-    return tables
-
-
-def _require_answered(guid: str, own: Mapping[int, int]) -> None:
-    """Raise :class:`OutputError` if every LID leaves by port 0, which leads to the switch itself alone.
-
-    ``dump_fts`` of infiniband-diags 44 prints such a table of a switch that does not answer, exit status 0.
-    """
-    if len(own) > 1 and not any(own.values()):
-        raise OutputError(
-            f"switch 0x{guid} did not answer: its table leads every LID to the switch itself; "
-            "run the command again, and read its standard error"
-        )
-
-
-def _require_end(torn: int) -> None:
-    """Raise :class:`OutputError` if a table of ``ibroute`` lacks its last line; :param torn: the line before
-    it."""
-    if torn:
-        raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)
-
-
-def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
+def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     """Return the map of a fabric.
 
     A host with several ports is on it once for each, as ``HOST ADAPTER``, or ``HOST ADAPTER:PORT`` if more
@@ -264,7 +42,8 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     chooses among them. Adapters that name no host, of which the map warns, and the aggregation nodes of
     switches are left out.
 
-    :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
+    :param tables: without them the routes are unknown; so are those of LIDs that belong to another port by
+        the tables, and the map warns of them.
     :raises OutputError: if the tables are not of this fabric, or no adapter names its host.
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
@@ -285,12 +64,15 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
         cables.append(f"{one} port {link.one_port} to {other} port {link.other_port}")
     following = None
     if tables is not None:
-        following, missing = _next_arcs(switches, tables, [port.lid for port in hosts.values()], arc_at)
+        _require_same_fabric(switches, tables)
+        lids, changed = _lids(hosts, tables)
+        following, missing = _next_arcs(switches, tables.ports, lids, arc_at)
         if missing:
             warnings.append(
                 f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table"
             )
-    return FabricMap(
+        warnings += changed
+    known = FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
         names,
@@ -302,6 +84,61 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
         rates=_rates(between, [port.Gbps for port in hosts.values()]),
         warnings=tuple(warnings),
     )
+    return replace(known, warnings=(*known.warnings, *_lost_routes(known)))
+
+
+def _guid(switch: Device) -> str:
+    return switch.key.removeprefix("S-").zfill(16)
+
+
+def _require_same_fabric(switches: Sequence[Device], tables: Tables) -> None:
+    """Raise :class:`OutputError` if the tables are of other switches."""
+    if tables.ports.keys().isdisjoint(map(_guid, switches)):
+        raise OutputError(
+            "the forwarding tables belong to none of these switches; give the topology and the tables of the"
+            " same fabric"
+        )
+
+
+def _lids(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[int], list[str]]:
+    """Return the LIDs of the ports of hosts, 0 for one that is another port's by the tables, and a warning of
+    these."""
+    other = [
+        name
+        for name, port in hosts.items()
+        if port.guid and tables.guids.get(port.lid, port.guid) != port.guid
+    ]
+    if not other:
+        return [port.lid for port in hosts.values()], []
+    lid = hosts[other[0]].lid
+    text = (
+        f"LID {lid} is {other[0]} by the topology, and port 0x{tables.guids[lid]} by the forwarding tables;"
+        f" so are {len(other)} of {len(hosts)}: LIDs were assigned anew between the two"
+    )
+    if len(other) == len(hosts):
+        raise OutputError(f"{text}; take both again")
+    return [0 if name in other else port.lid for name, port in hosts.items()], [text]
+
+
+def _lost_routes(known: FabricMap) -> list[str]:
+    """Return a warning of the routes that the tables lack, or that do not arrive by the cables."""
+    if known.next is None:
+        return []
+    leaves, one_of_each = np.unique(known.at, return_index=True)
+    _, part = connected_components(
+        coo_array((np.ones(len(known.starts)), (known.starts, known.ends)), shape=(len(known.switches),) * 2)
+    )
+    source, target = np.nonzero(part[leaves][:, None] == part[known.at])
+    arcs = arcs_of(replace(known, routing=STATIC), one_of_each[source], target)
+    lost = np.flatnonzero(arcs[:, 0] == UNKNOWN)
+    if not len(lost):
+        return []
+    switch, host = known.switches[leaves[source[lost[0]]]], known.hosts[target[lost[0]]]
+    return [
+        f"{len(lost)} of {len(source)} routes from a switch to a host are unknown, such as from {switch} to"
+        f" {host}: the tables lack them, or they do not arrive by these cables; were replies lost, or cables"
+        " moved?"
+    ]
 
 
 def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.float64] | None:
@@ -317,10 +154,12 @@ def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.flo
 
 @dataclass(frozen=True)
 class _HostPort:
-    """A port of a host: the number of the switch that it is at, its LID (0 if unknown), and its rate."""
+    """A port of a host: the number of the switch that it is at, its LID (0 if unknown) and GUID, and its
+    rate."""
 
     switch: int
     lid: int
+    guid: str
     Gbps: float
 
 
@@ -332,8 +171,9 @@ def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPo
         ends = (link.one, link.one_port, link.other), (link.other, link.other_port, link.one)
         for key, port, switch in ends:
             if key not in number and switch in number:
-                lid = fabric.devices[key].lids.get(port, 0)
-                ports[key][port] = _HostPort(number[switch], lid, link.Gbps)
+                device = fabric.devices[key]
+                lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
+                ports[key][port] = _HostPort(number[switch], lid, guid, link.Gbps)
     adapters = [device for key, device in fabric.devices.items() if key in ports]
     adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
@@ -364,13 +204,22 @@ def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPo
     return hosts, warnings
 
 
-def _names(switches: list[Device]) -> tuple[str, ...]:
-    """Return a name for each switch: its description, with its identifier where that is ambiguous."""
-    short = [device.name.split(";", 1)[-1].split(":", 1)[0].strip() or device.key for device in switches]
-    return tuple(
-        name if short.count(name) == 1 else f"{name} ({device.key})"
-        for name, device in zip(short, switches, strict=True)
-    )
+def _names(switches: Sequence[Device]) -> tuple[str, ...]:
+    """Return a name for each switch: its description, with the board of a chassis (``L04/U1``) and then its
+    identifier where that is ambiguous.
+
+    A description is as ``MF0;ibdir:CS8500/L04/U1``.
+    """
+    texts = [device.name.split(";", 1)[-1].strip() for device in switches]
+    names = [
+        text.split(":", 1)[0].strip() or device.key for text, device in zip(texts, switches, strict=True)
+    ]
+    for longer in ([text.partition("/")[2] for text in texts], [f"({device.key})" for device in switches]):
+        names = [
+            f"{name} {more}" if more and names.count(name) > 1 else name
+            for name, more in zip(names, longer, strict=True)
+        ]
+    return tuple(names)
 
 
 def _next_arcs(
@@ -386,12 +235,7 @@ def _next_arcs(
     if len(switches) * len(lids) > MOST_ENTRIES:
         raise OutputError(f"{len(switches)} switches and {len(lids)} hosts are more than can be analysed")
     found = np.full((len(switches), len(lids)), NONE, dtype=np.int32)
-    own = [tables.get(device.key.removeprefix("S-").zfill(16)) for device in switches]
-    if not any(own):
-        raise OutputError(
-            "the forwarding tables belong to none of these switches; give the topology and the tables of the"
-            " same fabric"
-        )
+    own = [tables.get(_guid(device)) for device in switches]
     for switch, table in enumerate(own):
         if table is not None:
             found[switch] = [arc_at.get((switch, table.get(lid, NONE)), NONE) for lid in lids]

@@ -61,7 +61,7 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
             unclear[host] = names_text([adapter(known.hosts[each]) for each in fitting], 4)
     warnings = known.warnings
     if unclear:
-        host, ports = next(iter(unclear.items()))
+        host, ports = min(unclear.items())
         of = count_text(len(unclear), "host")
         warnings += (
             f"{of} with several ports, such as {host} ({ports}): switch and routes are unknown where the run"

@@ -11,7 +11,7 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.routing import UNKNOWN_ROUTING
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map import infiniband, slurm_topology
+from fabric_checks.diagnosis.fabric_map import cabling, forwarding, infiniband, slurm_topology
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 
 
@@ -46,8 +46,8 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is
         named.
     """
-    fabric: infiniband.Fabric | None = None
-    tables: dict[str, dict[int, int]] = {}
+    fabric: cabling.Fabric | None = None
+    tables = forwarding.Tables()
     of_slurm: FabricMap | None = None
     routing = UNKNOWN_ROUTING
     warnings = []
@@ -59,25 +59,30 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing"
             )
         try:
-            if infiniband.FORWARDING.search(text):
-                tables |= infiniband.parse_forwarding(text)
-            elif infiniband.IBNETDISCOVER.search(text):
-                fabric = infiniband.parse_ibnetdiscover(text)
+            if forwarding.FORWARDING.search(text):
+                found = forwarding.parse(text)
+                tables.ports |= found.ports
+                tables.guids |= found.guids
+            elif cabling.IBNETDISCOVER.search(text):
+                fabric = cabling.parse_ibnetdiscover(text)
+            elif cabling.SUBNET_LIST.search(text):
+                fabric = cabling.parse_subnet_list(text)
             elif slurm_topology.is_topology(text):
                 of_slurm = slurm_topology.parse(text)
-            elif infiniband.ENGINE.search(text):
-                routing = infiniband.routing_of_log(text)
+            elif forwarding.ENGINE.search(text):
+                routing = forwarding.routing_of_log(text)
             else:
                 raise OutputError(
-                    "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol"
-                    " show topology, or the log of OpenSM"
+                    "not a known form of topology; give the output of ibnetdiscover, without -p, or OpenSM's"
+                    " opensm-subnet.lst, of dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or"
+                    " the log of OpenSM"
                 )
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None
     if fabric is not None:
-        found = infiniband.of_fabric(fabric, tables or None)
-        return replace(found, warnings=(*found.warnings, *warnings), routing=routing)
-    if tables:
+        known = infiniband.of_fabric(fabric, tables if tables.ports else None)
+        return replace(known, warnings=(*known.warnings, *warnings), routing=routing)
+    if tables.ports:
         raise OutputError(
             f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
         )

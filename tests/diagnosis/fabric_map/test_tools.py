@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every form that InfiniBand's own tools print gives the same map; those with too little are refused."""
+
+import numpy as np
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.routing import STATIC
+from fabric_checks.diagnosis.fabric_map import names, topology_files
+from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
+from tests.conftest import TESTS
+
+GOLDEN = TESTS / "golden" / "infiniband"
+HOSTS = [f"cn{number}" for number in range(1, 9)]
+SWEEP = "osm_ucast_mgr_process: minhop tables configured on all switches\n"
+
+
+def known(*files, adapters=("mlx5_0",), change=str):
+    """Return the map that files give together with a log of OpenSM.
+
+    :param change: is applied to the text of the last one.
+    """
+    texts = [(name, (GOLDEN / name).read_text()) for name in files]
+    texts[-1] = texts[-1][0], change(texts[-1][1])
+    return names.on_adapters(topology_files.of_texts([*texts, ("log", SWEEP)]), adapters)
+
+
+def routes(fabric):
+    """Return the cables of each ordered pair of hosts, by their names, and the rate of the slowest."""
+    positions, missing = names.positions(HOSTS, fabric.hosts)
+    assert not missing
+    senders, receivers = np.repeat(positions, 8), np.tile(positions, 8)
+    arcs = arcs_of(fabric, senders, receivers)
+    found = {}
+    for (one, other), own in zip(((a, b) for a in HOSTS for b in HOSTS), arcs.tolist(), strict=True):
+        cables = [" - ".join(sorted(fabric.cables[arc // 2].split(" to "))) for arc in own if arc >= 0]
+        rate = min((float(fabric.rates[arc]) for arc in own if arc >= 0), default=1.0)
+        found[one, other] = None if own[0] == UNKNOWN else (cables, rate)
+    return found
+
+
+@pytest.mark.parametrize("cabling", ["ibnetdiscover.txt", "ibnetdiscover-g.txt", "opensm-subnet.lst"])
+@pytest.mark.parametrize(
+    "tables", ["dump_fts.txt", "dump_fts-n.txt", "dump_lfts.txt", "opensm-lfts.dump", "opensm.fdbs"]
+)
+def test_all_forms_give_the_same_routes(cabling, tables):
+    fabric = known(cabling, tables)
+    found = routes(fabric)
+    assert found == routes(known("ibnetdiscover.txt", "dump_fts.txt"))
+    assert not fabric.warnings and fabric.routing == STATIC
+    assert found["cn1", "cn2"] == ([], 1.0)
+    # Of the two ways between the leaves one has a cable of half the rate.
+    cables, rate = found["cn1", "cn5"]
+    assert len(cables) == 2 and cables[0].startswith("leaf1 port ") and rate in (0.5, 1.0)
+    assert {rate for _, rate in found.values()} == {0.5, 1.0}
+
+
+@pytest.mark.parametrize("name", ["ibnetdiscover-p.txt", "iblinkinfo-line.txt"])
+def test_what_does_not_show_both_ends_of_cables_is_refused(name):
+    with pytest.raises(
+        OutputError, match=f"^{name}: not a known form of topology; give the output of ibnetdiscover"
+    ):
+        known(name)
+
+
+def test_lids_that_were_assigned_anew_are_named():
+    """Such tables were said to be of another fabric."""
+
+    def changed(text):
+        return text.replace("0x0001 ", "0x00ff ").replace("0x0013 ", "0x0001 ").replace("0x00ff ", "0x0013 ")
+
+    fabric = known("ibnetdiscover.txt", "dump_fts.txt", change=changed, adapters=("mlx5_*",))
+    (warning,) = [line for line in fabric.warnings if "LIDs were assigned anew" in line]
+    assert "LID 19 is cn8 mlx5_0 by the topology" in warning and "2 of 16" in warning
+
+
+def test_routes_that_do_not_arrive_are_counted():
+    """As where replies were lost: a table of a leaf leads elsewhere than the cables."""
+    fabric = known(
+        "ibnetdiscover.txt", "dump_fts.txt", change=lambda text: text.replace(" 012 : (Channel", " 008 : (Ch")
+    )
+    (warning,) = fabric.warnings
+    assert "routes from a switch to a host are unknown" in warning and "leaf" in warning
+    assert None in routes(fabric).values() and ([], 1.0) in routes(fabric).values()
+
+
+def test_boards_of_a_chassis_have_their_own_names():
+    """They were shown by their GUIDs, where people look for L04/U1."""
+
+    def director(text):
+        for number, board in enumerate(("L01/U1", "L02/U1", "S01/U1", "S02/U1")):
+            name = ("leaf1", "leaf2", "spine1", "spine2")[number]
+            text = text.replace(f"MF0;{name}:MQM8700/U1", f"MF0;ibdir:CS8500/{board}")
+        return text
+
+    assert set(known("ibnetdiscover.txt", change=director).switches) == {
+        *("ibdir L01/U1", "ibdir L02/U1", "ibdir S01/U1", "ibdir S02/U1")
+    }
