@@ -116,19 +116,6 @@ def test_a_host_that_lost_a_device_hides_no_other():
     assert {host for each in named for host in each.hosts} == {"n3", "n5"}
 
 
-def test_two_gpus_that_share_an_adapter_on_one_host_are_named():
-    """The other adapter of the two is at another root of their NUMA node."""
-    lone = pcie.rows([(pcie.gpu_path(5), 1)], {"mlx5_5": (pcie.adapter_path(5, 5), 1)})
-    path = (*pcie.switch(4), "0000:59:02.0", "0000:6b:00.0")
-    moved = {file: value for file, value in pcie.host().items() if file not in lone} | pcie.rows(
-        [(path, 1)], {}
-    )
-    moved |= pcie.rows([], {"mlx5_5": (("pci0000:f0", "0000:f1:00.0"), 1)})
-    nodes = [*pcie.job(7), replace(judged_node(moved), node="n8")]
-    (text,) = [each for each in texts(judged.findings(nodes, IB)) if "share" in each]
-    assert text == "node n8: GPUs 4, 5 share mlx5_4:1, on most nodes they do not"
-
-
 def test_fewer_gpus_at_other_addresses_are_counted_without_names():
     other = judged_node(pcie.rows([(pcie.adapter_path(at, at), 0) for at in range(7)], {}))
     (text,) = texts(judged.findings([*pcie.job(4), replace(other, node="n5")], ["none"]))
@@ -146,16 +133,6 @@ def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
 def test_without_a_majority_nobody_is_blamed(count):
     nodes = pcie.job(count, n1={"at": lambda rail: 7 - rail, "share": {3: 0.5}})
     assert [each for each in found(nodes) if each.is_fault] == []
-
-
-def test_a_rail_at_half_on_all_nodes_is_an_observation():
-    (named,) = found(pcie.job(**{f"n{at}": {"share": {2: 0.5}} for at in range(1, 9)}))
-    assert (
-        not named.is_fault
-        and named.text
-        == "nodes n1, n2, n3, n4 and 4 more: mlx5_2:1, the rail of GPU 2, carried 50 % of what each rail of"
-        " the other GPUs did"
-    )
 
 
 def test_rails_that_are_uneven_everywhere_are_not_compared():

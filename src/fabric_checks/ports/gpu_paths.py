@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike
 
 #: Providers of libfabric that go through TCP or UDP, also below another one, as in ``tcp;ofi_rxm``.
 TCP_PROVIDERS = frozenset({"tcp", "sockets", "udp"})
@@ -61,14 +61,11 @@ def _network(of: RankNetwork) -> str:
     return f"{of.network} by {of.provider}" if of.provider else of.network
 
 
+_WAYS = {None: "", True: "goes by GPUDirect RDMA", False: "goes through the host's memory"}
+
+
 def _direct(of: RankNetwork) -> str:
-    return (
-        ""
-        if of.direct is None
-        else "goes by GPUDirect RDMA"
-        if of.direct
-        else "goes through the host's memory"
-    )
+    return _WAYS[of.direct]
 
 
 def _unlike(
@@ -94,18 +91,13 @@ def _unlike(
 
 def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
     """Return a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
-    found: dict[str, list[str]] = {}
+    shared = []
     for host, of in sorted(hosts.items()):
-        users: dict[str, list[int]] = {}
-        for device, way in sorted(of.items()):
-            for name in way.adapters:
-                users.setdefault(name, []).append(device)
-        most = max((len(each) for each in users.values()), default=0)
-        if most > 1 and min(len(each) for each in users.values()) < most:
-            name = max(users, key=lambda each: len(users[each]))
-            found.setdefault(
-                f"GPUs {names_text([str(each) for each in users[name]], MOST_SHOWN)} share {name}", []
-            ).append(host)
+        users = grouped((name, str(device)) for device, way in sorted(of.items()) for name in way.adapters)
+        most = max(users.values(), key=len, default=[])
+        if any(len(each) < len(most) for each in users.values()):
+            name = next(name for name, each in users.items() if each is most)
+            shared.append((f"GPUs {names_text(most, MOST_SHOWN)} share {name}", host))
     return [
         finding(
             "gpu",
@@ -113,7 +105,7 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
             f"{nodes_text(named)}: {what}, while others have an adapter alone",
             "shared adapters",
         )
-        for what, named in found.items()
+        for what, named in grouped(shared).items()
     ]
 
 

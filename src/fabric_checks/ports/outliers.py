@@ -46,11 +46,11 @@ def finding(
     )
 
 
-def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
-    """Return the hosts of each key, in their order, from pairs of both."""
-    found: dict[Key, list[str]] = {}
-    for key, host in pairs:
-        found.setdefault(key, []).append(host)
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return the hosts, or other things, of each key, in their order, from pairs of both."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
     return found
 
 
@@ -69,16 +69,17 @@ def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict
     :param hosts: the known values by host and number of the part.
     :returns: the host, and by number the value there and on most hosts.
     """
-    numbers = sorted({number for of in hosts.values() for number in of})
-    expected = {
-        number: usual({host: of[number] for host, of in hosts.items() if number in of}) for number in numbers
-    }
+    of_number: dict[int, dict[str, Value]] = {}
+    for host, of in hosts.items():
+        for number, value in of.items():
+            of_number.setdefault(number, {})[host] = value
+    expected = {number: usual(values) for number, values in of_number.items()}
     for host, of in sorted(hosts.items()):
         other = {}
-        for number in sorted(of):
+        for number, value in sorted(of.items()):
             most = expected[number]
-            if most is not None and of[number] != most:
-                other[number] = (of[number], most)
+            if most is not None and value != most:
+                other[number] = (value, most)
         if other:
             yield host, other
 

@@ -9,7 +9,7 @@ tree, and the classes of ``nvidia-smi topo -m`` (PIX, PXB, PHB, NODE, SYS) follo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from operator import eq
 from statistics import median
@@ -20,16 +20,16 @@ from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike, usual
 from fabric_checks.ports.snapshots import Gpu, Host, Port
-from fabric_checks.ports.transport import IDLE_PART, is_of
+from fabric_checks.ports.transport import is_idle, is_of
 
 #: A rail is uneven if it carried less than this part of the median of the others, for each GPU: a limit of
 #: our own. Where a node sends half in a ring, its neighbours carry 0.75.
 UNEVEN_PART = 0.7
-#: Rails carried the same if none carried more than so many times what another did.
-SAME_TIMES = 1.2
 
 #: The GPUs by host and number.
 Gpus = Mapping[str, Mapping[int, Gpu]]
+#: The paths of devices on PCIe by host and name.
+Parts = dict[str, dict[str, tuple[str, ...]]]
 #: The names of the adapters that are nearest to a GPU, by host and number of the GPU.
 Nearest = Mapping[str, Mapping[int, tuple[str, ...]]]
 
@@ -71,25 +71,17 @@ def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> N
 
 def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
     common = {name: sum(takewhile(bool, map(eq, gpu.path, port.path))) for name, port in ports.items()}
+    if not any(common.values()):
+        common = {name: int(port.numa is not None and port.numa == gpu.numa) for name, port in ports.items()}
     most = max(common.values(), default=0)
-    if most:
-        return tuple(sorted(name for name, count in common.items() if count == most))
-    return tuple(
-        sorted(name for name, port in ports.items() if port.numa is not None and port.numa == gpu.numa)
-    )
+    return tuple(sorted(name for name, count in common.items() if count == most > 0))
 
 
 def rails_of_gpus(near: Mapping[int, Sequence[str]]) -> dict[str, str]:
     """Return the GPUs of a node that each adapter is nearest to, in words, by name of the adapter."""
-    return {name: _gpus_text(sorted(of)) for name, of in _served(near).items()}
-
-
-def _served(near: Mapping[int, Sequence[str]]) -> dict[str, dict[int, float]]:
-    """Return the share of each GPU that an adapter serves, by name of the adapter and number of the GPU."""
-    found: dict[str, dict[int, float]] = {}
-    for number, names in near.items():
-        for name in names:
-            found.setdefault(name, {})[number] = 1 / len(names)
+    found = {}
+    for name, numbers in grouped((name, str(at)) for at, names in near.items() for name in names).items():
+        found[name] = f"{plural_text(len(numbers), 'GPU')} {names_text(numbers, MOST_SHOWN)}"
     return found
 
 
@@ -101,7 +93,7 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
     """
     whole = [node for node in nodes if node.whole]
     gpus = numbered(whole)
-    parts: dict[str, dict[str, tuple[str, ...]]] = {}
+    parts: Parts = {}
     for node in whole:
         parts[node.node] = {f"GPU {number}": gpu.path for number, gpu in gpus.get(node.node, {}).items()}
         parts[node.node] |= {name: port.path for name, port in adapters(node, fabric).items()}
@@ -112,161 +104,109 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
     ]
 
 
-def _missing(
-    nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
-) -> list[Finding]:
-    """Return a finding for each node that has lost devices during the case, and for each that has fewer than
+def _missing(nodes: Sequence[NodeChange], parts: Parts, gpus: Gpus) -> Iterator[Finding]:
+    """Yield a finding for each node that has lost devices during the case, and for each that has fewer than
     most."""
-    on_most = _on_most(parts)
-    count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
-    found = []
-    for node in nodes:
-        absent = [f"{name} ({address})" for name, address in on_most.items() if name not in parts[node.node]]
-        if node.host.gpus and node.node not in gpus:  # which of them is unknown
-            others = [name for name in absent if not name.startswith("GPU ")]
-            absent = [*_fewer(len(node.host.gpus), count), *others]
-        if node.lost:
-            text = f"{names_text(node.lost, MOST_SHOWN)} was there before the case and is missing after it"
-            found.append(_lacking(node.node, node.lost, text))
-        elif absent:
-            text = f"{names_text(absent, MOST_SHOWN)} is missing, on most nodes it is there"
-            found.append(_lacking(node.node, absent, text))
-    return found
-
-
-def _on_most(parts: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, str]:
-    """Return the devices that most nodes have, each with its address."""
     known = {name: path[-1] for of in parts.values() for name, path in of.items()}
-    return {name: at for name, at in known.items() if usual({node: name in of for node, of in parts.items()})}
+    on_most = [name for name in known if usual({node: name in of for node, of in parts.items()})]
+    count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
+    for node in nodes:
+        absent = [f"{name} ({known[name]})" for name in on_most if name not in parts[node.node]]
+        if node.host.gpus and node.node not in gpus:  # which of them is unknown
+            fewer = count - len(node.host.gpus)
+            absent = [name for name in absent if not name.startswith("GPU ")]
+            absent[:0] = [f"{count_text(fewer, 'GPU')} of {count}"] if fewer > 0 else []
+        names, how = absent, "is missing, on most nodes it is there"
+        if node.lost:
+            names, how = list(node.lost), "was there before the case and is missing after it"
+        if names:
+            text = (
+                f"node {node.node}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and"
+            )
+            about = " ".join(name.partition(" (")[0] for name in names)
+            yield finding("host", [node.node], f"{text} at the kernel's log", f"missing {about}")
 
 
-def _fewer(gpus: int, most: int) -> list[str]:
-    return [f"{count_text(most - gpus, 'GPU')} of {most}"] if gpus < most else []
-
-
-def _lacking(host: str, parts: Sequence[str], text: str) -> Finding:
-    names = " ".join(part.partition(" (")[0] for part in parts)
-    remedy = "look whether lspci lists it, and at the kernel's log"
-    return finding("host", [host], f"node {host}: {text}; {remedy}", f"missing {names}")
-
-
-def _fewer_lanes(
-    hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]
-) -> list[Finding]:
-    """Return a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
+def _fewer_lanes(hosts: Mapping[str, Host], parts: Parts) -> Iterator[Finding]:
+    """Yield a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
 
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its
     port.
     """
-    narrowest = {host: _narrowest(of, hosts[host].lanes) for host, of in parts.items()}
-    most = {part: _usual_lanes(part, narrowest) for of in narrowest.values() for part in of}
-    found = []
-    for host, of in narrowest.items():
+    # Of the two ends of a link the lower one counts.
+    narrowest: dict[str, dict[str, tuple[int, int, str]]] = {}
+    for host, of in parts.items():
+        lanes = hosts[host].lanes
+        links = {
+            part: [(lanes[at], -depth, at) for depth, at in enumerate(path) if at in lanes]
+            for part, path in of.items()
+        }
+        narrowest[host] = {part: min(found) for part, found in links.items() if found}
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for host, found in narrowest.items():
+        for part, (count, _, _) in found.items():
+            counts[part][host] = count
+    most = {part: usual(of) or 0 for part, of in counts.items()}
+    for host, found in narrowest.items():
         behind = grouped(
-            ((address, lanes, most[part]), part)
-            for part, (lanes, address) in of.items()
-            if lanes < most[part] and (part.startswith("GPU ") or address != parts[host][part][-1])
+            ((at, count, most[part]), part)
+            for part, (count, _, at) in found.items()
+            if count < most[part] and (part.startswith("GPU ") or at != parts[host][part][-1])
         )
-        for (address, lanes, wanted), devices in behind.items():
+        for (at, count, wanted), devices in behind.items():
             text = (
                 f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has"
-                f" {count_text(lanes, 'lane')} at {address}, on most nodes {wanted}; look at its slot, riser"
-                " or cable"
+                f" {count_text(count, 'lane')} at {at}, on most nodes {wanted}; look at its slot, riser or"
+                " cable"
             )
-            found.append(finding("host", [host], text, f"lanes at {address}"))
-    return found
+            yield finding("host", [host], text, f"lanes at {at}")
 
 
-def _usual_lanes(part: str, narrowest: Mapping[str, Mapping[str, tuple[int, str]]]) -> int:
-    return usual({host: of[part][0] for host, of in narrowest.items() if part in of}) or 0
-
-
-def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """Return the fewest lanes above each part, and the address of that link: of its two ends the lower
-    one."""
-    links = {
-        part: [(lanes[each], each) for each in reversed(path) if each in lanes]
-        for part, path in parts.items()
-    }
-    return {part: min(of, key=lambda link: link[0]) for part, of in links.items() if of}
-
-
-def _elsewhere(near: Nearest) -> list[Finding]:
-    """Return a finding for each host whose GPUs are near other adapters than on most hosts."""
+def _elsewhere(near: Nearest) -> Iterator[Finding]:
+    """Yield a finding for each host whose GPUs are near other adapters than on most hosts."""
     known = {host: {number: names for number, names in of.items() if names} for host, of in near.items()}
-    found = []
     for host, other in unlike(known):
         number, (names, most) = next(iter(other.items()))
         here, there = names_text(names, MOST_SHOWN), names_text(most, MOST_SHOWN)
-        text = f"GPU {number} is nearest to {here}, on most nodes to {there}"
+        text = f"node {host}: GPU {number} is nearest to {here}, on most nodes to {there}"
         if len(other) > 1:
             text += f" ({count_text(len(other), 'GPU')} of {len(near[host])} differ)"
-        for names in {names: None for names, _ in other.values()}:
-            sharing = [mate for mate, own in known[host].items() if own == names]
-            if len(sharing) > len(names) and _are_apart(sharing, known):
-                text = (
-                    f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
-                )
-        found.append(finding("gpu", [host], f"node {host}: {text}", "nearest adapters"))
-    return found
-
-
-def _are_apart(gpus: Sequence[int], near: Nearest) -> bool:
-    """Tell whether GPUs are near different adapters on most hosts."""
-    usually = {usual({host: of[gpu] for host, of in near.items() if gpu in of}) for gpu in gpus}
-    return len(usually) == len(gpus)
-
-
-def _gpus_text(numbers: Sequence[int]) -> str:
-    return f"{plural_text(len(numbers), 'GPU')} {names_text([str(number) for number in numbers], MOST_SHOWN)}"
+        yield finding("gpu", [host], text, "nearest adapters")
 
 
 def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[Finding]:
     """Return a finding for each rail of a GPU that carried much less than those of the other GPUs of its
-    node.
+    node, while on most nodes they carried the same.
 
-    Collectives between all GPUs use their rails alike. It is a finding if the rails of most nodes carried the
-    same, else an observation where all other rails of the node did. Rails that idle are another finding.
+    Collectives between all GPUs use their rails alike. Rails that idle are another finding.
 
     :param shares: of the rails of a node, see :func:`.transport.rails`. :param near: see :func:`nearest`.
     """
-    part = {host: _parts(of, _served(near.get(host, {}))) for host, of in shares.items()}
-    low = {host: _low(of) for host, of in part.items() if of}
-    most_even = usual(low) == ()
-    uneven = grouped(
-        (name, host)
-        for host, names in low.items()
-        if most_even or _others_even(part[host], names)
-        for name in names
-        if shares[host][name] >= IDLE_PART / len(shares[host])
-    )
+    part = {host: _parts(of, near.get(host, {})) for host, of in shares.items()}
+    low = {host: tuple(name for name in of if of[name] < UNEVEN_PART) for host, of in part.items() if of}
+    if usual(low) != ():
+        return []
     found = []
-    for name, hosts in uneven.items():
+    uneven = ((name, host) for host, names in low.items() for name in names)
+    for name, hosts in grouped(each for each in uneven if not is_idle(shares[each[1]], each[0])).items():
         least = min(part[host][name] for host in hosts)
         text = (
             f"{nodes_text(hosts)}: {name}, the rail of {rails_of_gpus(near[hosts[0]])[name]}, carried "
-            f"{100 * least:.0f} % of what each rail of the other GPUs did"
+            f"{100 * least:.0f} % of what each rail of the other GPUs did; on most nodes they carried the"
+            " same"
         )
-        severity = Severity.SUSPECT
-        if most_even:
-            text, severity = f"{text}; on most nodes they carried the same", Severity.FAULT
-        found.append(finding("rail", hosts, text, f"{name} uneven", severity=severity, port=name))
+        found.append(finding("rail", hosts, text, f"{name} uneven", port=name))
     return found
 
 
-def _low(parts: Mapping[str, float]) -> tuple[str, ...]:
-    return tuple(name for name, part in parts.items() if part < UNEVEN_PART)
-
-
-def _others_even(parts: Mapping[str, float], names: Sequence[str]) -> bool:
-    values = [value for name, value in parts.items() if name not in names]
-    return max(values, default=1) <= SAME_TIMES * min(values, default=1)
-
-
-def _parts(shares: Mapping[str, float], served: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+def _parts(shares: Mapping[str, float], near: Mapping[int, Sequence[str]]) -> dict[str, float]:
     """Return what each rail carried for a GPU, relative to the median of the other rails; nothing without
     others."""
-    load = {name: shares[name] / sum(of.values()) for name, of in served.items() if name in shares}
+    served: dict[str, float] = defaultdict(float)
+    for names in near.values():
+        for name in names:
+            served[name] += 1 / len(names)
+    load = {name: shares[name] / gpus for name, gpus in served.items() if name in shares}
     rest = {name: median([load[other] for other in load if other != name]) for name in load if len(load) > 1}
     return {name: load[name] / value for name, value in rest.items() if value > 0}
 
@@ -285,39 +225,31 @@ def far_ranks(
     :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
     """
     near: dict[str, dict[int, bool]] = {}
-    where: dict[tuple[str, int], str] = {}
-    of_node = _by_node(ranks)
+    far: dict[str, str] = {}
+    of_node = grouped((rank.node.partition(".")[0], rank) for rank in ranks)
     for node in nodes:
         at_adapters = {port.numa for port in adapters(node, fabric).values()}
-        for number, rank in enumerate(of_node[node.node.partition(".")[0]]):
+        for number, rank in enumerate(of_node.get(node.node.partition(".")[0], ())):
             gpu = node.host.gpus.get((gpus or {}).get(rank.rank, ""))
             targets = {gpu.numa} if gpu else set() if gpus else at_adapters
             homes = _homes(node.host, rank)
             if homes and targets and None not in targets:
                 near.setdefault(node.node, {})[number] = not homes.isdisjoint(targets)
-                where[node.node, number] = _where(rank, homes, gpu, targets)
-    return _far_from_most(near, where) or (_all_far(near, where) if gpus else [])
-
-
-def _far_from_most(
-    near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]
-) -> list[Finding]:
+                if homes.isdisjoint(targets):
+                    what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
+                    runs, there = (names_text(sorted(map(str, of)), MOST_SHOWN) for of in (homes, targets))
+                    text = f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
+                    far.setdefault(node.node, text)
     found = []
     for host, other in unlike(near):
-        far = [number for number, (is_near, _) in other.items() if not is_near]
-        if far:
-            text = (
-                f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])}"
-                " ranks)"
-            )
+        count = [is_near for is_near, _ in other.values()].count(False)
+        if count:
+            text = f"node {host}: {far[host]}; near on most nodes ({count} of {len(near[host])} ranks)"
             found.append(finding("host", [host], text, "far ranks"))
-    return found
-
-
-def _by_node(ranks: Sequence[RankPlace]) -> dict[str, list[RankPlace]]:
-    found: dict[str, list[RankPlace]] = defaultdict(list)
-    for rank in ranks:
-        found[rank.node.partition(".")[0]].append(rank)
+    if not found and gpus and near and near.keys() == far.keys():
+        host, text = next(iter(far.items()))
+        text = f"on all nodes ranks run far from their GPUs: on {host} {text}"
+        found.append(finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT))
     return found
 
 
@@ -325,19 +257,3 @@ def _homes(host: Host, rank: RankPlace) -> set[int]:
     """Return the NUMA nodes whose CPUs a rank may use."""
     own = cpu_numbers(rank.cpus)
     return {numa for numa, cpus in host.numa_cpus.items() if not own.isdisjoint(cpu_numbers(cpus))}
-
-
-def _where(rank: RankPlace, homes: set[int], gpu: Gpu | None, targets: set[int | None]) -> str:
-    what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
-    runs, there = (names_text(list(map(str, of)), MOST_SHOWN) for of in (sorted(homes), targets))
-    return f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
-
-
-def _all_far(near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]) -> list[Finding]:
-    """Return the observation that ranks of all hosts are far from their GPUs."""
-    if not near or any(all(of.values()) for of in near.values()):
-        return []
-    host, of = next(iter(near.items()))
-    first = next(number for number in of if not of[number])
-    text = f"on all nodes ranks run far from their GPUs: on {host} {where[host, first]}"
-    return [finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT)]

@@ -10,7 +10,7 @@ ports and a host with units; nothing that is missing is guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -34,11 +34,32 @@ _PATHS = {
     "ioctl": re.compile(r"ioctl/([^/]+)/(.+)"),
     "module": re.compile(r"/sys/module/([\w-]+)/(version)"),
 }
+_HEAD = re.compile(r"# fabric-checks ports 1\n# node: ([\w.-]{1,255})\n")
+#: A snapshot; one that was cut by the clock has no rows.
+_SNAPSHOT = re.compile(
+    r"# (?P<moment>before|after)\n"
+    r"(?:# cut: (?P<late>.{1,80})\n"
+    r"|# uptime_s: (?P<uptime_s>\d{1,12}\.\d{1,9})\n# took_ms: (?P<took_ms>\d{1,12}\.\d{1,9})\n"
+    r"(?P<rows>(?:[^#\t\n][^\t\n]*\t.*\n)*)(?:# cut: (?P<cut>.{1,80})\n)?# rows: (?P<count>\d{1,9})\n)"
+)
+_END = re.compile(r"# ended: (?:exit|signal) \d{1,3}\n")
 #: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux,
 #: net/core/net-procfs.c).
 _INTERFACE = re.compile(r"\s*([!-~]{1,15}?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
-_IN_DEV = ("packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
-_OUT_DEV = ("packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
+_COUNTERS = (
+    *("rx_bytes", "rx_packets", "rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_compressed", "rx_multicast"),
+    *("tx_bytes", "tx_packets", "tx_errs", "tx_drop", "tx_fifo", "tx_colls", "tx_carrier", "tx_compressed"),
+)
+#: The counters of bytes, sent and received, with what they count: words of 4 bytes, or bytes. The first that
+#: a port has counts (``rx_bytes`` of a verbs port is EFA's).
+_BYTES = (
+    ("port_xmit_data", "port_rcv_data", VERBS_UNIT_B),
+    ("hni_sts_tx_ok_octets", "hni_sts_rx_ok_octets", 1),
+    ("tx_bytes", "rx_bytes", 1),
+)
+#: Folders, and single files, whose files are counters.
+_OF_COUNTERS = ("counters", "hw_counters", "telemetry", "statistics")
+_SINGLE = ("carrier_changes",)
 
 #: A GPU that a driver has, and its NUMA node; the lanes of a device or bridge; the CPUs of a NUMA node.
 _GPU = re.compile(r"/sys/bus/pci/drivers/(?:nvidia|amdgpu)/([^/]+)(/numa_node)?")
@@ -50,6 +71,8 @@ _PCIE = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}|[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9
 #: The widths of PCIe; virtual devices have 0, 63 or 255.
 _WIDTH = re.compile("1|2|4|8|12|16|32")
 
+#: Path and value of each row of a snapshot.
+Rows = Sequence[Sequence[str]]
 Kind = Literal["verbs", "cxi", "interface"]
 
 
@@ -154,77 +177,58 @@ def parse(text: str) -> NodeFile:
     """
     if len(text) > MOST_BYTES:
         raise OutputError(f"{len(text)} characters are more than the program `ports` writes")
-    lines = text.split("\n")
-    if lines[0] != "# fabric-checks ports 1":
-        raise OutputError(f"'# fabric-checks ports 1' was expected, found {quoted(lines[0])}", 1)
-    node = re.fullmatch(r"# node: ([\w.-]{1,255})", lines[1]) if len(lines) > 1 else None
-    if node is None:
-        raise OutputError("the line '# node: NAME' is missing", 2)
-    if lines[-1] != "" or len(lines) < 4:
-        raise OutputError("the end is missing: the program did not get to write it", len(lines))
-    before, at = _snapshot(lines, 2, "before")
-    after = None
-    if lines[at]:
-        after, at = _snapshot(lines, at, "after")
-        if not re.fullmatch(r"# ended: (exit|signal) \d{1,3}", lines[at]):
-            raise OutputError(f"'# ended: ...' was expected, found {quoted(lines[at])}", at + 1)
-        at += 1
-    if at != len(lines) - 1:
-        raise OutputError(f"nothing was expected after the last line, found {quoted(lines[at])}", at + 1)
-    return NodeFile(node[1], before, after)
+    head = _HEAD.match(text)
+    if head is None:
+        raise OutputError(f"the first lines of `ports` were expected, found {quoted(text[:80])}", 1)
+    before, at = _snapshot(text, head.end(), "before")
+    if at == len(text):
+        return NodeFile(head[1], before, None)
+    after, at = _snapshot(text, at, "after")
+    if not _END.fullmatch(text, at):
+        raise OutputError(f"'# ended: ...' was expected last, found {quoted(text[at : at + 80])}")
+    return NodeFile(head[1], before, after)
 
 
-def _snapshot(lines: list[str], at: int, moment: str) -> tuple[Snapshot, int]:
-    """Return the snapshot that begins at a line, and where the next thing begins."""
-    if lines[at] != f"# {moment}":
-        raise OutputError(f"'# {moment}' was expected, found {quoted(lines[at])}", at + 1)
-    begin, head = at, {}
-    while found := re.fullmatch(r"# (uptime_s|took_ms|cut): (.{1,80})", lines[at + 1]):
-        head[found[1]] = found[2]
-        at += 1
-    rows: list[tuple[str, str]] = []
-    at += 1
-    while lines[at] and not lines[at].startswith("# "):
-        path, tab, value = lines[at].partition("\t")
-        if not tab or not path:
-            raise OutputError(f"'path<TAB>value' was expected, found {quoted(lines[at])}", at + 1)
-        rows.append((path, value))
-        at += 1
-    if "cut" in head:  # by the clock: there are no rows
-        return Snapshot(None, None, {}, Host(), head["cut"]), at
-    if cut := re.fullmatch(r"# cut: (.{1,80})", lines[at]):
-        head["cut"] = cut[1]
-        at += 1
-    if lines[at] != f"# rows: {len(rows)}":
-        raise OutputError(f"'# rows: {len(rows)}' was expected, found {quoted(lines[at])}", at + 1)
-    times = [_real(head.get(key, "")) for key in ("uptime_s", "took_ms")]
-    if None in times:
-        raise OutputError("the time of the snapshot is missing", begin + 1)
-    return Snapshot(times[0], times[1], _ports(rows), _host(rows), head.get("cut")), at + 1
+def _snapshot(text: str, at: int, moment: str) -> tuple[Snapshot, int]:
+    """Return the snapshot that begins at a place, and where it ends."""
+    found = _SNAPSHOT.match(text, at)
+    rows = [] if found is None else [row.split("\t", 1) for row in (found["rows"] or "").split("\n")[:-1]]
+    if found is None or found["moment"] != moment or len(rows) != int(found["count"] or 0):
+        line = text.count("\n", 0, at) + 1
+        raise OutputError(f"the snapshot '# {moment}' that begins here is damaged or cut", line)
+    if found["late"]:
+        return Snapshot(None, None, {}, Host(), found["late"]), found.end()
+    ports, host = _ports(rows), _host(rows)
+    return Snapshot(float(found["uptime_s"]), float(found["took_ms"]), ports, host, found["cut"]), found.end()
 
 
-def _real(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\d{1,12}\.\d{1,9}", text) else None
+def _matched(pattern: str, text: str) -> str | None:
+    """Return a value if it has a form, or its first group; None otherwise, as of one that was not
+    readable."""
+    found = re.fullmatch(pattern, text)
+    return found[len(found.groups())] if found else None
+
+
+def _word(text: str) -> str | None:
+    return None if text in ("N/A", "Unknown") else _matched("[^!].*", text)
 
 
 def _whole(text: str) -> int | None:
     """Return a count that fits a counter of 64 bits."""
-    return int(text) if re.fullmatch(r"\d{1,20}", text) and int(text) < 2**64 else None
+    number = int(_matched(r"\d{1,20}", text) or 2**64)
+    return number if number < 2**64 else None
 
 
-def _first(text: str) -> str | None:
-    return text if text and not text.startswith("!") and text not in ("N/A", "Unknown") else None
-
-
-def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
+def _ports(rows: Rows) -> dict[str, Port]:
     values: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in _PATHS}
     interfaces = {}
     for path, value in rows:
         if path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
-            interfaces[found[1]] = tuple(map(int, found[2].split()))
-        kind, names, key = _place(path)
-        if kind:
-            values[kind].setdefault(names, {})[key] = value
+            interfaces[found[1]] = dict(zip(_COUNTERS, map(int, found[2].split()), strict=True))
+        for kind, pattern in _PATHS.items():
+            if found := pattern.fullmatch(path):
+                *names, key = found.groups()
+                values[kind].setdefault(":".join(names), {})[key] = value
     ports = []
     for name, files in values["port"].items():
         ports.append(_verbs_port(name, files, values["device"].get(name.rpartition(":")[0], {})))
@@ -232,27 +236,27 @@ def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
     for port in ports:
         port.driver_version = values["module"].get(port.driver or "", {}).get("version")
     others = []
-    for name, counts in interfaces.items():
-        others.append(_interface(name, counts, values["net"].get(name, {}), values["ioctl"].get(name)))
+    for name, counters in interfaces.items():
+        others.append(_interface(name, counters, values["net"].get(name, {}), values["ioctl"].get(name, {})))
     _note_stacked(ports, others)
     return {port.name: port for port in (*ports, *others)}
 
 
-def _place(path: str) -> tuple[str, str, str]:
-    """Return the kind of thing that a file is of, the names of it, and what the file says; nothing of another
-    file."""
-    for kind, pattern in _PATHS.items():
-        if found := pattern.fullmatch(path):
-            *names, key = found.groups()
-            return kind, ":".join(names), key
-    return "", "", ""
+def _add_counters(port: Port, files: Mapping[str, str]) -> None:
+    """Add the counters that have a number: a file may not be readable, or the driver may not count."""
+    for path, text in files.items():
+        folder, _, counter = path.rpartition("/")
+        value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
+        if value is not None and (folder in _OF_COUNTERS or path in _SINGLE) and counter != "lifespan":
+            port.counters[counter] = value
 
 
-def _add_counter(port: Port, name: str, text: str) -> None:
-    """Add a counter, if its file has a number: it may not be readable, or the driver may not count."""
-    value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
-    if value is not None:
-        port.counters[name] = value
+def _move_bytes(port: Port) -> None:
+    """Move the counters of bytes to the fields of the port."""
+    for sent, received, unit_B in _BYTES:
+        counts = [port.counters.pop(name, None) for name in (sent, received)]
+        if port.sent_B is None and port.received_B is None:
+            port.sent_B, port.received_B = (None if count is None else count * unit_B for count in counts)
 
 
 def _path(target: str) -> tuple[str, ...]:
@@ -268,9 +272,9 @@ def _numa(text: str) -> int | None:
 
 def _add_slot(port: Port, files: Mapping[str, str], prefix: str) -> None:
     """Add the PCIe speed and width, as in ``8.0 GT/s x8``, the NUMA node, and the bridges above."""
-    speed, width = (_first(files.get(f"{prefix}current_link_{what}", "")) for what in ("speed", "width"))
-    number = re.match(r"\d+(\.\d+)? GT/s", speed or "")
-    port.pcie = f"{number[0]} x{width}" if number and width and width.isdecimal() else None
+    speed = _matched(r"(\d+(?:\.\d+)? GT/s).*", files.get(f"{prefix}current_link_speed", ""))
+    width = _whole(files.get(f"{prefix}current_link_width", ""))
+    port.pcie = f"{speed} x{width}" if speed and width else None
     port.numa = _numa(files.get(f"{prefix}numa_node", ""))
     port.path = _path(files.get(prefix.rstrip("/"), ""))
 
@@ -287,89 +291,58 @@ _DRIVERS = {
 
 
 def _verbs_port(name: str, files: Mapping[str, str], device: Mapping[str, str]) -> Port:
-    port = Port(name, "verbs", firmware=_first(device.get("fw_ver", "")))
+    port = Port(name, "verbs", firmware=_word(device.get("fw_ver", "")))
     port.driver = next((driver for prefix, driver in _DRIVERS.items() if name.startswith(prefix)), None)
     _add_slot(port, device, "device/")
-    if state := _first(files.get("state", "")):
+    if state := _word(files.get("state", "")):
         port.up = state.endswith("ACTIVE")
     # "100 Gb/sec (4X EDR)"
     if rate := re.fullmatch(r"(\d+(?:\.\d+)?) Gb/sec(?: \((\d+X)(?: \S+)?\))?", files.get("rate", "")):
         port.rate_MBps, port.width = float(rate[1]) * 125, rate[2]
-    if alias := _first(files.get("gid_attrs/ndevs/0", "")):
-        port.aliases.append(alias)
-    for path, value in files.items():
-        folder, _, counter = path.rpartition("/")
-        if folder in ("counters", "hw_counters") and counter != "lifespan":
-            _add_counter(port, counter, value)
-    port.sent_B, port.received_B = (_verbs_bytes(port, *names) for names in (("xmit", "tx"), ("rcv", "rx")))
+    port.aliases += filter(None, [_word(files.get("gid_attrs/ndevs/0", ""))])
+    _add_counters(port, files)
+    _move_bytes(port)
     return port
 
 
-def _verbs_bytes(port: Port, in_units: str, in_bytes: str) -> int | None:
-    """Return the bytes that a port counts; EFA counts bytes, among its own counters."""
-    units = port.counters.pop(f"port_{in_units}_data", None)
-    own = port.counters.pop(f"{in_bytes}_bytes", None)
-    return own if units is None else units * VERBS_UNIT_B
-
-
 def _cxi_port(name: str, files: Mapping[str, str]) -> Port:
-    port = Port(name, "cxi", driver="cxi_ss1", firmware=_first(files.get("fw_version", "")))
+    port = Port(name, "cxi", driver="cxi_ss1", firmware=_word(files.get("fw_version", "")))
     _add_slot(port, files, "")
     for path, value in files.items():
-        folder, _, counter = path.rpartition("/")
-        if folder == "telemetry":
-            _add_counter(port, counter, value)
-        elif found := re.fullmatch(r"net/([^/]+)/operstate", path):
-            port.aliases.append(found[1])
+        if alias := _matched(r"net/([^/]+)/operstate", path):
+            port.aliases.append(alias)
             port.up = value == "up"
-        elif path == "properties/speed" and (rate := re.match(r"(?:BS_|BJ_|CK_)?(\d{2,4})G?", value)):
-            port.rate_MBps = float(rate[1]) * 125
-    port.sent_B = port.counters.pop("hni_sts_tx_ok_octets", None)
-    port.received_B = port.counters.pop("hni_sts_rx_ok_octets", None)
+    if rate := re.match(r"(?:BS_|BJ_|CK_)?(\d{2,4})G?", files.get("properties/speed", "")):
+        port.rate_MBps = float(rate[1]) * 125
+    _add_counters(port, files)
+    _move_bytes(port)
     return port
 
 
 def _interface(
-    name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], asked: Mapping[str, str] | None
+    name: str, counters: dict[str, int], sysfs: Mapping[str, str], asked: Mapping[str, str]
 ) -> Port:
     """Return an interface of the process's own network namespace.
 
     ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted
     in, and may have another interface of the same name: it is used where index and address are the same.
     """
-    port = Port(name, "interface", received_B=counts[0], sent_B=counts[8])
-    counters = (*(f"rx_{what}" for what in _IN_DEV), *(f"tx_{what}" for what in _OUT_DEV))
-    port.counters = dict(zip(counters, (*counts[1:8], *counts[9:]), strict=True))
-    known = asked or {}
-    if known and not _are_same(known, sysfs):
+    if asked and any(sysfs.get(key) != asked.get(key) for key in ("ifindex", "address")):
         sysfs = {}
-    speed, port.mtu = (_whole(known.get(key, "")) or _whole(sysfs.get(key, "")) for key in ("speed", "mtu"))
+    port = Port(name, "interface", counters=counters, stacked=name == "lo")
+    speed, port.mtu = (_whole(asked.get(key, "")) or _whole(sysfs.get(key, "")) for key in ("speed", "mtu"))
     port.rate_MBps = speed / 8 if speed else None
-    state = {"1": "up", "0": "down"}.get(known["running"]) if "running" in known else sysfs.get("operstate")
-    port.up = {"up": True, "down": False}.get(state or "")
-    port.driver, port.driver_version = (
-        _first(known.get("driver", "")),
-        _first(known.get("driver_version", "")),
+    state = asked.get("running", sysfs.get("operstate", ""))
+    port.up = {"1": True, "0": False, "up": True, "down": False}.get(state)
+    port.driver, port.driver_version, port.firmware = (
+        _word(asked.get(key, "")) for key in ("driver", "driver_version", "fw_version")
     )
-    port.firmware = _first(known.get("fw_version", ""))
     _add_slot(port, sysfs, "device/")
-    _add_statistics(port, sysfs)
-    _add_statistics(port, known)
+    _move_bytes(port)
+    _add_counters(port, {**sysfs, **asked})
     port.hardware = any(path.startswith("device/") for path in sysfs)
     port.over_infiniband = sysfs.get("type") == IP_OVER_INFINIBAND
-    port.stacked = name == "lo"
     return port
-
-
-def _are_same(known: Mapping[str, str], sysfs: Mapping[str, str]) -> bool:
-    return all(sysfs.get(key) == known.get(key) for key in ("ifindex", "address"))
-
-
-def _add_statistics(port: Port, files: Mapping[str, str]) -> None:
-    for path, value in files.items():
-        folder, _, counter = path.rpartition("/")
-        if folder == "statistics" or path == "carrier_changes":
-            _add_counter(port, counter, value)
 
 
 def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:
@@ -389,33 +362,30 @@ def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:
         port.stacked |= counted_there or (some_have and not port.hardware)
 
 
-def _host(rows: Iterable[tuple[str, str]]) -> Host:
-    lines: dict[str, list[str]] = {}
-    for path, value in rows:
-        if path.startswith(("/proc/", "/sys/kernel/", "/sys/devices/")):
-            lines.setdefault(path, []).append(value)
+#: Settings of a node: the file, and the form of the value.
+_SETTINGS = {
+    "governor": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", r"[^!].*"),
+    "huge_pages": ("/sys/kernel/mm/transparent_hugepage/enabled", r".*\[(\w+)\].*"),
+    "max_frequency_kHz": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", r"[^!].*"),
+}
 
-    def one(path: str) -> str:
-        return lines.get(path, [""])[0]
 
-    load = re.match(r"\d{1,6}\.\d{2}(?= )", one("/proc/loadavg"))
-    pages = re.search(r"\[(\w+)\]", one("/sys/kernel/mm/transparent_hugepage/enabled"))
-    cpu = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_"
-    settings = {
-        "governor": _first(one(cpu + "governor")),
-        "huge_pages": pages[1] if pages else None,
-        "max_frequency_kHz": _first(one(cpu + "max_freq")),
-    }
+def _host(rows: Rows) -> Host:
+    """Return the node itself; each counter of TCP has a line of names, and one of values below it."""
+    first: dict[str, str] = {}
     tcp: dict[str, int] = {}
-    for path in ("/proc/self/net/snmp", "/proc/self/net/netstat"):
-        names, values = [*lines.get(path, ()), "", ""][:2]
-        pairs = zip(names.split()[1:], values.split()[1:], strict=False)
-        tcp |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
-    known = {key: value for key, value in settings.items() if value is not None}
-    return Host(tcp, known, float(load[0]) if load else None, *_pcie(rows))
+    for path, value in rows:
+        if path in first and path in ("/proc/self/net/snmp", "/proc/self/net/netstat"):
+            pairs = zip(first[path].split()[1:], value.split()[1:], strict=False)
+            tcp |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
+        first.setdefault(path, value)
+    settings = {name: _matched(form, first.get(path, "")) for name, (path, form) in _SETTINGS.items()}
+    known = {name: value for name, value in settings.items() if value is not None}
+    load = _matched(r"(\d{1,6}\.\d{2}) .*", first.get("/proc/loadavg", ""))
+    return Host(tcp, known, float(load) if load else None, *_pcie(rows))
 
 
-def _pcie(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Gpu], dict[str, int], dict[int, str]]:
+def _pcie(rows: Rows) -> tuple[dict[str, Gpu], dict[str, int], dict[int, str]]:
     """Return the GPUs by address, the lanes of devices and bridges by address, and the CPUs of the NUMA
     nodes."""
     paths: dict[str, tuple[str, ...]] = {}

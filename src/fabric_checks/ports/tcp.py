@@ -67,14 +67,12 @@ def _counted(
 ) -> str:
     share = max(again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes)
     text = (
-        f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted"
+        f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted,"
+        f" most by {_most(again)}"
     )
-    text = f"{text}, most by {_most(again)}"
-    return (
-        f"{text}; missed mostly by {_most(missed)} ({kind.missed} {sum(missed.values())})"
-        if any(missed.values())
-        else text
-    )
+    if any(missed.values()):
+        text += f"; missed mostly by {_most(missed)} ({kind.missed} {sum(missed.values())})"
+    return text
 
 
 class _Kind(NamedTuple):

@@ -168,6 +168,11 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {"least_rail_share": min(least)} if least else {}
 
 
+def is_idle(shares: Mapping[str, float], rail: str) -> bool:
+    """Tell whether a rail of a node carried next to nothing, by the shares of its rails."""
+    return shares[rail] < IDLE_PART / len(shares)
+
+
 def idle_rails(
     shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]] | None = None
 ) -> list[Finding]:
@@ -176,12 +181,7 @@ def idle_rails(
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node
         and rail.
     """
-    idle = grouped(
-        (name, node)
-        for node, of in shares.items()
-        for name, share in of.items()
-        if share < IDLE_PART / len(of)
-    )
+    idle = grouped((name, node) for node, of in shares.items() for name in of if is_idle(of, name))
     found = []
     for name, hosts in idle.items():
         of = dict(shares[hosts[0]])
