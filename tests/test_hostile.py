@@ -42,9 +42,7 @@ def estimate(folder):
 #: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are
 #: read of all records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
-    "show": (lambda folder: ["show", folder, "--session", NAME], 1, FIELDS),
-    "show as JSON": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
-    "show of records": (lambda folder: ["show", folder / "perflogs", "--session", NAME], 1, FIELDS),
+    "show": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collection.COLUMNS),
@@ -118,10 +116,10 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
         looked_at = fields and (
             field is None or field[1] in (*fields, *validation.ALWAYS, "metrics", "compared")
         )
-        of_no_session = name in ("no session", "an empty object") and verb in ("show", "show as JSON")
+        of_no_session = name in ("no session", "an empty object") and verb == "show"
         if looked_at and not of_no_session:
             assert len(lines) == 1 and cause in lines[0] and len(lines[0]) < 1000, (name, lines, output)
-    if verb == "show as JSON":
+    if verb == "show":
         shown = json.loads(CliRunner().invoke(cli, list(map(str, arguments(folder)))).stdout)
         assert {each["metric"] for each in good} < {each["metric"] for each in shown}
     if verb == "archive":
@@ -144,30 +142,20 @@ mutated = st.builds(
 )
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("nightly", "report")])
-@settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
-@given(bad=st.lists(mutated, min_size=5, max_size=20))
+@pytest.mark.parametrize("verb", VERBS)
+@settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+@given(bad=st.lists(mutated, min_size=5, max_size=40))
 def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
-    folder = filled(tmp_path_factory.mktemp("mutated"))
-    write(folder / "perflogs/s/p/Bad.jsonl", bad)
-    status, output = run(*VERBS[verb][0](folder))
-    assert status in (0, 1, 3) and "Traceback" not in output
-    if verb == "show":
-        status, output = run(*VERBS[verb][0](folder), "--short")
-        assert status in (0, 1, 3) and "Traceback" not in output and len(output.splitlines()) <= 60
-
-
-@pytest.mark.parametrize("verb", ["report", "nightly"])
-@settings(deadline=None, max_examples=4, suppress_health_check=list(HealthCheck))
-@given(bad=st.lists(mutated, min_size=20, max_size=60))
-def test_whatever_fields_have_in_them_where_pictures_are_drawn(verb, tmp_path_factory, bad):
     folder = filled(tmp_path_factory.mktemp("mutated"))
     write(folder / "perflogs/s/p/Bad.jsonl", bad)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(folder))
         patch.setattr(retention, "DAYS", 20_000)
         status, output = run(*VERBS[verb][0](folder))
-    assert status in (0, 1, 3) and "Traceback" not in output
+        assert status in (0, 1, 3) and "Traceback" not in output
+        if verb == "show":
+            status, output = run("show", folder, "--short")
+            assert status in (0, 1, 3) and "Traceback" not in output and len(output.splitlines()) <= 60
 
 
 CASE = {"name": "A", "system": "s", "partition": "p", "environ": "e", "result": "pass", "fixture": False}
@@ -182,16 +170,12 @@ def report_of(cases, **info):
 REPORTS = {
     "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
     "empty": ("", "a run report that does not name its run"),
-    "a list": ("[]", "a run report that does not name its run"),
     "brackets": (
         json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 100_000,
         "nested too deeply",
     ),
-    "brackets alone": ("[" * 100_000, "a run report that does not name its run"),
     "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
-    "log files with NUL": (report_of([], log_files=["\0"]), "does not name its run"),
     "no runs": (json.dumps({"session_info": INFO}, indent=2), "it has no list 'runs'"),
-    "runs of texts": (report_of(["x"]), "run 1 has no list 'testcases'"),
     "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: not a JSON object"),
     "a case without name": (
         report_of([{"testcases": [CASE, CASE | {"name": None}]}]),
@@ -204,14 +188,6 @@ REPORTS = {
     "a result, null": (
         report_of([{"testcases": [CASE | {"result": None}]}]),
         "'result' is 'None' where text is",
-    ),
-    "a reason, an object": (
-        report_of([{"testcases": [CASE | {"fail_reason": {}}]}]),
-        "'fail_reason' is '{}'",
-    ),
-    "values of texts": (
-        report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]),
-        "not an object of lists",
     ),
     "values without value": (
         report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]),
@@ -241,22 +217,12 @@ def test_run_reports(name, folder, capsys):
     assert len(capsys.readouterr().out.splitlines()) <= 60
 
 
-def test_a_broken_report_of_a_later_run_is_named_with_the_latest(folder):
-    (folder / "reports/run-report-1.json").write_text("")
-    status, output = run("show", folder)
-    assert status == 1
-    assert f"warning: {folder}/reports/run-report-1.json: a run report that does not name its run" in output
-
-
 @pytest.mark.parametrize(
     "line",
     [
         b"[" * 10_000,
         b'{"session": "x", "ended": true, "findings": ["x"]}',
-        b'{"session": "x", "ended": true, "findings": "x"}',
-        b'{"session": "x", "ended": true, "measured": 5}',
         b'{"session": ["x"], "ended": true}',
-        b'{"session": "x", "ended": "yes"}',
         (
             b'{"session": "x", "ended": true, "findings": [{"title": "", "details": 5, "keys": [], "cases":'
             b" []}]}"
@@ -302,7 +268,7 @@ def outside(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "show of records"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
     kind(folder / "perflogs/s/p/Z.jsonl", outside)
     status, output = run(*VERBS[verb][0](folder))
@@ -342,7 +308,7 @@ def test_a_link_within_a_folder_is_followed(folder):
     assert load(folder).frame.height == RUNS
 
 
-@pytest.mark.parametrize("name", ["ar[1]", "ar*x", "ar?x", "a b", "a{b,c}", "ar\\x"])
+@pytest.mark.parametrize("name", ["ar[1]", "ar*x", "a b", "a{b,c}"])
 def test_the_path_of_an_archive_is_a_path(name, folder, tmp_path):
     write(tmp_path / "more/a.jsonl", [record(40)])
     (tmp_path / "arZx").mkdir()
@@ -360,21 +326,18 @@ def test_rows_of_an_archive_that_are_none(folder, tmp_path):
     table = pl.read_parquet(path)
     bad = [
         pl.lit(253_402_300_800_000_000).cast(pl.Datetime("us", "UTC")).alias("time"),  # the year 10000
-        pl.lit("[1]").alias("findings"),
-        pl.lit("x").alias("nodelist"),
         pl.lit(float("nan")).alias("value"),
-        pl.lit("t" * 2000).alias("test"),
         pl.lit(None, pl.String).alias("system"),
     ]
     pl.concat([table, *(table.head(1).with_columns(each) for each in bad)]).write_parquet(path)
     loaded = load(tmp_path / "kept")
     assert loaded.frame.height == RUNS
     assert (
-        len(loaded.faults) == 6
+        len(loaded.faults) == 3
         and f"{path}:{table.height + 1}: the time is not in the years" in loaded.faults[0]
     )
     status, output = run("report", tmp_path / "kept", "-o", tmp_path / "report.html")
-    assert status == 1 and output.count("the row is left out") == 5 and "and 1 more lines" in output
+    assert status == 1 and output.count("the row is left out") == 3
 
 
 def test_more_rows_than_a_file_can_have(tmp_path):

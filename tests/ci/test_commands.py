@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from reframe.frontend.reporting import _expand_report_filename
 
-from fabric_checks.records.sessions import session_id
 from fabric_checks.software import installed
 from fabric_twins import smpirun
 from tests.conftest import TESTS
@@ -174,37 +172,6 @@ def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file" / "home")))
     assert "cannot write to" in line and "set FABRIC_HOME to a folder that can be written" in line
-
-
-def _nobody_can_run_python():
-    """Root writes anywhere, so as root the test becomes nobody, who may not reach root's own Python."""
-    test = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
-    version = "import sys; sys.exit(sys.version_info < (3, 10))"
-    return (
-        shutil.which("setpriv") is not None and subprocess.run([*test, version], check=False).returncode == 0
-    )
-
-
-@pytest.mark.skipif(
-    os.geteuid() == 0 and not _nobody_can_run_python(),
-    reason="as root this needs setpriv and /usr/bin/python3 of 3.10 or later",
-)
-def test_a_read_only_clone(tmp_path):
-    clone = Toy(tmp_path / "clone").root
-    for path in (clone, *clone.rglob("*")):
-        path.chmod(0o555)
-    for path in (tmp_path, *tmp_path.parents):
-        if path.name.startswith(("pytest-", "popen-")):  # pytest and xdist keep their folders to their owner
-            path.chmod(0o755)
-    tmp_path.chmod(0o755)
-    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    python = "/usr/bin/python3" if as_nobody else sys.executable
-    env = BARE | {"FABRIC_PYTHON": python}
-    done = subprocess.run(
-        [*as_nobody, clone / "ci" / "run"], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
-    line = one_error(done)
-    assert "cannot write to" in line and "set FABRIC_HOME" in line
 
 
 def set_up(stand_ins, *arguments, **environment):
@@ -416,54 +383,6 @@ def test_a_wrong_configuration_is_one_line(tmp_path):
     assert "failed to load configuration: FABRIC_MPI names 'lam'; choose from" in said
     shutil.copy(config / "environments/wheels.py", config / "environments/again.py")
     assert "two files define 'mpich'; give one another name" in refused(config, tmp_path)
-
-
-def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
-    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    command = [RUN, "-n", "OsuBarrier%layout=1x2|ImbBarrier%layout=1x2"]
-    both = [
-        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in "ab"
-    ]
-    outputs = [process.communicate(timeout=GUARD_S)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0], outputs
-    for output in outputs:
-        assert "2 of 2 cases passed" in output
-
-
-def test_only_processes_of_this_host_are_looked_at_ten_times_a_second():
-    settings = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]
-    (often,) = [each["target_systems"] for each in settings["general"] if "poll_rate_decay" in each]
-    by_batch = {
-        system["name"]
-        for system in settings["systems"]
-        if {part["scheduler"] for part in system["partitions"]} != {"local"}
-    }
-    assert "local" in often and "minicluster" in by_batch and not by_batch & set(often)
-
-
-def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    (tmp_path / "reports").mkdir()
-    names = set()
-    for session in ("a", "b"):
-        monkeypatch.setenv("FABRIC_SESSION", session)
-        session_id.cache_clear()
-        general = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["general"][0]
-        # ReFrame chooses the name before it writes, and neither has written.
-        names.add(_expand_report_filename(general["report_file"], newfile=True))
-    session_id.cache_clear()
-    assert names == {str(tmp_path / f"reports/run-report-{session}-0.json") for session in ("a", "b")}
-
-
-def test_a_wheel_is_refused_with_what_to_do(tmp_path):
-    """It could not read the checks and the settings, which are beside the library in a clone."""
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation"]
-    done = subprocess.run(
-        [*command, "--wheel-dir", tmp_path, ROOT], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode and "used from its clone" in done.stderr and "ci/env.sh" in done.stderr
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):

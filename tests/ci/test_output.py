@@ -72,16 +72,6 @@ def test_head_does_not_end_a_mirror(clone):
     assert (clone / "m/sources/whole").exists()
 
 
-def test_a_list_that_is_cut_is_no_fault(clone):
-    status, out, err = call(clone, "FABRIC_SESSION=x ci/run -l | head -1")
-    assert (status, out.count("\n"), err) == (0, 1, "")
-
-
-def test_a_reader_that_stays_gets_everything_before_the_run_is_over(clone):
-    status, out, err = call(clone, "ci/run")
-    assert (status, err) == (0, "") and len(out.splitlines()) == 3000 and out.endswith(" number 2999\n")
-
-
 @pytest.mark.parametrize("command", ["ci/run", "ci/nightly", "ci/mirror m"])
 def test_a_closed_standard_output_is_one_line(clone, command):
     status, _, err = call(clone, f"{command} >&-")

@@ -5,16 +5,12 @@ whole.
 The clones' pins are of nothing, so a virtual environment is made with nothing in it; all else is real.
 """
 
-import contextlib
-import os
-import runpy
 import subprocess
 import sys
 
 import pytest
 
 from tests import programs
-from tests.conftest import TESTS
 from tests.guard import GUARD_S
 from tests.homes import Toy
 
@@ -238,48 +234,3 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
     done = programs.run(["bash", "-c", script], env=env)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
-
-
-def test_tests_are_deleted_but_for_those_that_numpy_imports(tmp_path):
-    packages = tmp_path / "lib/python3.10/site-packages"
-    names = ("numpy/_core/tests", "numpy/lib/tests", "scipy/stats/tests", "other/tests")
-    for name in names:
-        (packages / name).mkdir(parents=True)
-    runpy.run_path(str(TESTS.parent / "ci/setup.py"))["delete_tests"](tmp_path)
-    assert [name for name in names if (packages / name).exists()] == ["numpy/_core/tests", "other/tests"]
-
-
-BAR = """
-import runpy, sys, time
-from pathlib import Path
-setup = runpy.run_path(sys.argv[1], run_name="setup")
-class Part:
-    folder, disk_MB = Path(sys.argv[2]), 2
-Part.folder.mkdir()
-with setup["bar"]("set-up 1/2: MPICH, 2 MB on disk", Part):
-    (Part.folder / "a").write_bytes(b"x" * 1_350_000)
-    time.sleep(2.5)
-print("the next line")
-"""
-
-
-def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
-    """On one line that is rewritten; at its end without a bar, as outside of a terminal."""
-    words = [sys.executable, "-c", BAR, str(TESTS.parent / "ci" / "setup.py"), str(tmp_path / "part")]
-    plain = programs.run(words)
-    assert plain.stdout == "==> set-up 1/2: MPICH, 2 MB on disk\nthe next line\n", plain.stderr
-    words[-1] = str(tmp_path / "again")
-    near, far = os.openpty()
-    process = subprocess.Popen(words, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"}, stdout=far)
-    os.close(far)
-    output = b""
-    with contextlib.suppress(OSError):  # the end of file of a terminal
-        while part := os.read(near, 4096):
-            output += part
-    os.close(near)
-    assert process.wait(GUARD_S) == 0
-    rewritten = output.decode().split("\r")
-    assert any("[########        ]  50%" in line for line in rewritten), rewritten
-    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and output.endswith(
-        b"\nthe next line\r\n"
-    )

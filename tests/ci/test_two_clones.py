@@ -103,30 +103,3 @@ def test_its_checks_with_the_configuration_of_the_one_that_was_sourced(other):
         f" {other}/ci/env.sh"
     )
     assert wrong in done.stderr, done.stdout + done.stderr
-
-
-def test_its_jobs(other, tmp_path):
-    """The build by Spack is called by the clone's own path, and so is the launcher of simulations."""
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from types import SimpleNamespace\n"
-        "from fabric_twins.launcher import SmpirunLauncher\n"
-        "job = SimpleNamespace(num_tasks=2, num_tasks_per_node=1)\n"
-        "print(*SmpirunLauncher.command(None, job))\n"
-    )
-    words = run(sys.executable, "-c", script, other / "src", cwd=tmp_path).stdout.split()
-    assert words[:4] == ["env", f"PYTHONPATH={other}/src", sys.executable, "-m"]
-
-
-def test_its_tests(other, tmp_path):
-    """Those that start programs too."""
-    (other / "tests/test_whose.py").write_text(
-        "import subprocess, sys\nimport fabric_checks\ndef test_whose(tmp_path):\n    ask = [sys.executable,"
-        " '-c', 'import fabric_checks; print(fabric_checks.__version__)']\n    found = subprocess.run(ask,"
-        " cwd=tmp_path, capture_output=True, text=True).stdout\n    version ="
-        " subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n    assert"
-        " [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
-    )
-    # In another folder: among those of this run the oldest, which are large, would be deleted.
-    done = run("pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/test_whose.py", cwd=other)
-    assert done.returncode == 0, done.stdout
