@@ -113,7 +113,15 @@ def command(
     if as_json:
         console.print_json(blame.as_json(judged, refused))
     else:
-        age = [topology_files.age_text(topology, paths[0].stat().st_mtime), *known.warnings] if known else []
+        age = (
+            [
+                topology_files.age_text(topology, paths[0].stat().st_mtime),
+                *known.warnings,
+                *known.slow_links.values(),
+            ]
+            if known
+            else []
+        )
         console.print(*age, *blame.as_lines(judged, str(next_file or "next.txt")))
     if any(found.report.has_faults for found in judged):
         raise SystemExit(FOUND)

@@ -84,6 +84,48 @@ def test_routes_that_do_not_arrive_are_counted():
     assert None in routes(fabric).values() and ([], 1.0) in routes(fabric).values()
 
 
+def net(spines, kinds, hosts=("4xHDR",) * 4):
+    """Return the output of ibnetdiscover; :param kinds: of the cables of two leaves to the spines."""
+    leaves = [[], []]
+    above = {spine: [] for spine in range(spines)}
+    adapters = []
+    for number, kind in enumerate(hosts):
+        leaves[0].append(f'[{number + 1}]\t"H-{number + 1:x}"[1]\t# "cn{number + 1} mlx5_0" lid 1 {kind}')
+        adapters.append(f'Ca\t1 "H-{number + 1:x}"\t# "cn{number + 1} mlx5_0"')
+        adapters.append(f'[1]\t"S-a0"[{number + 1}]\t# lid 1 lmc 0 "leaf1" lid 1 {kind}')
+    for leaf in (0, 1):
+        for spine, kind in zip(above, kinds[leaf], strict=True):
+            leaves[leaf].append(f'[{20 + spine}]\t"S-b{spine}"[{leaf + 1}]\t# "spine" lid 1 {kind}')
+            above[spine].append(f'[{leaf + 1}]\t"S-a{leaf}"[{20 + spine}]\t# "leaf" lid 1 {kind}')
+    switches = [f'Switch\t40 "S-a{leaf}"\t# "leaf{leaf + 1}" lid 1' for leaf in (0, 1)]
+    lines = [switches[0], *leaves[0], switches[1], *leaves[1]]
+    for spine, own in above.items():
+        lines += [f'Switch\t40 "S-b{spine}"\t# "spine{spine + 1}" lid 1', *own]
+    return "\n".join([*lines, *adapters]) + "\n"
+
+
+HDR, EDR = ("4xHDR",) * 4, ("4xEDR",) * 4
+
+
+@pytest.mark.parametrize(
+    ("kinds", "hosts", "links"),
+    [
+        ((HDR, HDR), HDR, []),
+        ((HDR, ("4xEDR", *HDR[1:])), HDR, ["leaf2 port 20 to spine1 port 2"]),
+        ((HDR, EDR), HDR, []),  # a leaf of an older generation
+        ((("4xEDR", *HDR[1:]), ("4xEDR", *HDR[1:])), HDR, []),  # and a spine
+        ((HDR, HDR), (*HDR[1:], "4xEDR"), ["cn4 mlx5_0 port 1 to leaf1 port 4"]),
+        ((HDR, HDR), ("2xHDR",) * 4, []),
+        ((("", *HDR[1:]), HDR), HDR, []),
+    ],
+)
+def test_a_link_that_runs_slower_than_its_fellows_is_named(kinds, hosts, links):
+    found = topology_files.of_texts([("net", net(4, kinds, hosts))]).slow_links
+    ends = [frozenset(link.split(" to ")) for link in found]
+    assert ends == [frozenset(link.split(" to ")) for link in links]
+    assert all("runs at 4xEDR, 3 of its fellows at 4xHDR" in text for text in found.values())
+
+
 def test_boards_of_a_chassis_have_their_own_names():
     """They were shown by their GUIDs, where people look for L04/U1."""
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +23,8 @@ from fabric_checks.diagnosis.fabric_map.names import adapter, plain
 
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
+#: A link is an exception where so much of its fellows is alike, and faster.
+MOST_OF_FELLOWS = 0.75
 #: What the tools themselves report where a part of the fabric did not answer.
 WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
@@ -83,6 +85,7 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         following,
         rates=_rates(between, [port.Gbps for port in hosts.values()]),
         warnings=tuple(warnings),
+        slow_links=_slow_links(fabric, dict(zip(number, names, strict=True))),
     )
     return replace(known, warnings=(*known.warnings, *_lost_routes(known)))
 
@@ -150,6 +153,36 @@ def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.flo
     if not typical or not found.all() or (found == typical).all():
         return None
     return np.asarray(found / typical)
+
+
+def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
+    """Return the links that run slower than most of their fellows, by name, with a sentence for each.
+
+    Fellows are the other cables of a switch to switches, or its other links to hosts. Each switch of a cable
+    has to have a faster one: a leaf or a spine of another generation has none.
+
+    :param switches: their names by key.
+    """
+    fellows: dict[tuple[str, bool], list[Link]] = defaultdict(list)
+    for link in fabric.links:
+        for end in (link.one, link.other):
+            fellows[end, link.one in switches and link.other in switches].append(link)
+    found = {}
+    for link in fabric.links:
+        ends = [end for end in (link.one, link.other) if end in switches]
+        groups = [fellows[end, len(ends) == 2] for end in ends]
+        faster = [[each.kind for each in group if each.Gbps > link.Gbps] for group in groups]
+        shares = [len(some) / len(group) for some, group in zip(faster, groups, strict=True)]
+        if link.Gbps and min(shares, default=0) > 0 and max(shares) >= MOST_OF_FELLOWS:
+            kind, count = Counter(faster[int(np.argmax(shares))]).most_common(1)[0]
+            name = f"{_end(fabric, link.one, link.one_port)} to {_end(fabric, link.other, link.other_port)}"
+            found[name] = f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
+    return found
+
+
+def _end(fabric: Fabric, key: str, port: int) -> str:
+    device = fabric.devices[key]
+    return f"{_names([device])[0]} port {port}"
 
 
 @dataclass(frozen=True)

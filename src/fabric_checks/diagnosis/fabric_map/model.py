@@ -8,7 +8,7 @@ directed cable (an *arc*) is its position in the arrays of its kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class FabricMap:
         the route is unknown; None without forwarding tables.
     :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
     :param warnings: the parts of the sources that could not be used, a line each.
+    :param slow_links: the links that run slower than their fellows, by name, with a sentence for each.
     :param routing: one of :data:`fabric_checks.core.routing.ROUTINGS`. Forwarding tables do not tell that
         routing is static: with adaptive routing they have one port of many.
     """
@@ -51,6 +52,7 @@ class FabricMap:
     next: NDArray[np.int32] | None = None
     rates: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
+    slow_links: Mapping[str, str] = field(default_factory=dict)
     routing: str = UNKNOWN_ROUTING
 
     @property

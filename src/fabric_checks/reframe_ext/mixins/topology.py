@@ -121,6 +121,7 @@ class TopologyMixin(RegressionTestPlugin):
         _, missing = names.positions(hosts, known.hosts)
         known = replace(known, routing=self._routing(known.routing))
         notes = [_note(f"of the topology: {warning}") for warning in known.warnings]
+        notes += [_slow_link(link, text) for link, text in known.slow_links.items()]
         if files := self._topology_files():
             notes.append(_note(topology_files.age_text(files, time.time())))
         if not missing:
@@ -147,6 +148,18 @@ class TopologyMixin(RegressionTestPlugin):
             return None
         # Without a topology plugin Slurm answers with a sentence.
         return topology_files.read([answer]) if slurm_topology.is_topology(files.read_text(answer)) else None
+
+
+def _slow_link(link: str, text: str) -> dict[str, Any]:
+    """Return the finding that a link runs slower than its fellows, which needs no measurement."""
+    return Finding(
+        kind="link",
+        severity=Severity.SUSPECT,
+        part=link,
+        text=text,
+        advice="reseat or replace the cable, and look at both ports",
+        key=f"link {link}",
+    ).as_dict()
 
 
 def _note(text: str) -> dict[str, Any]:
