@@ -20,7 +20,7 @@ def html_of(rows, faults=(), *, over=False, paths=()):
     """Return the page about records."""
     loaded, provenance = records.frame(rows), Provenance()
     results = collect(loaded, faults)
-    shown = page.sections(results, provenance, paths, changes=() if over else None)
+    shown = page.sections(results, provenance, paths, changes=((), ()) if over else None)
     return page.render("A report", shown, provenance, WRITTEN)
 
 

@@ -5,6 +5,7 @@ else."""
 import numpy as np
 import pytest
 
+from fabric_checks.core.families import CROSS_SECTION, LATENCY_MAP
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
 from fabric_checks.report.collection import collect
@@ -103,51 +104,37 @@ def test_a_link_is_not_followed(tmp_path, golden_run):
     assert kept(rows_of(found), tmp_path) is None
 
 
-def blocks(section, rows, folder):
-    _, shown, checks = section(collect(records.frame(rows)), pairs.results_folders([folder]))
-    assert checks == {row["check"] for row in rows}
-    return {block.key: block for block in shown}
+def pictures(family, rows, folder):
+    return pairs.pictures(collect(records.frame(rows)), family, "k", pairs.results_folders([folder]))
 
 
-def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
+def test_the_report_has_heat_map_and_histogram(tmp_path, golden_run):
     text, found = golden_run
     keep_output(tmp_path, text)
-    shown = blocks(pairs.cross_section, rows_of(found), tmp_path)
-    picture = shown["rotate-0"]
+    (picture,) = pictures(CROSS_SECTION, rows_of(found), tmp_path)
     assert "data:image/png;base64," in picture.svgs[0] and "link/1" in picture.svgs[1]
-    nodes, bins = picture.data
+    (nodes,) = picture.data
     first = found.matrix.MBps[0]
     assert nodes.rows[0][0] == f"{found.matrix.hosts[found.matrix.senders[0]]} sends"
-    slowest, median = (float(cell.text) for cell in nodes.rows[0][1])
+    slowest, median, _ = (float(cell.text) for cell in nodes.rows[0][1])
     assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
-    assert len(nodes.rows) == sum(found.matrix.MBps.shape)
-    assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
-    texts = [": ".join((each.text, *each.details)) for each in found.all_findings()] + [found.limits_text]
-    assert texts == list(picture.notes[1:])
+    assert len(nodes.rows) == sum(found.matrix.MBps.shape) and picture.notes[-1] == found.limits_text
 
 
-def test_values_and_latency_map_are_shown(tmp_path, latency_run):
+def test_the_report_has_a_latency_map(tmp_path, latency_run):
     text, found = latency_run
     keep_output(tmp_path, text, case="LatencyMap_1")
-    table, picture = blocks(pairs.latency_map, rows_of(found, "LatencyMap"), tmp_path).values()
-    assert [column.title for column in table.columns] == ["median pair", "largest pair", "spread", "faults"]
+    (picture,) = pictures(LATENCY_MAP, rows_of(found, "LatencyMap"), tmp_path)
     (svg,) = picture.svgs
     assert "n005" in svg and picture.description.endswith(" us.")
-    assert any("n000 and n005 are " in note for note in picture.notes)
 
 
 @pytest.mark.parametrize("text", [None, text_of(latencies([0] * 8)), text_of(latencies([0] * 8))[:-30]])
 def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(tmp_path, latency_run, golden_run, text):
     if text:
         keep_output(tmp_path, text, case="LatencyMap_1")
-    _, picture = blocks(pairs.latency_map, rows_of(latency_run[1], "LatencyMap"), tmp_path).values()
-    assert picture.svgs == () and "matrix not kept" in picture.absent
-    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0"]
-    assert picture.svgs == () and "matrix not kept" in picture.absent
-
-
-def test_a_family_without_its_metrics_has_no_map():
-    rows = [record("waves", family=family, check="Waves") for family in pairs.FAMILIES]
-    assert [section(collect(records.frame(rows)), ()) for section in pairs.FAMILIES.values()] == [
-        ("", [], frozenset())
-    ] * 2
+    runs = ((LATENCY_MAP, latency_run, "LatencyMap"), (CROSS_SECTION, golden_run, "Rotate"))
+    for family, (_, found), check in runs:
+        (picture,) = pictures(family, rows_of(found, check), tmp_path)
+        assert picture.svgs == () and "matrix not kept" in picture.absent
+    assert pictures(CROSS_SECTION, [record("waves", family=CROSS_SECTION)], tmp_path) == []

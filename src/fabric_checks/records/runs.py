@@ -391,15 +391,19 @@ def session_of_records(path: Path, name: str | None) -> Session:
         raise RecordError(f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
     name = name or runs[-1]
     loaded = reader.load([Source(str(path), path, where={"session": name})], FIELDS)
-    found = [table.record_of(row) for row in loaded.frame.to_dicts()]
-    by_case: dict[str, list[Mapping[str, Any]]] = {}
-    for record in found:
+    return of_records(name, [table.record_of(row) for row in loaded.frame.to_dicts()], loaded.faults)
+
+
+def of_records(name: str, records: Sequence[Record], unreadable: tuple[str, ...] = ()) -> Session:
+    """Return a run that is known by its records, each case as the last of its own says."""
+    by_case: dict[str, list[Record]] = {}
+    for record in records:
         by_case.setdefault(case_name(record), []).append(record)
-    cases = tuple(_case_of(case, records) for case, records in by_case.items())
-    return Session(name, None, cases, tuple(found), (), loaded.faults, archived=True)
+    cases = tuple(_case_of(case, of_case) for case, of_case in by_case.items())
+    return Session(name, None, cases, tuple(records), (), unreadable, archived=True)
 
 
-def _case_of(name: str, records: Sequence[Mapping[str, Any]]) -> Case:
+def _case_of(name: str, records: Sequence[Record]) -> Case:
     last = records[-1]
     return Case(
         name,

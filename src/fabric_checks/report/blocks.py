@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.core.text import value_text
 from fabric_checks.report.values import Value
 
+#: So many machines have a column each in one table.
+_COLUMNS = 6
 #: The text of a cell without a value.
 NOT_MEASURED = "not measured"
 
@@ -20,6 +22,7 @@ class Cell:
     :param text: of the cell; :param value: that it shows, for its provenance.
     :param mark: a word next to the value, such as the kind of a simulated value.
     :param best: whether it is the best of its column; :param missing: whether there is no value.
+    :param curve: the whole curve that the value is of, in block characters.
     """
 
     text: str
@@ -27,15 +30,13 @@ class Cell:
     mark: str = ""
     best: bool = False
     missing: bool = False
+    curve: str = ""
 
 
 def runs_note(values: Iterable[Value]) -> tuple[str, ...]:
     """Return how many runs the medians in a table are of; nothing where each is of one run."""
-    counts = {len(value.runs) for value in values}
-    if max(counts, default=1) < 2:
-        return ()
-    of = f"{max(counts)} runs" if len(counts) == 1 else f"{min(counts)} to {max(counts)} runs"
-    return (f"Each value is the median of {of}.",)
+    most = max((len(value.runs) for value in values), default=1)
+    return (f"Each value is the median of up to {most} runs.",) if most > 1 else ()
 
 
 def number(value: Value | None, *, best: bool = False) -> Cell:
@@ -122,6 +123,28 @@ class Section:
     intro: tuple[str, ...] = ()
     verdict: tuple[str, str] | None = None
     facts: tuple[tuple[str, str], ...] = ()
+
+
+def side_by_side(
+    key: str, caption: str, rows: Sequence[tuple[str, Mapping[str, Cell]]], notes: tuple[str, ...] = ()
+) -> list[Table]:
+    """Return tables with a column for each machine, so many in each; none without rows.
+
+    :param rows: heads, and the cells by machine.
+    """
+    machines = sorted({machine for _, cells in rows for machine in cells})
+    tables = []
+    for at in range(0, len(machines), _COLUMNS):
+        shown = machines[at : at + _COLUMNS]
+        more = f" ({shown[0]} to {shown[-1]})" if len(machines) > _COLUMNS else ""
+        listed = tuple(
+            (head, tuple(cells.get(machine, Cell("", missing=True)) for machine in shown))
+            for head, cells in rows
+            if not cells.keys().isdisjoint(shown)
+        )
+        columns = tuple(map(Column, shown))
+        tables.append(Table(f"{key}{at or ''}", f"{caption}{more}", "value", columns, listed, notes))
+    return tables
 
 
 def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -6,27 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fabric_checks.core.layouts import Layout
 from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Picture, runs_note
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.svg_panels import Line, Panel
 from fabric_checks.report.values import Results, Value
-
-
-def layout_of(text: str) -> Layout | None:
-    """Return a layout, or None for any other text."""
-    try:
-        return Layout.of(text)
-    except ValueError:
-        return None
-
-
-def largest(values: Iterable[Value]) -> str:
-    """Return the layout of the most nodes with one process each that values are of, or of the most at all."""
-    layouts = [layout for layout in (layout_of(value.layout) for value in values) if layout]
-    single = [layout for layout in layouts if layout.ppn == 1] or layouts
-    return str(max(single)) if single else ""
 
 
 def label(results: Results, machine: str, more: str = "") -> str:
@@ -41,21 +25,15 @@ def line(name: str, points: Iterable[tuple[float, Value]]) -> Line:
     return Line(name, tuple((x, value.median) for x, value in listed), tuple(value for _, value in listed))
 
 
-def by_size(name: str, values: Sequence[Value]) -> Line | None:
-    """Return a line over message sizes, or None without values."""
-    points = [(float(value.size_B), value) for value in values if value.size_B is not None]
-    return line(name, points) if points else None
-
-
 def picture(
     key: str, title: str, description: str, panels: Sequence[Panel], provenance: Provenance
-) -> Picture | None:
-    """Return a figure, or None where nothing was measured."""
-    shown = [panel for panel in panels if any(line.points for line in panel.lines)]
+) -> list[Picture]:
+    """Return a figure, none where nothing was measured."""
+    shown = [panel for panel in panels if panel.lines]
     if not shown:
-        return None
+        return []
     looks = svg_panels.looks(shown)
     notes = runs_note(value for panel in shown for line in panel.lines for value in line.values)
     svgs = tuple(svg_panels.panel(panel, looks, provenance.series_of) for panel in shown)
     legend = tuple((text, svg_panels.style(at)) for text, at in looks.items())
-    return Picture(key, title, description, svgs, legend, notes=notes)
+    return [Picture(key, title, description, svgs, legend, notes=notes)]

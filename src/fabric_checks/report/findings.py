@@ -27,10 +27,19 @@ from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
-from fabric_checks.report.texts import load_text
+from fabric_checks.report.texts import load_text, mpi_text
 
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
+
+#: The words for cases that did not pass, by their result.
+_ENDS = {
+    "fail": "failed",
+    "xpass": "passed although it was expected to fail",
+    "fail_deps": "not run, as something they depend on failed",
+    "skip": "skipped",
+    "abort": "not run, as the run was interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,37 @@ def verdict_of(session: Session) -> Verdict:
         blind=sight.blind(by_case(session.records))[0],
         busy=load_text(session.records)[1],
     )
+
+
+def counts_text(cases: Sequence[Case]) -> str:
+    """Return how many cases passed, and how the others ended."""
+    counts = Counter(case.result for case in cases if not case.fixture)
+    if not counts:
+        return "no case ran"
+    passed = f"{counts['pass'] + counts['xfail']} of {count_text(counts.total(), 'case')} passed"
+    return ", ".join([passed, *(f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end])])
+
+
+def references_text(measured: Sequence[Record]) -> str:
+    """Return how many values met their references, or why none has one."""
+    held = [record for record in measured if record["reference"] is not None and not record["no_reference"]]
+    if held:
+        missed = sum(not is_success(record["result"]) for record in held)
+        return f"{len(held)} held to references, {missed or 'none'} missed"
+    reasons = {str(record["no_reference"]) for record in measured if record["no_reference"]}
+    return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
+
+
+def where_text(of: Sequence[Record]) -> str:
+    """Return partitions, nodes and MPIs of a run."""
+    places = dict.fromkeys(machine_name(record).rpartition("+")[0] for record in of)
+    parts = [names_text(list(places), 4)]
+    nodes = list(dict.fromkeys(node for record in of for node in record["nodelist"] or ()))
+    if nodes:
+        names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
+        parts.append(f"{count_text(len(nodes), 'node')} ({names})")
+    mpis = dict.fromkeys(mpi_text(record["mpi"]) for record in of if record["mpi"])
+    return "; ".join([*parts, *([names_text(list(mpis), 4)] if mpis else [])])
 
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:

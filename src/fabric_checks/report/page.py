@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -54,16 +53,16 @@ def report(
     """
     loaded = reader.load(sources, COLUMNS)
     results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
-    provenance = Provenance()
+    provenance, folders = Provenance(), [*outputs, *(source.path for source in sources)]
+    is_over_time = over_time or len(results.machines) == 1
     shown = sections(
         results,
         provenance,
-        [*outputs, *(source.path for source in sources)],
-        changes=change_points(loaded.frame) if over_time or len(results.machines) == 1 else None,
+        folders,
+        changes=change_points(loaded.frame) if is_over_time else None,
         published=published,
         opened=opened,
         used=nodes_of(loaded.frame),
-        unfinished=_unfinished(results, [*outputs, *(source.path for source in sources)]),
     )
     return render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 
@@ -73,40 +72,29 @@ def sections(
     provenance: Provenance,
     paths: Sequence[Path] = (),
     *,
-    changes: Sequence[Changed] | None = None,
+    changes: tuple[Sequence[Changed], Sequence[str]] | None = None,
     published: bool = False,
     opened: Sequence[str] = (),
     used: Sequence[Node] = (),
-    unfinished: Sequence[str] = (),
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: of the results: kept outputs have the values of all pairs.
     :param changes: of the values over time, see :func:`change_points`; None to leave that section out.
     :param published, opened: see :func:`report`. :param used: the nodes of all runs.
-    :param unfinished: how the last runs of machines ended early, a line each.
     """
+    last = dict.fromkeys(names[-1] for names in results.runs.values())
+    ends = [runs.ended_early(folder, name) for name in last for folder in dict.fromkeys(paths)]
     found = [
-        summary.section(results, provenance, changes or (), unfinished),
+        summary.section(results, (changes or ((), ()))[0], list(filter(None, ends)), opened),
         *families.sections(results, provenance, pairs.results_folders(paths)),
-        None if changes is None else over_time.section(results, provenance, changes),
+        None if changes is None else over_time.section(results, provenance, *changes),
         verdicts.references(results),
-        verdicts.findings(results, opened),
-        verdicts.failures(results),
         nodes.section(used) if len(used) > 1 else None,
         *(module.section(results, provenance, published) for module in report_sections()),
-        verdicts.faults(results),
         not_measured.section(results),
     ]
     return [section for section in found if section]
-
-
-def _unfinished(results: Results, folders: Sequence[Path]) -> list[str]:
-    """Return how the last runs of the machines ended early, a line each."""
-    last = dict.fromkeys(names[-1] for names in results.sessions.values() if names)
-    return [
-        line for name in last for folder in dict.fromkeys(folders) if (line := runs.ended_early(folder, name))
-    ]
 
 
 def _title(results: Results) -> str:
@@ -137,16 +125,11 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
-    legends = (getattr(block, "legend", ()) for section in sections for block in section.blocks)
-    machines = {re.sub(r", \d+ a node\b", "", name) for legend in legends for name, _ in legend}
-    body = Markup(
-        environment.get_template("sections.html.jinja").render(sections=sections, several=len(machines) > 1)
-    )
+    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
     return environment.get_template("page.html.jinja").render(
         title=clean(title),
         sections=sections,
         body=body,
-        cases=provenance.cases,
         data=provenance.data(),
         script=Markup(script),
         style=Markup("".join(styles)),

@@ -36,8 +36,12 @@ DAY_S = 86400
 COLOURS, DASHES = 7, 3
 _WIDTH, _HEIGHT = 320, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 312, 24, 160
-#: The quantity and unit of the axes across that need one.
+#: The quantity and unit of the axes across that need one, and the texts of their ticks.
 _UNITS_ACROSS = {"size": "message size, B"}
+_TEXTS: Mapping[str, Callable[[float], str]] = {
+    "size": lambda size_B: size_text(int(size_B)),
+    "time": lambda day: f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%m-%d}",
+}
 #: Cividis (Nunez, Anderton and Renslow, 2018), which readers of all colour vision read in the same order.
 _CIVIDIS = (
     "00224e",
@@ -147,58 +151,34 @@ def _text(x: float, y: float, text: str, kind: str = "tick") -> str:
     return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{escape(clean(text))}</text>' if text else ""
 
 
-def _across(kind: str, values: Sequence[float]) -> _Axis:
-    """Return the axis of message sizes, counts, numbers or days; a message of no bytes stands before the
-    first byte."""
-
-    def transformed(value: float) -> float:
-        if kind in ("time", "number"):
-            return value
-        return math.log2(value) if value > 0 else -1.0
-
-    scale = _scale(transformed(min(values)), transformed(max(values)), _LEFT + 4, _RIGHT - 4)
-    ticks = sorted(set(values))
-    if kind == "time":
-        dates = (
-            f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}" for day in (ticks[0], ticks[-1])
-        )
-        return scale, list(zip(dict.fromkeys(dates), (_LEFT + 24.0, _RIGHT - 26.0), strict=False))
-    ticks, text_of = (
-        (_sizes(ticks), _size_text) if kind == "size" else (ticks[:: -(-len(ticks) // 7)], "{:g}".format)
-    )
-    return lambda value: scale(transformed(value)), [(text_of(v), scale(transformed(v))) for v in ticks]
-
-
-def _sizes(sizes: Sequence[float]) -> list[float]:
-    """Return the sizes that have ticks: every fifth power of two, or the first and the last."""
-    kept = [size for size in sizes if size in (0, 1) or math.log2(size) % 5 == 0]
-    return kept or list(sizes[:: len(sizes) - 1 or 1])
-
-
-def _size_text(size_B: float) -> str:
-    return size_text(int(size_B))
+def _across(kind: str, values: Iterable[float]) -> _Axis:
+    """Return the axis of message sizes, counts, numbers or days: each has the same room, as powers of two
+    have on a logarithmic axis."""
+    known = sorted(set(values))
+    begin, end = (_LEFT + 4.0, _RIGHT - 8.0) if len(known) > 1 else ((_LEFT + _RIGHT) / 2,) * 2
+    places = np.linspace(begin, end, len(known))
+    every = -(-len(known) // (4 if kind == "time" else 8))
+    ticks = zip(map(_TEXTS.get(kind, "{:g}".format), known[::every]), places[::every].tolist(), strict=True)
+    return lambda value: float(np.interp(value, known, places)), list(ticks)
 
 
 def _up(across: str, values: Sequence[float]) -> _Axis:
-    """Return the axis of values: logarithmic where they span more than a factor of twenty."""
+    """Return the axis of values: logarithmic where they span more than a factor of twenty; its ticks are its
+    ends and its middle."""
     low, high = min(values), max(values)
     if across in ("size", "count") and low > 0 and high / low > 20:
-        return _logarithmic(low, high)
-    room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
-    bottom, top = (low - room, high + room) if across == "time" or low < 0 else (0.0, high or 1.0)
-    scale = _scale(bottom, top, _BOTTOM, _TOP + 3)
-    power = 10.0 ** math.floor(math.log10((top - bottom) / 3))
-    step = next(k * power for k in (1, 2, 5, 10) if k * power >= (top - bottom) / 3 * 0.99)
-    steps = range(math.ceil(bottom / step), math.floor(top / step) + 1)
-    return scale, [(value_text(k * step), scale(k * step)) for k in steps]
-
-
-def _logarithmic(low: float, high: float) -> _Axis:
-    scale = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
-    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
-    every = -(-len(powers) // 4) or 1
-    ticks = [(f"{10.0**k:g}" if k < 6 else f"1e{k}", scale(k)) for k in powers[::every]]
-    return lambda value: scale(math.log10(value)), ticks
+        logarithmic = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
+        middle = value_text(float(f"{math.sqrt(low * high):.2g}"))
+        ticks = [
+            (text, logarithmic(math.log10(float(text))))
+            for text in (value_text(low), middle, value_text(high))
+        ]
+        return lambda value: logarithmic(math.log10(value)), ticks
+    if across != "time" and low >= 0:
+        low = 0.0
+    high += (high == low) * (abs(high) or 1.0)
+    scale = _scale(low, high, _BOTTOM - 3, _TOP + 3)
+    return scale, [(value_text(at), scale(at)) for at in (low, (low + high) / 2, high)]
 
 
 def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[float], float]:

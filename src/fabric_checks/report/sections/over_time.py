@@ -20,6 +20,7 @@ from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.
 _MOST = 24
+_ABOUT = "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,6 @@ class Changed:
     """A change of the values of one case.
 
     :param text: its time and size, and the circumstances that changed at that time.
-    :param chance: how many series of the machine changed, and how many would by chance alone, in words.
     :param is_news: whether it is to be looked at: it is for the worse and still there, and stands out of the
         noise of its series, or more series have changed than would by chance.
     """
@@ -35,86 +35,64 @@ class Changed:
     machine: str
     event: Event
     text: str
-    chance: str = ""
-    is_news: bool = True
-
-    def is_of(self, value: Value) -> bool:
-        """Return whether the series of a value is among those that changed."""
-        series = (value.record["test"], value.record["metric"])
-        return self.machine == value.machine and any((c.test, c.metric) == series for c in self.event.changes)
+    is_news: bool
 
 
-def change_points(frame: pl.DataFrame) -> list[Changed]:
+def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
     """Return the changes of every series of every machine, see
-    :func:`fabric_checks.comparison.changes.find_changes`.
+    :func:`fabric_checks.comparison.changes.find_changes`, and for each machine how many there are.
 
     :param frame: records, with the columns that :func:`fabric_checks.report.collection.collect` needs.
     """
-    changed = []
+    changed, counts = [], []
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
         found = find_changes(records.drop("machine"))
-        chance = (
-            f"{len(found.changes)} of {found.series} series changed; about {found.by_chance:.0f} would by"
-            " chance."
-        )
+        if found.changes:
+            counts.append(
+                f"{machine}: {len(found.changes)} of {found.series} series changed; about"
+                f" {found.by_chance:.0f} would by chance."
+            )
         for event in events_of(found.changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
             also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
             is_news = event.state == OPEN and (found.exceed_chance or any(map(stands_out, event.changes)))
-            text = clean(f"{event.sentence()}. {also}")
-            changed.append(Changed(str(machine), event, text, f"{machine}: {chance}", is_news))
-    return changed
+            changed.append(Changed(str(machine), event, clean(f"{event.sentence()}. {also}"), is_news))
+    return changed, counts
 
 
-def section(results: Results, provenance: Provenance, changes: Sequence[Changed]) -> Section | None:
+def section(
+    results: Results, provenance: Provenance, changes: Sequence[Changed], counts: Sequence[str]
+) -> Section | None:
     """Return the headline values of each machine that has several runs, None if there is none.
 
-    :param changes: of all machines.
+    :param changes, counts: of :func:`change_points`.
     """
-    blocks: list[Picture | Lines] = []
+    pictures: list[Picture] = []
     for index, machine in enumerate(results.machines):
-        panels = [_panel(results, value, changes) for value in _chosen(results, machine)]
-        text = (
-            "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
-        )
-        if made := picture(f"time-{index}", f"Runs of {machine}", text, panels, provenance):
-            blocks.append(made)
-    if not blocks:
+        cells = (row.cells.get(machine) for row in results.headlines)
+        values: list[Value] = [cell.record["value_of"] for cell in cells if cell]
+        panels = [_panel(results, value, changes) for value in values if len(value.runs) > 1]
+        pictures += picture(f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST], provenance)
+    if not (pictures or changes):
         return None
-    listed = Lines(
-        "changes",
-        "Changes",
-        grouped((each.machine, each.text) for each in changes),
-        "No value changed for certain.",
-    )
-    return Section(
-        "over-time", "Over time", (listed, *blocks), tuple(dict.fromkeys(each.chance for each in changes))
-    )
-
-
-def _chosen(results: Results, machine: str) -> list[Value]:
-    """Return the series of a machine that are drawn: its headline values, or others if it has none."""
-    cells = (row.cells.get(machine) for row in results.headlines)
-    headlines: list[Value] = [cell.record["value_of"] for cell in cells if cell]
-    several = [value for value in results.of_machine(machine) if _is_dated(value)]
-    scalars = [value for value in several if value.size_B is None]
-    return (list(filter(_is_dated, headlines)) or scalars or several)[:_MOST]
-
-
-def _is_dated(value: Value) -> bool:
-    return sum(time is not None for time, _, _ in value.runs) > 1
+    lines = grouped((each.machine, each.text) for each in changes)
+    listed = Lines("changes", "Changes", lines, "No value changed for certain.")
+    return Section("over-time", "Over time", (listed, *pictures), tuple(counts))
 
 
 def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:
     """Return the runs of a value, with marks where it changed."""
     points = (
-        (
-            time.timestamp() / DAY_S,
-            replace(value, median=each, low=None, high=None, runs=((time, session, each),)),
-        )
-        for time, session, each in value.runs
-        if time
+        (run[0].timestamp() / DAY_S, replace(value, median=run[2], runs=(run,)))
+        for run in value.runs
+        if run[0]
     )
-    marks = tuple(change.event.at.timestamp() / DAY_S for change in changes if change.is_of(value))
+    series = (value.record["test"], value.record["metric"])
+    marks = tuple(
+        change.event.at.timestamp() / DAY_S
+        for change in changes
+        if change.machine == value.machine
+        and series in ((each.test, each.metric) for each in change.event.changes)
+    )
     title = shortened(f"{case_text(value.record)}: {value.record['metric']}", 62)
     return Panel(title, (line(label(results, value.machine), points),), value.unit, "time", marks)

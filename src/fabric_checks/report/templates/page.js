@@ -6,16 +6,20 @@
   let owner = null;
   let pinned = false;
 
-  function list(numbers) {
+  function list(facts) {
     const out = document.createElement("dl");
-    for (let i = 0; i < numbers.length; i += 2) {
-      for (const [tag, number] of [["dt", numbers[i]], ["dd", numbers[i + 1]]]) {
-        const item = document.createElement(tag);
-        item.textContent = data.texts[number]; // never markup
-        out.append(item);
-      }
+    for (const [name, text] of Object.entries(facts)) {
+      const [dt, dd] = ["dt", "dd"].map((tag) => document.createElement(tag));
+      dt.textContent = name; // never markup
+      dd.textContent = text;
+      out.append(dt, dd);
     }
     return out;
+  }
+
+  function origin(number) {
+    const [where, facts] = data.values[number];
+    return [list(data.facts[facts]), list(data.cases[where])];
   }
 
   function hide() {
@@ -39,18 +43,10 @@
     : kind === "time" ? new Date(at * 86400000).toISOString().slice(0, 16).replace("T", " ") : String(at));
 
   function describe(number, at) {
-    const [label, quantity, unit, kind, places, values, numbers] = data.series[number];
-    const [where, facts] = data.values[numbers[at]];
+    const [label, unit, kind, places, values, numbers] = data.series[number];
     const axis = { size: "message size", time: "run", count: "number" }[kind];
-    const head = document.createElement("dl");
-    for (const [name, text] of [["line", label], [axis, acrossText(kind, places[at])],
-      [quantity, `${values[at]}${unit === "1" ? "" : ` ${unit}`}`]]) {
-      const [dt, dd] = ["dt", "dd"].map((tag) => document.createElement(tag));
-      dt.textContent = name;
-      dd.textContent = text;
-      head.append(dt, dd);
-    }
-    return [head, list(data.facts[facts]), list(data.cases[where])];
+    const value = `${values[at]}${unit === "1" ? "" : ` ${unit}`}`;
+    return [list({ line: label, [axis]: acrossText(kind, places[at]), value }), ...origin(numbers[at])];
   }
 
   const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
@@ -98,10 +94,9 @@
   function show(element, pin) {
     if (owner !== element) {
       hide();
-      const [where, facts, ...own] = data.values[Number(element.dataset.p)];
       element.setAttribute("aria-describedby", "popover");
       element.classList.add("shown");
-      place(element, [list([...own, ...data.facts[facts]]), list(data.cases[where])]);
+      place(element, origin(Number(element.dataset.p)));
     }
     pinned = pin || pinned;
   }
@@ -183,17 +178,17 @@
       row.append(made);
     };
     const head = table.createTHead().insertRow();
-    const kind = shown[0][3];
+    const kind = shown[0][2];
     cell(head, "th", { size: "message size, B", time: "run (UTC)", count: "number" }[kind], "col");
-    for (const series of shown) cell(head, "th", `${series[0]}, ${series[2]}`, "col");
+    for (const series of shown) cell(head, "th", `${series[0]}, ${series[1]}`, "col");
     const body = table.createTBody();
-    const places = [...new Set(shown.flatMap((series) => series[4]))].sort((a, b) => a - b);
+    const places = [...new Set(shown.flatMap((series) => series[3]))].sort((a, b) => a - b);
     for (const at of places) {
       const row = body.insertRow();
       cell(row, "th", acrossText(kind, at).replace(/ B$/, ""), "row");
       for (const series of shown) {
-        const index = series[4].indexOf(at);
-        cell(row, "td", index < 0 ? "" : String(series[5][index]));
+        const index = series[3].indexOf(at);
+        cell(row, "td", index < 0 ? "" : String(series[4][index]));
       }
     }
     const box = document.createElement("div");

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,12 +17,20 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline
-from fabric_checks.records.record import Record, is_success
+from fabric_checks.core.text import count_text, duration_text, first_of, sparkline
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import Problem, not_run, problems, verdict_of, would_have_found
+from fabric_checks.report.findings import (
+    Problem,
+    counts_text,
+    not_run,
+    problems,
+    references_text,
+    verdict_of,
+    where_text,
+    would_have_found,
+)
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values
-from fabric_checks.report.texts import load_text, mpi_text, plain
+from fabric_checks.report.texts import load_text, plain
 
 #: The most lines of a screen.
 LINES = 60
@@ -33,14 +40,6 @@ WIDTH = 100
 _COLUMN, _WIDEST, _OTHERS = 14, 24, 52
 #: Problems have so many lines each if so many are enough for all; else each has one.
 _LINES_EACH, _MOST = 6, 24
-#: The words for cases that did not pass, by their result.
-_ENDS = {
-    "fail": "failed",
-    "xpass": "passed although it was expected to fail",
-    "fail_deps": "not run, as something they depend on failed",
-    "skip": "skipped",
-    "abort": "not run, as the run was interrupted",
-}
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,9 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         lines += _wrapped(f"The machine was busy: {load}", width, 4)
     if values.machines:
         idle = f"; {load}" if load and not is_busy else ""
-        lines += _wrapped(f"on {_where(session.records, values.machines)}{idle}", width, 4, 3)
+        lines += _wrapped(f"on {where_text(session.records)}{idle}", width, 4, 3)
     if measured:
-        lines += _wrapped(f"{count_text(len(measured), 'value')}; {_met(measured)}", width, 4, 2)
+        lines += _wrapped(f"{count_text(len(measured), 'value')}; {references_text(measured)}", width, 4, 2)
     if limits := would_have_found(session.records):
         lines += _wrapped(limits, width, 4, 2)
     if any(record.get("evidence") for record in measured):
@@ -100,34 +99,8 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
 def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
     took = f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
-    counts = Counter(case.result for case in session.cases if not case.fixture)
-    if not counts:
-        was_killed = session.records and not session.archived
-        return f"ReFrame was killed{took}" if was_killed else "no case ran"
-    passed = f"{counts['pass'] + counts['xfail']} of {count_text(counts.total(), 'case')} passed"
-    others = [f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end]]
-    return ", ".join([passed, *others]) + took
-
-
-def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
-    """Return partitions, nodes and MPIs of a run."""
-    parts = [names_text(list(dict.fromkeys(machine.rpartition("+")[0] for machine in machines)), 4)]
-    nodes = list(dict.fromkeys(node for record in of for node in record["nodelist"] or ()))
-    if nodes:
-        names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
-        parts.append(f"{count_text(len(nodes), 'node')} ({names})")
-    mpis = dict.fromkeys(mpi_text(record["mpi"]) for record in of if record["mpi"])
-    return "; ".join([*parts, *([", ".join(mpis)] if mpis else [])])
-
-
-def _met(measured: Sequence[Record]) -> str:
-    """Return how many values met their references, or why none has one."""
-    held = [record for record in measured if record["reference"] is not None and not record["no_reference"]]
-    if held:
-        missed = sum(not is_success(record["result"]) for record in held)
-        return f"{len(held)} held to references, {missed or 'none'} missed"
-    reasons = {str(record["no_reference"]) for record in measured if record["no_reference"]}
-    return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
+    was_killed = session.report is None and session.records and not session.archived
+    return f"{'ReFrame was killed' if was_killed else counts_text(session.cases)}{took}"
 
 
 def _table(values: Values, room: int, width: int) -> Table | None:
