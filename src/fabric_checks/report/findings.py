@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from fabric_checks.report.texts import load_text, mpi_text
 
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
+#: So many errors, and warnings of a kind, are listed, and so many cases that failed of one cause are named.
+_MOST, _NAMED = 3, 24
 
 #: The words for cases that did not pass, by their result.
 _ENDS = {
@@ -55,21 +58,26 @@ def case_text(record: Record) -> str:
     return f"{test_text(record['check'], record['parameters'])} {record['layout']} @{machine_name(record)}"
 
 
-def problems(session: Session, most_names: int = 24) -> list[Problem]:
+def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
     """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and
     warnings.
 
-    :param most_names: so many cases that failed of one cause are all named.
+    :param is_whole: whether all errors, warnings and names of failed cases are listed, however many.
     """
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
+    most = sys.maxsize if is_whole else _MOST
+
+    def first(kind: str, lines: Sequence[str]) -> list[Problem]:
+        return [Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
+
     return [
-        *_first("error", runs.other_faults(session), most=4),
+        *first("error", runs.other_faults(session)),
         *of_severity(session.records, Severity.FAULT),
-        *_failures(_without_values(session), most_names),
+        *_failures(_without_values(session), sys.maxsize if is_whole else _NAMED),
         *_missed(_misses(session)),
         *of_severity(session.records, Severity.SUSPECT),
-        *_first("warning: passed only when rerun", again),
-        *_first("warning", session.unreadable),
+        *first("warning: passed only when rerun", again),
+        *first("warning", session.unreadable),
     ]
 
 
@@ -212,11 +220,6 @@ def _distance(record: Record) -> float:
         return 0.0
     nearest = min(between, key=lambda bound: abs(bound - value))
     return max(value / nearest, nearest / value) if value > 0 and nearest > 0 else math.inf
-
-
-def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Problem]:
-    """Return at most so many lines of a kind; the last may be a count of the others."""
-    return [Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
 
 
 def not_run(session: Session) -> list[str]:

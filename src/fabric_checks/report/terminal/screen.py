@@ -169,7 +169,7 @@ def _cell(cell: Cell | None, width: int) -> Text:
 
 def _problems(session: Session, info: RunInfo, width: int, *, is_whole: bool) -> list[Text]:
     """Return the problems of a run, and the messages of ReFrame."""
-    found = problems(session)
+    found = problems(session, is_whole=is_whole)
     if not found and not info.messages:
         measured = any(record["metric"] for record in session.records)
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]

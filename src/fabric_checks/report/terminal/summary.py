@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -92,7 +91,7 @@ def render(session: Session) -> list[Table | Text]:
     if limits := would_have_found(session.records):
         parts.append(plain(limits))
     seen = of_severity(session.records, Severity.NOTE)
-    lists = {"What to look at": _lines(problems(session, sys.maxsize)), "What else was seen": _lines(seen)}
+    lists = {"What to look at": _lines(problems(session, is_whole=True)), "What else was seen": _lines(seen)}
     for title, lines in (lists | {"Not run": not_run(session)}).items():
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
