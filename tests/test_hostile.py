@@ -92,7 +92,7 @@ def faults(folder, output):
     """Return the warnings of a verb; a night keeps them in a file."""
     kept = folder / "nightly/s/latest/night.json"
     lines = json.loads(kept.read_text())["warnings"] if kept.exists() else output.splitlines()
-    return [line.removeprefix("warning: ") for line in lines]
+    return [line.strip().removeprefix("warning: ") for line in lines]
 
 
 @pytest.mark.parametrize("verb", VERBS)
