@@ -5,10 +5,8 @@ from reframe.core.builtins import parameter, variable
 
 from fabric_checks.analysis import curves
 from fabric_checks.core import families
-from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, half_octaves, points
-from fabric_checks.core.text import size_text
 from fabric_checks.parsers import streaming
 from fabric_checks.reframe_ext.mixins import SIZES, layouts
 
@@ -30,7 +28,7 @@ class StreamingCheck(Sweep):
     """One run of our program ``streaming`` in both directions, all message sizes in one launch.
 
     Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and
-    the other ``of_curves`` they give. Where those curves break is among the findings.
+    the other ``of_curves`` they give.
     """
 
     family = families.STREAMING
@@ -73,33 +71,14 @@ class StreamingCheck(Sweep):
 
     def measure(self, text):
         output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
-        times = {mode: output.times_us(mode) for mode in self.modes}
-        for mode in self.modes:
-            switches = curves.protocol_switches(times[mode], output.intervals_us(mode))
-            self._add_findings(*(_switch_note(mode, switch) for switch in switches))
         values = {}
         for mode in self.modes:
-            values |= points(f"{mode}_time", times[mode])
+            values |= points(f"{mode}_time", output.times_us(mode))
         if not self.of_whole_curves:
             return values
         found = curves.streaming_values(output.times_us("ping_pong"), output.times_us("streaming"))
         found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
         return values | {metric.name: found[metric.name] for metric in self.of_curves}
-
-
-def _switch_note(mode, switch):
-    """Return the note that a curve breaks, as where the protocol changes."""
-    between = f"between {size_text(switch.below_B)} and {size_text(switch.above_B)} bytes"
-    return Finding(
-        kind="protocol switch",
-        severity=Severity.NOTE,
-        text=(
-            f"the curve {mode} breaks {between}: a message takes {switch.jump:.2f} times as long as smaller"
-            " ones predict"
-        ),
-        key=f"protocol switch {mode} {switch.below_B}",
-        data={"curve": mode, "between_B": [switch.below_B, switch.above_B], "jump": switch.jump},
-    )
 
 
 @check()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric_checks.analysis.placement import binding, describe, verify
+from fabric_checks.analysis.placement import binding, verify
 from fabric_checks.core.errors import PlacementError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers.placement import RankPlace
@@ -22,43 +22,29 @@ def ranks(*nodes_and_cores):
 
 
 @pytest.mark.parametrize(
-    ("layout", "given"),
-    [
-        ("1x2", [("a", "0 1"), ("a", "0 1")]),  # not bound: each can have a core of its own
-        ("1x2", [("a", "0"), ("a", "1")]),
-        ("1x2", [("a", "0 1"), ("a", "0")]),
-        ("2x1", [("a", "0"), ("b", "0")]),
-        ("1x2", [("a", ""), ("a", "")]),  # cores are unknown
-    ],
-)
-def test_right_placements(layout, given):
-    verify(ranks(*given), Layout.of(layout))
-
-
-@pytest.mark.parametrize(
     ("layout", "given", "message"),
     [
-        (
-            "1x2",
-            [("a", "0 1")],
-            "1 rank ran in place of 2; see whether the launcher is that of this MPI: rank 0 on a",
-        ),
+        ("1x2", [("a", "0 1"), ("a", "0 1")], None),  # not bound: each can have a core of its own
+        ("1x2", [("a", "0 1"), ("a", "0")], None),
+        ("2x1", [("a", "0"), ("b", "0")], None),
+        ("1x2", [("a", ""), ("a", "")], None),  # cores are unknown
+        ("1x2", [("a", "0 1")], "1 rank ran in place of 2; see whether the launcher is that of this MPI"),
         (
             "2x1",
             [("a", "0"), ("a", "1")],
-            "the ranks are on 1 node in place of 2; see the launcher's options: rank 0 on a",
+            "the ranks are on 1 node in place of 2; see the launcher's options",
         ),
         ("1x2", [("a", "0"), ("b", "1")], "the ranks are on 2 nodes in place of 1"),
         ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "a has 3 ranks in place of 2; see"),
-        (
-            "1x2",
-            [("a", "0"), ("a", "0")],
-            "on a 2 ranks share fewer than 2 cores; check the launcher's binding",
-        ),
-        ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
+        ("1x2", [("a", "0"), ("a", "0")], "on a 2 ranks share fewer than 2 cores; check the launcher's"),
+        # However many others have a core each.
+        ("1x4", [("a", "0"), ("a", "7"), ("a", "1"), ("a", "7")], "binding: rank 1 on a .*, rank 3 on a"),
     ],
 )
-def test_wrong_placements_print_the_map(layout, given, message):
+def test_ranks_that_ran_elsewhere_or_share_cores_are_named(layout, given, message):
+    if message is None:
+        verify(ranks(*given), Layout.of(layout))
+        return
     with pytest.raises(PlacementError, match=message):
         verify(ranks(*given), Layout.of(layout))
 
@@ -72,27 +58,14 @@ def test_without_cores_the_cpus_decide(cpus, is_right):
     if is_right:
         verify(found, Layout(1, len(cpus)))
         return
-    for first in (found[0], RankPlace(0, "a", "a", "1", frozenset({"0:1"}))):
-        with pytest.raises(PlacementError, match="share fewer than 2 cores"):
-            verify([first, found[1]], Layout(1, 2))
+    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+        verify(found, Layout(1, 2))
 
 
 def test_where_cores_are_known_to_be_too_few_they_may_be_shared():
-    crowded = ranks(("a", "0"), ("a", "0"))
-    verify(crowded, Layout(1, 2), oversubscribed=True)
+    verify(ranks(("a", "0"), ("a", "0")), Layout(1, 2), oversubscribed=True)
     with pytest.raises(PlacementError, match="the ranks are on 2 nodes in place of 1"):
         verify(ranks(("a", "0"), ("b", "0")), Layout(1, 2), oversubscribed=True)
-
-
-def test_those_that_share_are_named():
-    """However many others have a core each."""
-    places = [("a", str(core)) for core in range(30)] + [("a", "7")]
-    with pytest.raises(PlacementError) as error:
-        verify(ranks(*places), Layout(1, 31))
-    assert str(error.value) == (
-        "on a 2 ranks share fewer than 2 cores; check the launcher's binding: "
-        "rank 7 on a (cpus 0-3), rank 30 on a (cpus 0-3)"
-    )
 
 
 def bound(*cpus, cores=None, online="0-7"):
@@ -115,24 +88,17 @@ def wide(cpus):
     ("given", "options", "expected"),
     [
         (["0|1", "0|1"], {}, "core"),
-        (
-            ["0,4|1,5"],
-            {"cores": lambda cpus: cpus[0]},
-            "core",
-        ),  # two hardware threads of one core are that core
+        # Two hardware threads of one core are that core.
+        (["0,4|1,5"], {"cores": lambda cpus: cpus[0]}, "core"),
         (["0-7|0-7", "0-7|0-7"], {}, "none"),
-        (["0"], {"online": "0"}, "none"),
-        (["0-3|4-7", "0-3|4-7"], {"cores": wide}, "0-3|4-7"),
         (["0-3|4-7", "4-7|0-3"], {"cores": wide}, "0-3|4-7 4-7|0-3"),
         (["0-7|0-3"], {"cores": wide}, "0-7|0-3"),  # one rank that is bound differently shows
         (["0", "1", "0-1", "3", "4", "5"], {"cores": wide}, "0 1 0-1 3 and 2 more"),
-        (["-|-"], {}, "unknown"),
         (["0|-"], {}, "unknown"),
         ([], {}, "unknown"),
         # Cores unknown, or the CPUs of the node: the known CPUs are given.
         (["0|1"], {"cores": lambda _: ""}, "0|1"),
         (["0-3|4-7"], {"online": "-", "cores": wide}, "0-3|4-7"),
-        (["0|1"], {"online": "-"}, "core"),
     ],
 )
 def test_a_binding_is_one_word_or_lists_of_cpus(given, options, expected):
@@ -149,8 +115,3 @@ def test_distinct_cores_against_exhaustive_search(masks):
     else:
         with pytest.raises(PlacementError, match="share fewer than"):
             verify(places, Layout(1, len(masks)))
-
-
-def test_a_long_map_is_cut():
-    text = describe(ranks(*[("a", "0")] * 20))
-    assert "rank 15 on a" in text and "rank 16" not in text and text.endswith("and 4 more")

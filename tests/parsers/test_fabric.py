@@ -55,8 +55,6 @@ def test_values_are_by_the_key_that_is_not_fixed(text):
     assert output.times_us("send", size_B=64) == {
         int(row[1]): float(row[2]) for row in rows if row[0] == "64"
     }
-    by_size = {int(row[0]): (float(row[8]), float(row[9])) for row in rows if row[1] == "3"}
-    assert output.intervals_us("send_receive", slaves=3) == by_size
 
 
 @pytest.mark.parametrize("program", ["hot_spot", "rotate"])

@@ -3,7 +3,6 @@
 
 import pytest
 
-from fabric_checks.analysis import curves
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import streaming
@@ -66,15 +65,3 @@ def test_the_other_direction_has_to_be_there_when_asked_for(golden):
         OutputError, match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected"
     ):
         streaming.parse(text, SIZES)
-
-
-@pytest.mark.parametrize("mode", COLUMNS)
-def test_the_switch_of_a_real_library_is_found(golden, mode):
-    """MPICH's shared memory sends messages of less than 8 KiB at once and copies longer ones after a
-    handshake."""
-    output = parse(golden(GOLDEN))
-    strongest = max(
-        curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)),
-        key=lambda found: found.jump,
-    )
-    assert (strongest.below_B, strongest.above_B) == (6144, 8192)

@@ -59,11 +59,11 @@ def slowest_pair(matrix: PairMatrix) -> tuple[int, int]:
     return int(matrix.senders[row]), int(matrix.receivers[column])
 
 
-def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def histogram(matrix: PairMatrix) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the number of pairs in equal bins from zero to the fastest, and the edges of the bins in
     MB/s."""
     rates = matrix.measured
-    counts, edges = np.histogram(rates, bins=bins, range=(0.0, float(rates.max())))
+    counts, edges = np.histogram(rates, bins=40, range=(0.0, float(rates.max())))
     return counts.astype(np.int64), edges
 
 
@@ -79,12 +79,12 @@ def link_rate_MBps(matrix: PairMatrix) -> float:
     return float(np.median(near if len(near) else rates[rates >= top]))
 
 
-def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, float]:
+def plateaus(matrix: PairMatrix, link_MBps: float) -> dict[int, float]:
     """Return the share of the pairs at link/1, link/2, link/3, ..., by the number of pairs on a link.
 
     A pair belongs to the level that is nearest in ratio; pairs slower than link/16 count as 16.
 
-    :param link_MBps: the rate of a link in MB/s; without it :func:`link_rate_MBps`. Where the links between
+    :param link_MBps: the rate of a link in MB/s, such as :func:`link_rate_MBps`. Where the links between
         switches are faster than one pair alone can be, as on Feynman (968 against 670 MB/s), it has to be
         given; pairs that one link serves at full rate then look like those that have it alone.
     :returns: for each number of pairs on a link that occurs, the share of all pairs from 0 to 1.
@@ -92,7 +92,7 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
     rates = matrix.measured
     top = link_rate_MBps(matrix)
     # Pairs that have a link for themselves run at what one pair can do, which may be less than the link.
-    levels = np.minimum((link_MBps or top) / np.arange(1, MOST_SHARING + 1), top)
+    levels = np.minimum(link_MBps / np.arange(1, MOST_SHARING + 1), top)
     levels, first = np.unique(levels, return_index=True)
     levels, sharing_of_level = levels[::-1], 1 + first[::-1]
     # A level ends half-way, in ratio, to the next one.

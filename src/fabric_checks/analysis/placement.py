@@ -61,14 +61,14 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
             )
 
 
-def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
+def binding(ranks: Sequence[RankPlace]) -> str:
     """Return the binding of the ranks of a job in few words.
 
     - ``none``: each may use all CPUs of its node.
     - ``core``: each may use one physical core, or a hardware thread of one.
     - ``unknown``: the system does not show it.
     - Else the CPUs of each rank of a node, in the order of ranks, as Linux CPU lists: ``0-3|4-7``. Where
-      nodes differ, each binding once, separated by blanks, at most ``limit`` of them. A container that hides
+      nodes differ, each binding once, separated by blanks, at most four of them. A container that hides
       CPUs looks like a binding to the others.
 
     :param ranks: the placement of each rank.
@@ -82,7 +82,7 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
     ways = list(
         dict.fromkeys("|".join(rank.cpus for rank in of_node) for of_node in _by_node(ranks).values())
     )
-    return " ".join([*ways[:limit], *([f"and {len(ways) - limit} more"] if len(ways) > limit else [])])
+    return names_text(ways, 4, " ")
 
 
 def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
@@ -99,9 +99,9 @@ def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
     return found
 
 
-def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:
-    """Return the host and the CPUs of the ranks in words, at most ``limit`` of them."""
-    return names_text([f"rank {rank.rank} on {rank.node} (cpus {rank.cpus})" for rank in ranks], limit)
+def describe(ranks: Sequence[RankPlace]) -> str:
+    """Return the host and the CPUs of the ranks in words, at most 16 of them."""
+    return names_text([f"rank {rank.rank} on {rank.node} (cpus {rank.cpus})" for rank in ranks], 16)
 
 
 def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:

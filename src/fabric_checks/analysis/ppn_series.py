@@ -26,47 +26,22 @@ def launches(largest: Layout) -> list[Layout]:
 
 def metrics(largest: Layout) -> list[Metric]:
     """Declare the metrics that :func:`values` returns."""
-    counts = steps(largest.nodes)
-    return [
-        *(
-            Metric(f"loop_time_{layout}", "s", "smaller", about="Wall time of the time steps in that layout")
-            for layout in launches(largest)
-        ),
-        *(
-            Metric(
-                f"efficiency_{layout}",
-                "%",
-                "larger",
-                about=(
-                    "Time on one node with as many processes a node over that here, adjusted for the work of"
-                    " a node"
-                ),
-            )
-            for layout in launches(largest)
-            if layout.nodes > 1
-        ),
-        *(
-            Metric(
-                _gap(Layout(nodes, largest.ppn)),
-                "%",
-                "smaller",
-                about="How much longer it takes than with one process a node",
-            )
-            for nodes in counts
-        ),
-        *(
-            [
-                Metric(
-                    "ppn_gap_per_doubling",
-                    "%",
-                    "smaller",
-                    about="Slope of the gap: percentage points each time the nodes double",
-                )
-            ]
-            if len(counts) > 1
-            else []
-        ),
+    layouts = launches(largest)
+    gaps = [layout for layout in layouts if layout.ppn > 1]
+    found = [
+        Metric(f"loop_time_{layout}", "s", "smaller", about="Wall time of the time steps in that layout")
+        for layout in layouts
     ]
+    about = "Time on one node with as many processes a node over that here, adjusted for the work of a node"
+    found += [
+        Metric(f"efficiency_{layout}", "%", "larger", about=about) for layout in layouts if layout.nodes > 1
+    ]
+    about = "How much longer it takes than with one process a node"
+    found += [Metric(_gap(layout), "%", "smaller", about=about) for layout in gaps]
+    if len(gaps) > 1:
+        about = "Slope of the gap: percentage points each time the nodes double"
+        found.append(Metric("ppn_gap_per_doubling", "%", "smaller", about=about))
+    return found
 
 
 def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]:
@@ -88,25 +63,22 @@ def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]
             work = 1 if scaled else layout.nodes
             found[f"efficiency_{layout}"] = 100 * times_s[Layout(1, layout.ppn)] / (work * time)
     gaps = {
-        layout.nodes: 100 * (time / times_s[Layout(layout.nodes, 1)] - 1)
+        layout: 100 * (time / times_s[Layout(layout.nodes, 1)] - 1)
         for layout, time in times_s.items()
         if layout.ppn > 1
     }
-    ppn = max(layout.ppn for layout in times_s)
-    found |= {_gap(Layout(nodes, ppn)): gap for nodes, gap in gaps.items()}
+    found |= {_gap(layout): gap for layout, gap in gaps.items()}
     if len(gaps) > 1:
-        found["ppn_gap_per_doubling"] = linear_regression(
-            [log2(nodes) for nodes in gaps], list(gaps.values())
-        ).slope
+        doublings = [log2(layout.nodes) for layout in gaps]
+        found["ppn_gap_per_doubling"] = linear_regression(doublings, list(gaps.values())).slope
     return found
 
 
 def compared(times_s: Mapping[Layout, float]) -> dict[str, dict[str, float]]:
     """Return the two run times behind each gap, by layout, that with one process a node first."""
+    ones = {layout: Layout(layout.nodes, 1) for layout in times_s if layout.ppn > 1}
     return {
-        _gap(layout): {str(one): times_s[one], str(layout): time}
-        for layout, time in times_s.items()
-        if layout.ppn > 1 and (one := Layout(layout.nodes, 1))
+        _gap(layout): {str(one): times_s[one], str(layout): times_s[layout]} for layout, one in ones.items()
     }
 
 

@@ -142,11 +142,6 @@ class Output:
         """Return the medians of a point in us, as :meth:`values`."""
         return self.values(f"{point}_us", **fixed)
 
-    def intervals_us(self, point: str, **fixed: int) -> dict[int, tuple[float, float]]:
-        """Return the ends of the medians' 95 % confidence intervals in us, as :meth:`values`."""
-        high = self.values(f"{point}_ci_high_us", **fixed)
-        return {key: (low, high[key]) for key, low in self.values(f"{point}_ci_low_us", **fixed).items()}
-
 
 def read(
     text: str,

