@@ -70,13 +70,9 @@ def test_no_byte_can_change(program):
             assert "\n" not in str(caught.value)
 
 
-def test_a_line_of_somebody_else_is_named(text):
-    lines = text.splitlines(keepends=True)
-    lines.insert(14, "mlx5: got completion with error\n")
-    with pytest.raises(
-        OutputError, match="^line 15: 'mlx5: got completion with error' is no line of this program"
-    ):
-        parse("".join(lines))
+def test_a_line_of_somebody_else_is_refused(text):
+    with pytest.raises(OutputError, match="^line 1: the check sum in the last line is of another text"):
+        parse(text.replace("\n64 2", "\nmlx5: got completion with error\n64 2", 1))
 
 
 def test_what_a_launcher_puts_around_the_lines_is_passed_over(text):
@@ -136,16 +132,13 @@ def test_a_whole_output_of_what_cannot_be_is_refused(text, old, new, message):
 
 
 @pytest.mark.parametrize("cell", ["nan", "inf", "-1", "0", "1e999", "x", ""])
-def test_a_time_is_a_number_above_zero_in_its_interval(text, cell):
+def test_a_time_is_a_number_above_zero(text, cell):
     row = next(line for line in text.splitlines() if line.startswith("64 2 "))
     cells = row.split(" ")
     for at in (2, 3, 4):
         broken = " ".join([*cells[:at], cell, *cells[at + 1 :]])
         with pytest.raises(OutputError, match=r"line \d+: "):
             parse(changed(text, row, broken))
-    late = " ".join([*cells[:2], str(2 * float(cells[4])), *cells[3:]])
-    with pytest.raises(OutputError, match="send_ci_low_us <= send_us <= send_ci_high_us was expected"):
-        parse(changed(text, row, late))
 
 
 @pytest.mark.parametrize(
@@ -153,12 +146,10 @@ def test_a_time_is_a_number_above_zero_in_its_interval(text, cell):
     [
         (rotate, 3, "nan", "MBps: a number above 0 was expected"),
         (rotate, 4, "0", "slowest_MBps: a number above 0 was expected"),
-        (rotate, 4, "1e9", "slowest_MBps <= MBps was expected"),
         (rotate, 5, "alon", "phase: one of scan, leaf, together, control, alone was expected"),
         (rotate, 1, "x", "a row is not of the columns round sender receiver"),
         (rotate, 2, "7 7", "a row is not of the columns round sender receiver"),
         (latency_map, 5, "1e999", "least_us: a number above 0 was expected"),
-        (latency_map, 5, "99", "least_us <= latency_us was expected"),
         (latency_map, 0, "-1", "pass: a whole number from 0 was expected"),
     ],
 )

@@ -194,3 +194,8 @@ def test_each_way_in_which_an_output_breaks_is_refused(benchmark, per_iteration)
             nccl_tests.parse(text, benchmark, SIZES_B, 8)
             pytest.fail(f"{name} passed")
         assert "\n" not in str(caught.value), name
+
+
+def test_a_release_of_thousands_of_digits_is_none():
+    text = text_of().replace("=22809", f"={'2' * 5000}")
+    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8).library == ""

@@ -172,7 +172,7 @@ def test_what_is_no_progress_is_not_passed_over(golden):
     lines = golden("rotate/mpich-5.0.2.txt").splitlines(keepends=True)
     row = next(index for index, line in enumerate(lines) if breakages.is_row(line))
     for line in ("rotate: not enough memory\n", PROGRESS.replace("rotate", "streaming")):
-        with pytest.raises(OutputError, match=rf"line {row + 2}: .* is no line of this program"):
+        with pytest.raises(OutputError, match="the check sum in the last line is of another text"):
             rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
 
 

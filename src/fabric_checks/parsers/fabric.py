@@ -16,7 +16,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -42,11 +42,13 @@ class Column:
     """What the cells of a column can be.
 
     :param kind: ``int``, ``float`` or ``str``.
+    :param rule: what is expected, in words.
     :param low: the least number; :param high: the greatest one.
     :param words: the texts that there are; empty for any.
     """
 
     kind: Callable[[str], Any]
+    rule: str
     low: float = 0
     high: float = sys.float_info.max
     words: tuple[str, ...] = ()
@@ -54,36 +56,36 @@ class Column:
     def read(self, text: str) -> Any:
         """Return the value of a cell; raise ValueError if it cannot be."""
         value = self.kind(text)
-        if self.kind is str:
-            if self.words and value not in self.words:
-                raise ValueError
-        elif not self.low <= value <= self.high:
+        is_possible = not self.words or value in self.words
+        if self.kind is not str:
+            is_possible = self.low <= value <= self.high
+        if not is_possible:
             raise ValueError
         return value
 
-    @property
-    def rule(self) -> str:
-        """What is expected, in words."""
-        if self.kind is str:
-            return f"one of {', '.join(self.words)}"
-        noun = "a whole number" if self.kind is int else "a number"
-        if self.low > 0 and self.kind is float:
-            return f"{noun} above 0"
-        return f"{noun} from {self.low:g}" + (f" to {self.high:g}" if self.high < sys.float_info.max else "")
+
+def one_of(*words: str) -> Column:
+    """Return a column of some words."""
+    return Column(str, f"one of {', '.join(words)}", words=words)
 
 
-COUNT = Column(int)
-POSITIVE = Column(float, low=sys.float_info.min)
-PERCENT = Column(float, high=100)
-TEXT = Column(str)
+def count(low: int) -> Column:
+    """Return a column of whole numbers from one on."""
+    return Column(int, f"a whole number from {low}", low)
+
+
+COUNT = count(0)
+POSITIVE = Column(float, "a number above 0", low=sys.float_info.min)
+PERCENT = Column(float, "a number from 0 to 100", high=100)
+TEXT = Column(str, "a word")
 #: The columns of a point behind its name, as ``fc_print_result`` prints them: the median of samples, its 95 %
 #: confidence interval, their number, and why sampling ended (the interval was narrow, or the time was up).
 POINT = {
     "us": POSITIVE,
     "ci_low_us": POSITIVE,
     "ci_high_us": POSITIVE,
-    "samples": Column(int, low=8),
-    "stop": Column(str, words=("ci", "cap")),
+    "samples": count(8),
+    "stop": one_of("ci", "cap"),
 }
 
 
@@ -94,23 +96,19 @@ class Table:
     :param program: the name in the first line of the output.
     :param columns: the columns in order.
     :param keys: those that identify a row; they come first.
-    :param ascending: columns of which none is greater than the next, in every row.
     """
 
     program: str
     columns: Mapping[str, Column]
     keys: tuple[str, ...] = ("size_B",)
-    ascending: tuple[tuple[str, ...], ...] = field(default=())
 
 
 def of_points(program: str, points: Iterable[str], keys: tuple[str, ...] = ("size_B",)) -> Table:
     """Return the table of a program that prints points, each with the columns of :data:`POINT`."""
-    points = tuple(points)
     columns = dict.fromkeys(keys, COUNT)
     for point in points:
         columns |= {f"{point}_{ending}": column for ending, column in POINT.items()}
-    ascending = tuple((f"{point}_ci_low_us", f"{point}_us", f"{point}_ci_high_us") for point in points)
-    return Table(program, columns, keys, ascending)
+    return Table(program, columns, keys)
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,7 @@ def read(
     """
     part = _split(text, table)
     columns: dict[str, list[Any]] = {name: [] for name in table.columns}
-    lines = part.rows.splitlines()
-    for line_number, line in enumerate(lines, part.first_line):
+    for line_number, line in enumerate(part.rows.splitlines(), part.first_line):
         cells = line.split(" ")
         if len(cells) != len(columns):
             raise OutputError(
@@ -172,15 +169,17 @@ def read(
                 columns[name].append(column.read(cell))
             except ValueError:
                 raise OutputError(f"{name} is {quoted(cell)}, not {column.rule}", line_number) from None
-        for names in table.ascending:
-            values = [columns[name][-1] for name in names]
-            if values != sorted(values):
-                raise OutputError(f"{' <= '.join(names)} was expected, found {values}", line_number)
-    part.require_rows(len(lines))
+    keys = list(zip(*(columns[name] for name in table.keys), strict=True))
+    part.require_rows(len(keys))
     if wanted is not None:
-        keys = zip(*(columns[name] for name in table.keys), strict=True)
         require_keys(list(enumerate(keys, part.first_line)), wanted, table.keys)
-    _require_options(options(part.header), asked or {})
+    ran = options(part.header)
+    for name, value in (asked or {}).items():
+        if ran.get(name) != value:
+            found = quoted(ran[name]) if name in ran else "no such option"
+            raise OutputError(
+                f"--{name} {value} was asked for, but the program says that it ran with {found}"
+            )
     return Output(part.header, table.keys, columns)
 
 
@@ -204,18 +203,12 @@ def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame
         possible = (
             cell.is_in(column.words) if column.kind is str else cell.is_between(column.low, column.high)
         )
-        _require_all(frame, possible, f"{name}: {column.rule}", part.first_line)
-    for names in table.ascending:
-        for low, high in itertools.pairwise(names):
-            _require_all(frame, pl.col(low) <= pl.col(high), f"{low} <= {high}", part.first_line)
+        wrong = frame.select(possible.fill_null(value=False).not_().arg_true()).to_series()
+        if len(wrong):
+            row = " ".join(map(str, frame.row(wrong[0])))
+            place = part.first_line + wrong[0]
+            raise OutputError(f"{name}: {column.rule} was expected, found {quoted(row)}", place)
     return part.header, frame
-
-
-def _require_all(frame: pl.DataFrame, possible: pl.Expr, rule: str, first_line: int) -> None:
-    wrong = frame.select(possible.fill_null(value=False).not_().arg_true()).to_series()
-    if len(wrong):
-        row = " ".join(map(str, frame.row(wrong[0])))
-        raise OutputError(f"{rule} was expected, found {quoted(row)}", first_line + wrong[0])
 
 
 def multiples(first_B: int, last_B: int, factor: int) -> list[int]:
@@ -248,13 +241,6 @@ def pairs(text: str) -> dict[str, str]:
     if len(words) % 2:
         raise OutputError(f"names and values were expected in the header, found {quoted(text)}")
     return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def _require_options(found: Mapping[str, str], asked: Mapping[str, str]) -> None:
-    for name, value in asked.items():
-        if found.get(name) != value:
-            ran = quoted(found[name]) if name in found else "no such option"
-            raise OutputError(f"--{name} {value} was asked for, but the program says that it ran with {ran}")
 
 
 def number_of(values: Mapping[str, str], key: str, *, at_least: int) -> int:
@@ -327,10 +313,11 @@ def _split(text: str, table: Table) -> _Part:
     titles = _TITLES.search(body)
     if titles is None:
         raise OutputError("the line '# columns: ...' is missing: the output is damaged", first)
-    names = titles["names"].split()
     if ends[0]["crc32"] not in (None, f"{zlib.crc32(body.encode()):08x}"):
-        raise _damage(body, len(names), first)
-    for name, wanted in itertools.zip_longest(names, table.columns, fillvalue="no column"):
+        raise OutputError(
+            "the check sum in the last line is of another text: a line was changed, lost or added", first
+        )
+    for name, wanted in itertools.zip_longest(titles["names"].split(), table.columns, fillvalue="no column"):
         if name != wanted:
             raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected")
     end = body.find("\n#", titles.end() - 1) + 1 or len(body)
@@ -367,15 +354,6 @@ def _start(text: str, program: str) -> int:
             line_number,
         )
     return first.start()
-
-
-def _damage(body: str, columns: int, first_line: int) -> OutputError:
-    """Return the error for a text with another check sum, which names a line that is none of the program, if
-    any."""
-    for line_number, line in enumerate(body.splitlines(), first_line):
-        if not line.startswith("# ") and len(line.split(" ")) != columns:
-            return OutputError(f"{quoted(line)} is no line of this program", line_number)
-    return OutputError("the check sum in the last line is of another text: a line was changed, lost or added")
 
 
 def _without_progress(text: str, program: str) -> str:

@@ -7,7 +7,8 @@ The lines are those of NCCL 2.4 to 2.30 (src/init.cc, src/transport/net.cc) and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
@@ -17,7 +18,7 @@ SOCKET = "Socket"
 
 _N = r"\d{1,9}"
 _INFO = re.compile(rf"([\w.-]+):({_N}):{_N} \[({_N})\] NCCL (?:INFO|WARN) (.*)")
-_NETWORK = re.compile(r"Using network (\S.*?)\s*$")
+_NETWORK = re.compile(r"Using network (\S.*?)\s*$", re.MULTILINE)
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;:-]+)")
 _ADAPTERS = re.compile(r"NET/(?:IB|OFI|Socket) *: Using (.*)")
 _ADAPTER = re.compile(rf"\[({_N})\]\s*=?\{{?([\w.-]+)(?::\d+)?(?:/\w+)?")
@@ -49,11 +50,11 @@ class RankNetwork:
     host: str
     device: int
     bus: str
-    network: str
-    provider: str
-    adapters: tuple[str, ...]
-    direct: bool | None
-    channels: int | None
+    network: str = ""
+    provider: str = ""
+    adapters: tuple[str, ...] = ()
+    direct: bool | None = None
+    channels: int | None = None
 
     @property
     def address(self) -> str:
@@ -70,89 +71,65 @@ def parse(text: str) -> dict[int, RankNetwork]:
     :raises OutputError: if two GPUs have one rank, or a rank, network or adapter is none of those that the
         log names.
     """
-    by_gpu: dict[tuple[str, str, int], _Seen] = {}
+    lines: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     for host, process, device, line in _INFO.findall(plain.cleaned(text)):
-        by_gpu.setdefault((host, process, int(device)), _Seen()).note(line)
+        lines[host, process, int(device)].append(line)
     ranks: dict[int, RankNetwork] = {}
-    for (host, _, device), seen in by_gpu.items():
-        if seen.rank is not None:
-            seen.require_consistency(host)
-            if seen.rank in ranks:
-                raise OutputError(f"NCCL's log has rank {seen.rank} on {ranks[seen.rank].host} and on {host}")
-            ranks[seen.rank] = _of_rank(host, device, seen)
-    sizes = {seen.ranks for seen in by_gpu.values() if seen.rank is not None}
+    sizes: set[int] = set()
+    for (host, _, device), of in lines.items():
+        log = "\n".join(of)
+        # A communicator that is split off later has ranks of its own.
+        if found := _RANK.search(log):
+            rank, size = int(found[1]), int(found[2])
+            where = f"NCCL's log of rank {rank} on {host}"
+            if rank in ranks:
+                raise OutputError(f"NCCL's log has rank {rank} on {ranks[rank].host} and on {host}")
+            if rank >= size:
+                raise OutputError(f"{where} is of {size} ranks: the log is damaged")
+            ranks[rank] = _of_rank(RankNetwork(host, device, found[3]), log, where)
+            sizes.add(size)
     if len(sizes) > 1:
         raise OutputError(f"NCCL's log is of communicators of {' and '.join(map(str, sorted(sizes)))} ranks")
     return _numbered(ranks)
 
 
+def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
+    """Return a rank with its network, from all lines of its process.
+
+    :raises OutputError: if its channels are of another network than it uses, or of adapters that it has not.
+    """
+    channels, networks = _CHANNEL.findall(log), _NETWORK.findall(log)
+    network = [name for name, *_ in channels][-1:] or networks[:1] or [""]
+    if networks and network[0] not in networks:
+        raise OutputError(
+            f"{where} has channels of {quoted(network[0])}, but uses the network {quoted(networks[0])}"
+        )
+    names = {int(at): name for listed in _ADAPTERS.findall(log)[-1:] for at, name in _ADAPTER.findall(listed)}
+    used = sorted({int(at) for _, at, _ in channels})
+    if names and (unknown := [at for at in used if at not in names]):
+        raise OutputError(f"{where} has channels of adapter {unknown[0]}, which is none of {len(names)}")
+    return replace(
+        rank,
+        network=network[0],
+        provider=(_PROVIDER.findall(log) or [""])[-1],
+        adapters=tuple(names.get(at, f"#{at}") for at in used),
+        direct=all("GDRDMA" in flags for *_, flags in channels) if channels else None,
+        channels=next((int(count) for count in _CHANNELS.findall(log)[-1:]), None),
+    )
+
+
 def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
     """Return the ranks, with numbers by address on hosts where several of them call their GPU by the same
     number."""
-    hosts: dict[str, list[RankNetwork]] = {}
+    hosts: dict[str, list[RankNetwork]] = defaultdict(list)
     for of in ranks.values():
-        hosts.setdefault(of.host, []).append(of)
-    alike = {host: own for host, own in hosts.items() if len({of.device for of in own}) < len(own)}
-    order = {host: sorted(of.address for of in own) for host, own in alike.items()}
+        hosts[of.host].append(of)
+    order = {
+        host: sorted(of.address for of in own)
+        for host, own in hosts.items()
+        if len({of.device for of in own}) < len(own)
+    }
     return {
         rank: replace(of, device=order[of.host].index(of.address)) if of.host in order else of
         for rank, of in ranks.items()
     }
-
-
-@dataclass
-class _Seen:
-    """Hold what the log says of one GPU so far; ``used`` has for each adapter whether each channel is
-    direct."""
-
-    rank: int | None = None
-    ranks: int = 0
-    bus: str = ""
-    network: str = ""
-    provider: str = ""
-    channels: int | None = None
-    networks: set[str] = field(default_factory=set)
-    names: dict[int, str] = field(default_factory=dict)
-    used: dict[int, list[bool]] = field(default_factory=dict)
-
-    def note(self, line: str) -> None:
-        """Read a line of its process."""
-        if found := _RANK.search(line):
-            # A communicator that is split off later has ranks of its own.
-            if self.rank is None:
-                self.rank, self.ranks, self.bus = int(found[1]), int(found[2]), found[3]
-        elif found := _CHANNEL.search(line):
-            self.used.setdefault(int(found[2]), []).append("GDRDMA" in found[3])
-            self.network = found[1]
-        elif found := _NETWORK.search(line):
-            self.network = self.network or found[1]
-            self.networks.add(found[1])
-        elif found := _PROVIDER.search(line):
-            self.provider = found[1]
-        elif found := _ADAPTERS.search(line):
-            self.names = {int(at): name for at, name in _ADAPTER.findall(found[1])}
-        elif found := _CHANNELS.search(line):
-            self.channels = int(found[1])
-
-    def require_consistency(self, host: str) -> None:
-        """Raise :class:`OutputError` unless the rank, its network and its adapters are among those that are
-        named."""
-        where = f"NCCL's log of rank {self.rank} on {host}"
-        if self.rank is not None and self.rank >= self.ranks:
-            raise OutputError(f"{where} is of {self.ranks} ranks: the log is damaged")
-        if self.networks and self.network not in self.networks:
-            named = quoted(", ".join(sorted(self.networks)))
-            raise OutputError(f"{where} has channels of {quoted(self.network)}, but uses the network {named}")
-        if self.names and (unknown := self.used.keys() - self.names.keys()):
-            raise OutputError(
-                f"{where} has channels of adapter {min(unknown)}, which is none of {len(self.names)}"
-            )
-
-
-def _of_rank(host: str, device: int, seen: _Seen) -> RankNetwork:
-    direct = [each for channels in seen.used.values() for each in channels]
-    adapters = tuple(seen.names.get(at, f"#{at}") for at in sorted(seen.used))
-    is_direct = all(direct) if direct else None
-    return RankNetwork(
-        host, device, seen.bus, seen.network, seen.provider, adapters, is_direct, seen.channels
-    )

@@ -31,7 +31,8 @@ BUS_FACTOR: dict[str, Callable[[int], float]] = {
 
 _LINES = re.MULTILINE | re.ASCII
 _RELEASE = re.compile(
-    r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)(?: nccl-headers=\d+ nccl-library=(\d+))?", _LINES
+    r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)(?: nccl-headers=\d+ nccl-library=(\d{1,9})\b)?",
+    _LINES,
 )
 _LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
 _DEVICES = re.compile(r"^# Using devices", _LINES)

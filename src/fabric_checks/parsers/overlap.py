@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.fabric import PERCENT, POSITIVE, Column
+from fabric_checks.parsers.fabric import PERCENT, POSITIVE, Column, count, one_of
 
 #: The transfers of each row of ``overlap``, and by default of ``collective_overlap``.
 TRANSFERS = ("isend", "irecv")
@@ -24,8 +24,8 @@ COLUMNS = {
     "overhead_ci_high_us": POSITIVE,
     "availability_percent": PERCENT,
     "work_us": POSITIVE,
-    "steps": Column(int, low=1),
-    "stop": Column(str, words=("knee", "none", "cap")),
+    "steps": count(1),
+    "stop": one_of("knee", "none", "cap"),
 }
 #: And that of a collective, by the definition of the OSU micro-benchmarks: 100 (1 - (time with work - time of
 #: the work alone) / time without work), for work as long as the latter.
@@ -56,6 +56,4 @@ def _table(program: str, transfers: Sequence[str], of_transfer: Mapping[str, Col
     columns = {"size_B": fabric.COUNT}
     for transfer in transfers:
         columns |= {f"{transfer}_{name}": column for name, column in of_transfer.items()}
-    names = ("overhead_ci_low_us", "overhead_us", "overhead_ci_high_us")
-    ascending = tuple(tuple(f"{transfer}_{name}" for name in names) for transfer in transfers)
-    return fabric.Table(program, columns, ascending=ascending)
+    return fabric.Table(program, columns)

@@ -14,7 +14,7 @@ TABLE = fabric.Table(
         "rank": fabric.COUNT,
         "host": fabric.TEXT,
         "node": fabric.TEXT,
-        "cpu": fabric.Column(int, low=-1),  # -1: a simulated rank has none
+        "cpu": fabric.count(-1),  # -1: a simulated rank has none
         "cpus": fabric.TEXT,
         "cores": fabric.TEXT,
         "online": fabric.TEXT,

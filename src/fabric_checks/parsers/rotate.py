@@ -26,10 +26,9 @@ TABLE = fabric.Table(
         "receiver": fabric.COUNT,
         "MBps": fabric.POSITIVE,
         "slowest_MBps": fabric.POSITIVE,
-        "phase": fabric.Column(str, words=PHASES),
+        "phase": fabric.one_of(*PHASES),
     },
     keys=("phase", "round", "sender", "receiver"),
-    ascending=(("slowest_MBps", "MBps"),),
 )
 
 
