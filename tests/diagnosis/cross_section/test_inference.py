@@ -9,10 +9,10 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import (
-    _culprit,
     _has_neighbours,
     _is_of_kind,
     _low_in_scan,
+    _Shown,
     explain,
     slow_since_scan,
 )
@@ -32,8 +32,8 @@ def searched(golden):
     return mapped, candidates(mapped, np.flatnonzero(mapped.evidence.alone < -0.1))
 
 
-def kinds(chosen):
-    return [each.part.kind for each in chosen]
+def is_sure(mapped, choice):
+    return _Shown(Search(mapped, ()), choice, [choice]).culprit().sure
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +157,11 @@ def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_f
 def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(searched):
     mapped, parts = searched
     (choice,) = Search(mapped, parts).best()
-    assert choice.part.kind == "node" and _culprit(mapped, choice, [choice]).sure
+    assert choice.part.kind == "node" and is_sure(mapped, choice)
     pairs = choice.part.pairs
     bound = mapped.evidence.bound.copy()
     bound[pairs] = 0.4 * choice.level
-    assert not _culprit(
-        replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice, [choice]
-    ).sure
+    assert not is_sure(replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice)
 
 
 @pytest.mark.parametrize(
@@ -210,4 +208,4 @@ def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(search
     alone = mapped.evidence.alone.copy()
     alone[measured[: int(fast * len(measured))]] = 0.0
     changed = replace(mapped, evidence=replace(mapped.evidence, alone=alone))
-    assert _culprit(changed, choice, [choice]).sure is sure
+    assert is_sure(changed, choice) is sure

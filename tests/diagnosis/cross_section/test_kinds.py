@@ -298,36 +298,3 @@ def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     chance = np.random.default_rng(1).normal(0, 0.02, len(pairs))
     scan = {pair: min(level[list(pair)]) * np.exp(each) for pair, each in zip(pairs, chance, strict=True)}
     assert len(kinds_of(rows("scan", scan), 32)[0]) == count
-
-
-@pytest.mark.parametrize(
-    ("before", "blamed", "after"),
-    [
-        ({}, {4: 0.90, 12: 0.91, 20: 0.905, 28: 0.90}, {4, 12, 20, 28}),  # an eighth, alike
-        ({}, {4: 0.90, 12: 0.91, 20: 0.905, 28: 0.80}, None),
-        ({}, {4: 0.90, 12: 0.91, 20: 0.905}, None),
-        (dict.fromkeys(range(8), 0.8), {9: 0.805, 20: 0.6}, {*range(8), 9}),  # as slow as the other kind
-        (dict.fromkeys(range(8), 0.8), {9: 0.75, 3: 0.7}, None),
-    ],
-)
-def test_blamed_nodes_that_are_as_slow_as_a_kind_or_as_many_others_are_of_it(before, blamed, after):
-    of_kind = np.zeros(32)
-    of_kind[list(before)] = np.log(list(before.values()))
-    found = kinds.with_blamed(of_kind, {rank: float(np.log(share)) for rank, share in blamed.items()})
-    assert (found == of_kind).all() == (after is None)
-    if after:
-        fast, slow = kinds.of_shares(found)
-        assert set(slow.ranks) == after and set(fast.ranks) == set(range(32)) - after and fast.share == 1
-
-
-def test_an_eighth_of_the_nodes_that_only_their_pairs_alone_show_are_a_kind(monkeypatch):
-    slower = dict.fromkeys((4, 12, 20, 28), 0.88)
-    monkeypatch.setattr(kinds, "of_rates", lambda table, ranks, *given: np.zeros(ranks))
-    hidden = report(slower)
-    assert [each.ranks for each in hidden.mapped.evidence.kinds][1] == (
-        4,
-        12,
-        20,
-        28,
-    ) and not hidden.has_faults
-    assert len(of(hidden, "node classes")) == 1

@@ -28,9 +28,3 @@ def test_every_kind_has_its_name():
     named = {part.kind: words.of_part(mapped, hosts, part).name for part in found}
     assert {"pair", "node", "leaf", "switch", "downlink", "leaf pair", "above"} <= named.keys()
     assert {kind: name for kind, name in named.items() if not name.startswith(BEGINNINGS[kind])} == {}
-
-
-def test_hosts_at_regular_distances_are_said_to_be():
-    hosts = tuple(f"n{number:02}" for number in range(32))
-    assert words._towards(hosts, (0, 4, 8, 12)) == " towards n00, n04, n08, n12, every 4th node,"
-    assert words._towards(hosts, (0, 4, 28)) == " towards n00, n04, n28"

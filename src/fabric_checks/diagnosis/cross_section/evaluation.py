@@ -17,7 +17,6 @@ from fabric_checks.diagnosis.cross_section import (
     evidence,
     findings,
     inference,
-    kinds,
     leaves,
     map_fit,
     parts,
@@ -175,7 +174,7 @@ def of_run(
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
     mapped, found = _diagnosed(output, known)
-    found += _of_whole_machine(output, mapped, link_MBps, found)
+    found += findings.of_machine(output, mapped, link_MBps, found)
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         named = [each.part for each in faults(found)]
@@ -200,41 +199,13 @@ def _diagnosed(
     """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
     by it."""
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
-    found: list[RankFinding] = []
     doubt = map_fit.misfit(mapped, output.hosts)
-    if doubt is None:
-        mapped, found = _by_class(output, mapped)
-        doubt = map_fit.scattered(found, has_routes=mapped.known.has_routes)
+    found = findings.find(output, mapped) if doubt is None else []
+    doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
         found = [*findings.find(output, mapped), doubt]
     return mapped, found
-
-
-def _by_class(
-    output: rotate.RotateOutput, mapped: MappedEvidence
-) -> tuple[MappedEvidence, list[RankFinding]]:
-    """Return the findings; if nodes that are blamed are a class of their own, or of another, those without
-    them."""
-    found = findings.find(output, mapped)
-    of_kind = mapped.evidence.of_kind
-    nodes = [each for each in faults(found) if each.kind == "node" and len(each.ranks) == 1]
-    blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
-    of_kinds = kinds.with_blamed(of_kind, blamed)
-    if mapped.evidence.rails > 1 or (of_kinds == of_kind).all():
-        return mapped, found
-    mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, mapped.known)
-    return mapped, findings.find(output, mapped)
-
-
-def _of_whole_machine(
-    output: rotate.RotateOutput, mapped: MappedEvidence, link_MBps: float | None, found: Sequence[RankFinding]
-) -> list[RankFinding]:
-    """Return that all nodes are slow, or perhaps half of them."""
-    if link_MBps:
-        return findings.below_line_rate(mapped, link_MBps)
-    is_explained = output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)
-    return [] if is_explained else findings.half_slow(mapped, output.hosts)
 
 
 def _limits(

@@ -127,9 +127,8 @@ class Evidence:
         return noise.OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
 
 
-def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
-    """Return the evidence of a run; :param of_kind: the kinds of its nodes, if they are known, as
-    `kinds.of_rates`."""
+def of_output(output: RotateOutput) -> Evidence:
+    """Return the evidence of a run."""
     ranks = len(output.hosts)
     # No network is between two ranks of one host, unless there is but one and it is what is measured.
     _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
@@ -153,8 +152,7 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
     )
     is_control = by_pair["control"].to_numpy()[np.searchsorted(pairs, again)]
     repeat = noise.of_repeats(samples)
-    if of_kind is None:
-        of_kind = kinds.of_rates(by_pair.filter(~within), ranks, output.rails, repeat)
+    of_kind = kinds.of_rates(by_pair.filter(~within), ranks, output.rails, repeat)
     of_pair = np.minimum(of_kind[sender], of_kind[receiver])
     alone, middle, together, scan = (
         by_pair[name].fill_null(np.nan).to_numpy() - of_pair for name in ("top", "alone", "together", "scan")

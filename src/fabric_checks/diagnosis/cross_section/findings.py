@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section import intermittent, sentences
-from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import Culprit, explain, slow_since_scan
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
@@ -38,10 +38,9 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     found = _blamed(output, mapped, culprits)
     if not output.is_table:
         explained = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
-        found += [
-            sentences.changed(mapped, output.hosts, each) for each in intermittent.of_parts(mapped, explained)
-        ]
-        found += _unexplained(output, mapped, explained, unsure)
+        changes = intermittent.of_parts(mapped, explained)
+        found += [sentences.changed(mapped, output.hosts, each) for each in changes]
+        found += _unexplained(output, mapped, np.setdiff1d(unsure, explained))
     if len(evidence.kinds) > 1:
         found.append(sentences.node_classes(mapped, output.hosts))
     return sorted(found, key=lambda each: (_ORDER.get(each.kind, 0), not each.is_fault, each.share))
@@ -59,18 +58,13 @@ def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bo
 def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Culprit]) -> list[RankFinding]:
     """Return the faults; without any the suspects. Many slow pairs are one finding."""
     named = [each for each in culprits if not _is_symptom(each, culprits)]
-    found = [(each, sentences.slow(mapped, output.hosts, each)) for each in named]
-    certain = faults(finding for _, finding in found)
+    found = [sentences.slow(mapped, output.hosts, each) for each in named]
+    certain = faults(found)
     if not certain and output.is_table:
-        return [finding for _, finding in found][: SETTINGS.most_suspects]
+        return found[: SETTINGS.most_suspects]
     if not certain:
         # Pairs that were slow alone are reported as inconclusive.
-        return [finding for each, finding in found if not len(each.slow)][: SETTINGS.most_listed_pairs]
-    return _many_as_one(output, certain)
-
-
-def _many_as_one(output: RotateOutput, certain: list[RankFinding]) -> list[RankFinding]:
-    """Return the faults, and many slow pairs among them as one."""
+        return [each for each in found if not each.data["slow"]][: SETTINGS.most_listed_pairs]
     pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain
@@ -79,71 +73,52 @@ def _many_as_one(output: RotateOutput, certain: list[RankFinding]) -> list[RankF
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
     """Return whether the other slow parts on the route of a pair explain its rate, taken together."""
-    if culprit.part.kind != "pair":
-        return False
-    pair = culprit.part.pairs[0]
+    pair, kind = culprit.part.pairs[0], culprit.part.kind
     shares = [each.share for each in culprits if each.part.kind != "pair" and pair in each.part.pairs]
-    return bool(shares) and culprit.share > SETTINGS.explained_by_parts * float(np.prod(shares))
+    explained = SETTINGS.explained_by_parts * float(np.prod(shares))
+    return kind == "pair" and bool(shares) and culprit.share > explained
 
 
-def _unexplained(
-    output: RotateOutput, mapped: MappedEvidence, explained: Numbers, unsure: Numbers
-) -> list[RankFinding]:
+def _unexplained(output: RotateOutput, mapped: MappedEvidence, unsure: Numbers) -> list[RankFinding]:
     """Return the findings about suspect pairs that no fault explains.
 
-    :param explained: positions of the pairs of what is slow; :param unsure: of those that may be slow by
-        chance.
+    :param unsure: positions of those that may be slow by chance.
     """
-    evidence = mapped.evidence
-    suspects = _suspects(output, evidence)
-    left = np.setdiff1d(suspects, explained)
-    rates = evidence.alone[left]
-    # Pairs of a slower kind of nodes are as slow alone.
-    healthy = left[(rates >= np.log1p(-SETTINGS.least_fault)) & (evidence.of_pair[left] == 0)]
-    found = []
-    if len(healthy):
-        least = float(np.exp(evidence.alone[healthy].min()))
-        found.append(sentences.sharing(len(healthy), len(suspects), least))
+    evidence, found = mapped.evidence, list[RankFinding]()
     if late := slow_since_scan(mapped, unsure):
         found.append(sentences.slow(mapped, output.hosts, late))
         unsure = np.setdiff1d(unsure, late.slow)
-    noisy = np.intersect1d(left, unsure)
+    suspects, ranks = output.phases["alone"], evidence.ranks
+    again = suspects.sender.astype(np.int64) * ranks + suspects.receiver
+    noisy = unsure[np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)]
     if len(noisy):
-        found.append(
-            sentences.inconclusive(mapped, len(noisy), float(np.exp(np.median(evidence.alone[noisy]))))
-        )
+        share = float(np.exp(np.median(evidence.alone[noisy])))
+        found.append(sentences.inconclusive(mapped, len(noisy), share))
     return found
 
 
-def _suspects(output: RotateOutput, evidence: Evidence) -> Numbers:
-    """Return the positions of the pairs that were measured again, alone."""
-    part = output.phases["alone"]
-    again = np.unique(part.sender.astype(np.int64) * evidence.ranks + part.receiver)
-    return np.searchsorted(evidence.sender * evidence.ranks + evidence.receiver, again)
+def of_machine(
+    output: RotateOutput, mapped: MappedEvidence, link_MBps: float | None, found: Sequence[RankFinding]
+) -> list[RankFinding]:
+    """Return that even healthy pairs are far below the rate of a link; without that rate, that perhaps half
+    of the nodes are slow.
 
-
-def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[RankFinding]:
-    """Return the fault that even healthy pairs are far below the rate of a link, if that is known."""
-    reached = mapped.evidence.reference_MBps
-    if link_MBps is None or reached / link_MBps >= SETTINGS.least_of_link:
-        return []
-    return [sentences.below_line_rate(reached, link_MBps)]
-
-
-def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[RankFinding]:
-    """Return the observation that most pairs have about half of the fastest ones' rate, and nothing says why.
-
-    Nodes that share cables look like that, and so does a machine half of which is slow, if it is too small
-    for
-    :mod:`fabric_checks.diagnosis.cross_section.kinds` or the scan has too few pairs of two fast nodes.
+    Nodes that share cables look like that, too, and so does a machine that is too small for
+    :mod:`fabric_checks.diagnosis.cross_section.kinds` or whose scan has too few pairs of two fast nodes.
     """
-    evidence = mapped.evidence
+    evidence, reached = mapped.evidence, mapped.evidence.reference_MBps
+    if link_MBps:
+        is_slow = reached / link_MBps < SETTINGS.least_of_link
+        return [sentences.below_line_rate(reached, link_MBps)] if is_slow else []
     best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
-    fastest = float(np.sort(best)[-SETTINGS.fewest_fast :].min()) if len(best) > SETTINGS.fewest_fast else 0.0
+    is_explained = output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)
+    if is_explained or len(best) <= SETTINGS.fewest_fast:
+        return []
+    fastest = float(np.sort(best)[-SETTINGS.fewest_fast])
     is_fast = best > fastest + float(np.log(SETTINGS.least_of_link)) / 2
     share = float(np.exp(np.median(best) - fastest))
     if share >= SETTINGS.least_of_link or is_fast.mean() >= 0.5:
         return []
     fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
-    slow = [host for rank, host in enumerate(hosts) if rank not in fast]
+    slow = [host for rank, host in enumerate(output.hosts) if rank not in fast]
     return [sentences.half_slow(share, int((~is_fast).sum()), slow)]

@@ -20,7 +20,6 @@ from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, OF_NODE, Arra
 from fabric_checks.diagnosis.cross_section.parts import (
     OF_NODES,
     MappedEvidence,
-    Mask,
     Part,
     candidates,
     of_ranks,
@@ -76,14 +75,15 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     chance."""
     evidence = mapped.evidence
     if evidence.at_once:
-        nodes, free = while_others_ran(mapped), _unshared(mapped)
-        others = (
-            [each for each in explain(free)[0] if each.part.kind not in OF_NODES] if mapped.corrected else []
-        )
-        return (*nodes, *others), np.empty(0, dtype=np.int64)
+        others = explain(_unshared(mapped))[0] if mapped.corrected else ()
+        others = tuple(each for each in others if each.part.kind not in OF_NODES)
+        return (*while_others_ran(mapped), *others), np.empty(0, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
-    looks_slow = np.union1d(_slow_alone(evidence, measured, errors), _low_in_scan(mapped))
+    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
+    slow = measured[evidence.alone[measured] < -beyond]
+    slowest = slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs]
+    looks_slow = np.union1d(slowest, _low_in_scan(mapped))
     if not len(looks_slow):
         return (), looks_slow
     mapped, chosen = _searched(mapped, looks_slow)
@@ -93,13 +93,6 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     some = measured[evidence.alone[measured] < np.log1p(-SETTINGS.least_fault)]
     explained = np.concatenate([some[:0], *(each.part.pairs for each in culprits if each.sure)])
     return culprits, np.setdiff1d(some, explained)
-
-
-def _slow_alone(evidence: Evidence, measured: Numbers, errors: Array) -> Numbers:
-    """Return the pairs that look slow alone, the slowest; :param errors: of each measured one."""
-    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
-    slow = measured[evidence.alone[measured] < -beyond]
-    return np.asarray(slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs])
 
 
 def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEvidence, list[Choice]]:
@@ -129,8 +122,9 @@ def _unshared(mapped: MappedEvidence) -> MappedEvidence:
     alone."""
     evidence = mapped.evidence
     free = (mapped.expected > -SETTINGS.least_spread) & (mapped.sharing == 0).all(axis=1)
-    rates = (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
-    alone, middle, scan, rest = (np.where(free, rate, np.nan) for rate in rates)
+    alone, middle, scan, rest = (
+        np.where(free, rate, np.nan) for rate in (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
+    )
     repeats = np.where(free, evidence.repeats, 0)
     evidence = replace(evidence, alone=alone, middle=middle, scan=scan, repeats=repeats, at_once=False)
     return replace(mapped, evidence=evidence, rest=rest)
@@ -145,24 +139,17 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     """
     evidence, series = mapped.evidence, mapped.evidence.series
     turn = np.arange(len(series.pair)) - series.first[series.pair]
+    turns = np.full((int(turn.max()) + 1, len(evidence.alone)), np.nan)
+    turns[turn, series.pair] = series.rate
     found: dict[int, list[Culprit]] = {}
     for kind, ends in _sides(evidence).items():
-        best = evidence.alone + evidence.of_pair
         loss, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
+        every = np.all([losses_of_nodes(evidence, each, ends)[0] >= bar / 2 for each in turns], axis=0)
         # Some faster pairs show that the others of a node share cables.
         ranks = np.concatenate(ends)
-        above = np.tile(best, len(ends)) > (level + loss / 2)[ranks]
-        faster, count = (
-            np.bincount(ranks, weights, evidence.ranks) for weights in (above.astype(float), None)
-        )
-        shares = faster > np.floor(SETTINGS.most_contradictions * count)
-        slow = np.flatnonzero((loss > bar) & ~shares)
-        every = np.ones(evidence.ranks, dtype=bool)
-        for one in range(1, int(turn.max()) + 1):
-            pair, rate = series.pair[turn == one], series.rate[turn == one]
-            of_turn = np.full(len(best), np.nan)
-            of_turn[pair] = rate
-            every &= losses_of_nodes(evidence, of_turn, ends)[0] >= bar / 2
+        above = np.tile(evidence.alone + evidence.of_pair, len(ends)) > (level + loss / 2)[ranks]
+        faster, count = (np.bincount(each, minlength=evidence.ranks) for each in (ranks[above], ranks))
+        slow = np.flatnonzero((loss > bar) & (faster <= np.floor(SETTINGS.most_contradictions * count)))
         few = len(np.unique(evidence.host[slow])) <= max(SETTINGS.most_slow_at_once, evidence.nodes // 16)
         for rank in slow.tolist():
             part = of_ranks(kind, (rank,), ends)
@@ -173,16 +160,13 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
-    whole = [_joined(each, of_ranks("node", (rank,), both)) for rank, each in found.items()]
+    whole = {rank: _joined(each, of_ranks("node", (rank,), both)) for rank, each in found.items()}
     for host in np.unique(evidence.host) if evidence.nodes < evidence.ranks else ():
-        own_ranks = np.flatnonzero(evidence.host == host)
-        devices = [each for each in whole if each.part.key[0] in own_ranks]
-        if len(devices) == len(own_ranks) > 1:
-            host_part = of_ranks("host", tuple(own_ranks.tolist()), both)
-            whole = [each for each in whole if each.part.key[0] not in own_ranks] + [
-                _joined(devices, host_part)
-            ]
-    return tuple(sorted(whole, key=lambda each: each.share))
+        own_ranks = tuple(np.flatnonzero(evidence.host == host).tolist())
+        if len(own_ranks) > 1 and whole.keys() >= set(own_ranks):
+            devices = [whole.pop(rank) for rank in own_ranks]
+            whole[own_ranks[0]] = _joined(devices, of_ranks("host", own_ranks, both))
+    return tuple(sorted(whole.values(), key=lambda each: each.share))
 
 
 def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) -> tuple[Array, Array, Array]:
@@ -253,39 +237,32 @@ def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
 def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) -> tuple[Culprit, ...]:
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
-    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain
-        them.
-    """
-    pairs = ((each, _culprit(mapped, each, chosen)) for each in chosen)
-    found = [(each, culprit) for each, culprit in pairs if culprit is not None]
-    sure = _sure_nodes(mapped, chosen, found, certain)
-    return tuple(
-        replace(each, sure=False) if each.part.kind in OF_NODES and id(each) not in sure else each
-        for _, each in found
-    )
-
-
-def _sure_nodes(
-    mapped: MappedEvidence,
-    chosen: Sequence[Choice],
-    found: Sequence[tuple[Choice, Culprit]],
-    certain: Numbers,
-) -> set[int]:
-    """Return which nodes are slower than the slowest of healthy nodes by chance.
-
     A node is compared with those that remain without it and all slower ones, and if it is sure, so are these:
     two slow nodes would mask each other, and without all that look slow the others are always more alike; see
     :func:`losses_of_nodes`.
+
+    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain
+        them.
     """
-    out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
-    nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
-    sure = 0
-    for number, (choice, culprit) in enumerate(nodes):
+    search, nodes, others = Search(mapped, ()), list[tuple[_Shown, Culprit]](), list[Culprit]()
+    for choice in chosen:
+        shown = _Shown(search, choice, chosen)
+        culprit = shown.culprit()
+        if culprit and choice.part.kind in OF_NODES:
+            nodes.append((shown, culprit))
+        elif culprit:
+            others.append(culprit)
+    nodes.sort(key=lambda each: each[1].share)
+    out, sure = [certain, *(each.part.pairs for each in others if each.sure)], 0
+    for number, (shown, culprit) in enumerate(nodes, 1):
         out.append(culprit.part.pairs)
-        if culprit.sure:
-            again = _culprit(mapped, choice, chosen, by_chance(mapped, np.concatenate(out)))
-            sure = number + 1 if again is not None and again.sure else sure
-    return {id(culprit) for _, culprit in nodes[:sure] if not _is_of_kind(mapped, culprit)}
+        again = culprit.sure and shown.culprit(by_chance(mapped, np.concatenate(out)))
+        sure = number if again and again.sure else sure
+    of_nodes = [
+        replace(each, sure=each.sure and number < sure and not _is_of_kind(mapped, each))
+        for number, (_, each) in enumerate(nodes)
+    ]
+    return (*of_nodes, *others)
 
 
 def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
@@ -307,20 +284,17 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     :param slow: positions of pairs that are slow alone and not explained.
     """
     evidence = mapped.evidence
-    if not len(slow):
-        return None
-    counts = np.bincount(np.concatenate((evidence.sender[slow], evidence.receiver[slow])))
-    rank = int(counts.argmax())
-    if (counts == counts[rank]).sum() > 1:
-        return None  # the two ends of pairs are as likely
     sides = {"sender": evidence.sender, "receiver": evidence.receiver}
+    counts = np.bincount(np.concatenate([side[slow] for side in sides.values()]), minlength=1)
+    rank = int(counts.argmax())
+    if (counts == counts[rank]).sum() > 1 or not len(slow):
+        return None  # the two ends of pairs are as likely
     sides = {kind: side for kind, side in sides.items() if (side[slow] == rank).any()}
     part = of_ranks("node" if len(sides) > 1 else next(iter(sides)), (rank,), list(sides.values()))
     own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
-    if len(own) < max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum()):
-        return None
     level = float(np.median(evidence.alone[own]))
-    if not (evidence.scan[part.pairs] > level / 2).any():
+    fewest = max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum())
+    if len(own) < fewest or not (evidence.scan[part.pairs] > level / 2).any():
         return None
     return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
 
@@ -328,184 +302,136 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
 def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     """Return pairs that were below their expectation in the scan: single ones, and those of parts that are
     low."""
-    rest = mapped.rest
     if not mapped.corrected:
         return np.empty(0, dtype=np.int64)
-    known = np.flatnonzero(~np.isnan(rest))
-    low = known[
-        rest[known] < -max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))
-    ]
-    found = [low[np.argsort(rest[low], kind="stable")][: SETTINGS.most_low_pairs]]
+    rest, known = mapped.rest, np.flatnonzero(~np.isnan(mapped.rest))
+
+    def lowest(pairs: Numbers, most: int) -> Numbers:
+        return pairs[np.argsort(rest[pairs], kind="stable")][:most]
+
+    least = max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))
+    found = [lowest(known[rest[known] < -least], SETTINGS.most_low_pairs)]
     bounded = np.clip(rest / mapped.of_rest, -4, 4)
     for part_of_pair in (mapped.evidence.sender, mapped.evidence.receiver, *mapped.arcs.T):
         pair = known[part_of_pair[known] >= 0]
         part = part_of_pair[pair]
-        if not len(part):
-            continue
         count, total = np.bincount(part), np.bincount(part, bounded[pair])
         score = np.where(count >= SETTINGS.fewest_pairs, total / np.sqrt(np.maximum(count, 1)), 0.0)
         worst = np.argsort(score, kind="stable")[: SETTINGS.most_worst_parts]
-        for number in worst[score[worst] < -SETTINGS.spread_errors]:
-            own = pair[part == number]
-            found.append(own[np.argsort(rest[own], kind="stable")][:8])
+        found += [lowest(pair[part == each], 8) for each in worst[score[worst] < -SETTINGS.spread_errors]]
     return np.unique(np.concatenate(found))
 
 
 class _Shown:
     """What was measured of the pairs of a chosen part.
 
-    :param pairs: their positions; :param shown: the level of the part that each shows alone; :param own: the
-        level that it should have; :param by_others: whether another part makes it slower.
+    :param shown: the level of the part that each pair shows alone; :param own: the level that it should have;
+        :param by_others: whether another part makes it slower, so that it is no evidence.
     :param slow: positions of the pairs that are slow alone; :param low: of those that were low in the scan.
     """
 
-    def __init__(self, mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice]) -> None:
-        evidence, part = mapped.evidence, choice.part
-        self.mapped, self.choice, self.part, self.pairs = mapped, choice, part, part.pairs
-        self.search = search = Search(mapped, ())
-        self.middle = choice.level / 2
+    def __init__(self, search: Search, choice: Choice, chosen: Sequence[Choice]) -> None:
+        mapped, evidence, part = search.mapped, search.evidence, choice.part
+        self.mapped, self.evidence, self.search, self.choice = mapped, evidence, search, choice
+        self.part, self.pairs, self.middle = part, part.pairs, choice.level / 2
+        self.alone = evidence.alone[self.pairs]
         self.shown, self.own = search.own(part), search.levels(part, choice.level)
         others = [each for each in chosen if each is not choice]
         self.by_others = search.predicted(others)[0, self.pairs] < self.own
-        self.slow = self.pairs[(self.shown < self.middle) & ~self.by_others]
+        is_slow = self.shown < self.middle
         if (evidence.repeats > 0).all():
             # With a partner of a slower kind a node may lose the difference before the pair is slow.
-            is_slow = (self.own < -search.floor) & (evidence.alone[self.pairs] < self.own / 2)
-            self.slow = self.pairs[is_slow & ~self.by_others]
+            is_slow = (self.own < -search.floor) & (self.alone < self.own / 2)
+        self.is_slow = is_slow & ~self.by_others
+        self.slow = self.pairs[self.is_slow]
         self.scan = search.scan[self.pairs] + part.sharing - search.slack(part)
-        least = max(2 * search.of_scan, -self.middle)
-        self.is_low = (mapped.rest[self.pairs] < -least) & (self.scan < self.middle)
-        self.is_low &= (evidence.when[self.pairs] >= choice.since) & ~self.by_others
-        self.low = self.pairs[self.is_low]
+        self.is_low = (mapped.rest[self.pairs] < -max(2 * search.of_scan, -self.middle)) & ~self.by_others
+        self.is_low &= (evidence.when[self.pairs] >= choice.since) & (self.scan < self.middle)
 
-    @property
-    def level(self) -> float:
-        """The level of the part by its slow pairs."""
-        return float(np.median(self.shown[np.isin(self.pairs, self.slow)]))
+    def culprit(self, slowest: float = 0.0) -> Culprit | None:
+        """Return the part as a culprit, None if its pairs do not confirm it.
 
-    @property
-    def partners(self) -> int:
-        """The number of nodes at the other ends of slow pairs."""
-        evidence = self.mapped.evidence
-        return len(
-            np.unique((evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow])
+        :param slowest: see :func:`least_loss`.
+        """
+        choice, slow, low, is_pair = self.choice, self.slow, self.pairs[self.is_low], self.part.kind == "pair"
+        needed = 1 if is_pair else SETTINGS.fewest_pairs
+        if len(slow) + len(low) < needed:
+            return None
+        sure = len(slow) >= needed
+        if sure:
+            level = float(np.median(self.shown[self.is_slow]))
+            doubt = self._is_doubtful_pair if is_pair else self._is_doubtful_node
+            sure = not (self._is_small(level, slowest) or self._is_partial() or doubt(level))
+        else:
+            # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured
+            # alone.
+            level = float(np.median(self.evidence.alone[slow] if len(slow) else self.scan[self.is_low]))
+        return Culprit(self.part, choice.others, float(np.exp(level)), slow, low, choice.since, sure)
+
+    def _is_small(self, level: float, slowest: float) -> bool:
+        """Return whether the loss is within chance and the spread of healthy parts."""
+        evidence, slow, kind = self.evidence, self.slow, self.part.kind
+        if kind not in OF_NODES:
+            # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their
+            # kind.
+            level = max(level, float(np.quantile(evidence.alone[slow], 0.25)))
+        count = len(slow) / (1 + evidence.both_ways)
+        errors = float(np.median(evidence.error(slow)) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1))
+        ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
+        kind = kind if len(slow) > 1 else "pair"
+        return -level <= least_loss(self.mapped, errors, kind, ends, slowest=slowest)
+
+    def _is_partial(self) -> bool:
+        """Return whether too few of the pairs that should be slow are."""
+        expected = (self.own < -self.search.floor) & ~np.isnan(self.alone) & ~self.by_others
+        return len(self.slow) < SETTINGS.least_slow * int(expected.sum())
+
+    def _is_doubtful_node(self, level: float) -> bool:
+        """Return whether a node has few slow pairs, was faster, or only its path may be slow."""
+        evidence, since = self.evidence, self.choice.since
+        if self.part.kind not in OF_NODES:
+            return False
+        bound = self.search.bound[self.pairs]
+        # So few pairs they may have in common by chance.
+        below = int(((self.shown < self.middle) | (bound < self.middle)).sum())
+        # Pairs that were faster, while others ran, than what it gives.
+        faster = bool(np.nanmedian(bound - self.search.levels(self.part, level) / 2) > 0)
+        # What became slow to so many partners is no cable: tables send what a node sends by as many as there
+        # are.
+        partners = (evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow]
+        became_slow = (
+            since > 0
+            and self.part.kind != "receiver"
+            and len(np.unique(partners)) >= SETTINGS.fewest_partners
+        )
+        return (
+            below < min(SETTINGS.fewest_partners, evidence.nodes - 2)
+            or (not since and faster)
+            or not (became_slow or _has_neighbours(self.mapped, self.part, since))
         )
 
+    def _is_doubtful_pair(self, level: float) -> bool:
+        """Return whether a pair was fast in the scan, or is low by chance.
 
-def _culprit(
-    mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], slowest: float = 0.0
-) -> Culprit | None:
-    """Return a chosen part as a culprit; None if its pairs do not confirm it.
-
-    :param chosen: all parts: a pair that another one makes slower is no evidence; :param slowest: see
-        :func:`least_loss`.
-    """
-    found = _Shown(mapped, choice, chosen)
-    needed = 1 if choice.part.kind == "pair" else SETTINGS.fewest_pairs
-    if len(found.slow) + len(found.low) < needed:
-        return None
-    if len(found.slow) < needed:
-        # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
-        alone = mapped.evidence.alone[found.slow]
-        level, sure = float(np.median(alone if len(alone) else found.scan[found.is_low])), False
-    else:
-        level, sure = found.level, not (_is_small(found, slowest) or any(doubt(found) for doubt in _DOUBTS))
-    return Culprit(
-        choice.part, choice.others, float(np.exp(level)), found.slow, found.low, choice.since, sure
-    )
-
-
-def _is_small(found: _Shown, slowest: float) -> bool:
-    """Return whether the loss is within chance and the spread of healthy parts."""
-    evidence, slow, kind = found.mapped.evidence, found.slow, found.part.kind
-    # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their kind.
-    beyond = (
-        found.level if kind in OF_NODES else max(found.level, float(np.quantile(evidence.alone[slow], 0.25)))
-    )
-    count = len(slow) / (2 if evidence.both_ways else 1)
-    errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
-    ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-    return -beyond <= least_loss(
-        found.mapped, errors, kind if len(slow) > 1 else "pair", ends, slowest=slowest
-    )
-
-
-def _is_partial(found: _Shown) -> bool:
-    """Return whether too few of the pairs that should be slow are."""
-    alone = found.mapped.evidence.alone[found.pairs]
-    expected = (found.own < -found.search.floor) & ~np.isnan(alone) & ~found.by_others
-    return len(found.slow) < SETTINGS.least_slow * int(expected.sum())
-
-
-def _has_few_slow_pairs(found: _Shown) -> bool:
-    """Return whether a node has so few slow pairs that they may have it in common by chance."""
-    below = (found.shown < found.middle) | (found.search.bound[found.pairs] < found.middle)
-    fewest = min(SETTINGS.fewest_partners, found.mapped.evidence.nodes - 2)
-    return found.part.kind in OF_NODES and int(below.sum()) < fewest
-
-
-def _was_exceeded(found: _Shown) -> bool:
-    """Return whether pairs of a node were faster, while others ran, than what it gives."""
-    if found.part.kind not in OF_NODES or found.choice.since > 0:
-        return False
-    levels = found.search.levels(found.part, found.level)
-    return float(np.nanmedian(found.search.bound[found.pairs] - levels / 2)) > 0
-
-
-def _may_be_its_path(found: _Shown) -> bool:
-    """Return whether a node was not measured with its neighbours, so that its path may be slow instead."""
-    since, kind = found.choice.since, found.part.kind
-    # What became slow to so many partners is no cable: tables send what a node sends by as many as there are.
-    became_slow = since > 0 and kind != "receiver" and found.partners >= SETTINGS.fewest_partners
-    return not became_slow and not _has_neighbours(found.mapped, found.part, since)
-
-
-def _was_fast_in_scan(found: _Shown) -> bool:
-    """Return whether a pair was slow only while it was measured again.
-
-    Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: a
-    slow pair was slow in the scan, too, or, if it is missing there, so was its other direction.
-    """
-    mapped, evidence = found.mapped, found.mapped.evidence
-    if found.part.kind != "pair":
-        return False
-    scanned = evidence.scan[found.slow[0]]
-    if not np.isnan(scanned):
-        return bool(scanned >= found.middle)
-    # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
-    own_scan = np.where(mapped.expected > found.middle, mapped.rest, np.nan)
-    is_alone = ~np.isnan(evidence.alone)
-    best = np.where(is_alone, evidence.alone, np.fmax(own_scan, evidence.bound))
-    is_low = (evidence.scan < found.middle) & (best < found.middle)
-    return not is_low[_reverse(found)].any()
-
-
-def _is_low_by_chance(found: _Shown) -> bool:
-    """Return whether any of the healthy pairs would be as low in all of its measurements alone."""
-    evidence = found.mapped.evidence
-    if found.part.kind != "pair":
-        return False
-    back = np.flatnonzero(_reverse(found) & ~np.isnan(evidence.alone) & (evidence.alone < found.middle))
-    best = float(evidence.alone[np.union1d(found.slow, back)].max())
-    return low_each_time(evidence, best, with_reverse=len(back) > 0) >= SETTINGS.chance_of_slow_at_once
-
-
-def _reverse(found: _Shown) -> Mask:
-    """Return the other direction of a pair, as a mask; nothing where a rate is of both."""
-    evidence, (sender, receiver) = found.mapped.evidence, found.part.key
-    is_reverse = (evidence.sender == receiver) & (evidence.receiver == sender)
-    return np.asarray(is_reverse & (not evidence.both_ways))
-
-
-#: The reasons not to be sure of a part, beside that its loss is small.
-_DOUBTS = (
-    _is_partial,
-    _has_few_slow_pairs,
-    _was_exceeded,
-    _may_be_its_path,
-    _was_fast_in_scan,
-    _is_low_by_chance,
-)
+        Traffic of other jobs may last as long as the confirmation, which is short where few pairs are
+        suspect: a slow pair was slow in the scan, too, or, if it is missing there, so was its other
+        direction. And any of the healthy pairs may be as low in all of its measurements alone.
+        """
+        mapped, evidence, (sender, receiver) = self.mapped, self.evidence, self.part.key
+        # A rate of both directions has no other one.
+        back = (evidence.sender == receiver) & (evidence.receiver == sender) & (not evidence.both_ways)
+        scanned = evidence.scan[self.slow[0]]
+        is_alone = ~np.isnan(evidence.alone)
+        # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
+        own_scan = np.where(mapped.expected > self.middle, mapped.rest, np.nan)
+        best = np.where(is_alone, evidence.alone, np.fmax(own_scan, evidence.bound))
+        was_low = back & (evidence.scan < self.middle) & (best < self.middle)
+        if scanned >= self.middle or (np.isnan(scanned) and not was_low.any()):
+            return True
+        low = np.flatnonzero(back & is_alone & (evidence.alone < self.middle))
+        highest = float(evidence.alone[np.union1d(self.slow, low)].max())
+        chance = low_each_time(evidence, highest, with_reverse=len(low) > 0)
+        return chance >= SETTINGS.chance_of_slow_at_once
 
 
 def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:
@@ -514,15 +440,13 @@ def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> b
     Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is
     healthy. Without such a pair a node cannot be distinguished from its path to the others.
     """
-    evidence = mapped.evidence
-    if part.kind not in OF_NODES or mapped.known.has_routes:
+    evidence, pairs = mapped.evidence, part.pairs
+    if mapped.known.has_routes:
         return True  # with known routes its path is among the parts that are compared
-    pairs = part.pairs
     if since:
         pairs = pairs[(evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= SETTINGS.neighbours * evidence.rails
-    if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
-        return True  # the pattern has no such pairs; the finding has a note of it
-    return int(near[pairs].sum()) >= 2
+    # Few have such pairs: the pattern has none, and the finding has a note of it.
+    return len(np.unique(evidence.sender[near])) < evidence.ranks / 2 or int(near[pairs].sum()) >= 2

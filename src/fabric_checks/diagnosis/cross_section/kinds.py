@@ -7,7 +7,6 @@ share. Each node is held to the level of its own kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,31 +172,6 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
     )
     is_alike = deviation(level[group]) <= most * seen.error
     return bool(within.any() and not exceeds and (seen.of_all or by_one > by_several / 2) and is_alike)
-
-
-def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:
-    """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that
-    they are one.
-
-    A scan in which links are shared may not show them; their pairs alone do.
-
-    :param own: of each rank the logarithm of its kind's share; returned likewise.
-    :param blamed: of each node that is blamed the logarithm of its share of the rate of the fastest kind.
-    """
-    of_kind, shares = own.copy(), np.unique(own)
-    for rank, level in blamed.items():
-        near = shares[(shares < own[rank]) & (np.abs(shares - level) < SETTINGS.least_apart)]
-        of_kind[rank] = near[0] if len(near) else own[rank]
-    groups = [
-        [rank for rank, level in blamed.items() if 0 <= level - least < SETTINGS.least_apart]
-        for least in blamed.values()
-    ]
-    group = max(groups, key=len, default=[])
-    if len(shares) == 1 and len(group) >= max(
-        SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * len(of_kind)
-    ):
-        of_kind[group] = np.median([blamed[rank] for rank in group])
-    return of_kind
 
 
 def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int) -> Array:

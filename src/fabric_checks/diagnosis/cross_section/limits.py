@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
-from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.inference import least_loss
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
@@ -57,8 +57,8 @@ class _Sight:
         self.ends = evidence.sender, evidence.receiver
         self.usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in self.ends]
         self.of_nodes = [float(np.nanmedian(side)) for side in self.usual if not np.isnan(side).all()]
-        self.scanned = ~np.isnan(evidence.scan)
-        self.of_slow = np.any([np.isin(side, slow_nodes) for side in self.ends], axis=0)
+        self.of_slow = np.isin(self.ends, slow_nodes).any(axis=0)
+        self.seen = ~np.isnan(evidence.scan) & ~self.of_slow
         if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
             of_next = replace(noise, nodes=SETTINGS.next_spread * noise.nodes)
             mapped = replace(mapped, evidence=replace(evidence, noise=of_next))
@@ -71,13 +71,13 @@ class _Sight:
         :param pairs: of it that are measured alone; :param seen: the error of its rate in the scan; :param
             shared: what it may lose by sharing before it is suspected.
         """
-        if self.evidence.nodes < (SETTINGS.fewest_nodes_of_pair if kind == "pair" else SETTINGS.fewest_nodes):
+        is_pair = kind == "pair"
+        if self.evidence.nodes < (SETTINGS.fewest_nodes_of_pair if is_pair else SETTINGS.fewest_nodes):
             return None
-        of_alone = self.error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
-        certain = SETTINGS.found_errors_of_pair if kind == "pair" else SETTINGS.found_errors
-        sure = least_loss(self.mapped, of_alone, kind, slowest=self.slowest) + certain * of_alone
-        suspected = self.threshold + shared + certain * seen
-        smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-SETTINGS.least_fault))))
+        error = self.error / np.sqrt(pairs) * (1.0 if is_pair else OF_MEDIAN)
+        certain = SETTINGS.found_errors_of_pair if is_pair else SETTINGS.found_errors
+        sure = least_loss(self.mapped, error, kind, slowest=self.slowest) + certain * error
+        smallest = 1 - float(np.exp(-max(sure, self.threshold + shared + certain * seen)))
         return smallest if smallest < SETTINGS.dead_from else None
 
     def node(self) -> float | None:
@@ -86,7 +86,7 @@ class _Sight:
         Where these share in most rounds, one that is slower by less than what is shared looks like them.
         """
         evidence = self.evidence
-        senders = np.bincount(evidence.sender[self.scanned], minlength=evidence.ranks)
+        senders = np.bincount(evidence.sender[~np.isnan(evidence.scan)], minlength=evidence.ranks)
         seen = OF_MEDIAN * self.noise.scan / np.sqrt(max(float(np.median(senders)), 1.0))
         found = self.named("sender", SETTINGS.pairs_of_node, seen, -min([*self.of_nodes, 0.0]))
         if found is None:
@@ -95,16 +95,14 @@ class _Sight:
         found = 1 - evidence.kinds[-1].share * (1 - found)
         # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not
         # named.
-        alone = ~np.isnan(evidence.alone)
-        count = np.bincount(np.concatenate([side[alone] for side in self.ends]), minlength=evidence.ranks)
+        alone = np.array(self.ends)[:, ~np.isnan(evidence.alone)]
         level = np.fmax(*self.usual)
-        level[[*self.slow_nodes, *np.flatnonzero(count >= SETTINGS.fewest_pairs)]] = 0.0
+        level[np.bincount(alone.ravel(), minlength=evidence.ranks) >= SETTINGS.fewest_pairs] = 0.0
+        level[[*self.slow_nodes]] = 0.0
         lowest = float(np.nanmin([*level, 0.0]))
-        return (
-            max(found, 1 - float(np.exp(lowest - SETTINGS.found_errors * seen)))
-            if lowest < -self.threshold
-            else found
-        )
+        if lowest >= -self.threshold:
+            return found
+        return max(found, 1 - float(np.exp(lowest - SETTINGS.found_errors * seen)))
 
     def pair(self, together: Transfers) -> float | None:
         """Return the limit of pairs, which are compared with the usual rate.
@@ -113,32 +111,23 @@ class _Sight:
         sharing explains that its pairs are; of nodes that are blamed no pair counts.
         """
         evidence = self.evidence
-        best = min(0.0, max(self.of_nodes, default=0.0))
         # The usual rate is, as the program defines it, the median over rounds of their medians.
-        seen = self.scanned & (evidence.round >= 0)
-        medians = [
-            np.median(evidence.scan[seen & (evidence.round == each)])
-            for each in np.unique(evidence.round[seen])
-        ]
-        shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), self.threshold - best)
+        rounds = pl.DataFrame({"round": evidence.round, "rate": evidence.scan}).filter(
+            (pl.col("round") >= 0) & pl.col("rate").is_not_nan()
+        )
+        usual = rounds.group_by("round").median()["rate"].to_numpy()
+        shared = max(0.0, -float(np.median(usual))) if len(usual) else 0.0
+        shared = min(shared, self.threshold - min(0.0, max(self.of_nodes, default=0.0)))
         of_ends = zip(self.usual, self.ends, strict=True)
-        below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in of_ends))
-        below = np.where(below > self.threshold, below, 0.0)[self.scanned & ~self.of_slow]
+        below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in of_ends))[self.seen]
+        below = np.where(below > self.threshold, below, 0.0)
         explained = float(np.quantile(below, SETTINGS.found_share)) if len(below) else 0.0
         found = self.named("pair", 1, self.noise.scan, shared + explained)
-        if (
-            found is None
-            or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes)
-            < SETTINGS.found_share
-        ):
+        if found is None or self.measured(together, shared, found) < SETTINGS.found_share:
             return None
-        of_all = bool(
-            (evidence.repeats > 0).all()
-        )  # the few suspects of a run of ours are measured more often
-        is_chance = (
-            of_all and low_each_time(evidence, float(np.log1p(-found))) > SETTINGS.chance_of_slow_at_once
-        )
-        return None if is_chance else found
+        # The few suspects of a run of ours are measured more often.
+        chance = low_each_time(evidence, float(np.log1p(-found))) if (evidence.repeats > 0).all() else 0.0
+        return None if chance > SETTINGS.chance_of_slow_at_once else found
 
     def cable(self) -> float | None:
         """Return the limit of cables, whose pairs are measured alone only if they stayed slow beside
@@ -150,31 +139,24 @@ class _Sight:
         # A cable faster than a pair alone has to lose more before the pair is slower.
         return 1 - (1 - found) / max(1.0, float(known.rates.max(initial=1.0)))
 
+    def measured(self, together: Transfers, shared: float, loss: float) -> float:
+        """Return the probability that a slow pair is among those that are measured alone.
 
-def _found(
-    evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]
-) -> float:
-    """Return the probability that a slow pair is among those that are measured alone.
+        Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that
+        once shared nothing is near its own level, with the few that are there by chance; one that always
+        shared is any of those that stayed slow. It is assumed to share as often as the others.
 
-    Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that
-    once shared nothing is near its own level, with the few that are there by chance; one that always shared
-    is any of those that stayed slow. It is assumed to share as often as the others.
-
-    :param level: below which a pair is slow, as a logarithm; :param loss: of the slow pair, as a share.
-    """
-    best = np.full(len(evidence.sender), -np.inf)
-    keys = evidence.sender * evidence.ranks + evidence.receiver
-    position = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
-    np.maximum.at(best, position, np.log(together.MBps / evidence.reference_MBps))
-    own = (
-        ~np.isnan(evidence.scan)
-        & ~np.isin(evidence.sender, slow_nodes)
-        & ~np.isin(evidence.receiver, slow_nodes)
-    )
-    slow = own & (evidence.scan < level) & (best < level)
-    near = slow & (best > np.log1p(-loss) - 2 * evidence.noise.scan)
-    of_slow, of_near = (
-        float((~np.isnan(evidence.alone[which])).mean()) if which.any() else 1.0 for which in (slow, near)
-    )
-    far = float((slow & ~near).sum() / max(own.sum(), 1))
-    return (1 - far) * of_near + far * of_slow
+        :param shared: what a pair may lose by sharing; :param loss: of the slow pair, as a share.
+        """
+        evidence, level = self.evidence, -(self.threshold + shared)
+        best = np.full(len(evidence.sender), -np.inf)
+        keys = evidence.sender * evidence.ranks + evidence.receiver
+        again = together.sender.astype(np.int64) * evidence.ranks + together.receiver
+        rates = np.log(together.MBps / evidence.reference_MBps)
+        np.maximum.at(best, np.searchsorted(keys, again), rates)
+        slow = self.seen & (evidence.scan < level) & (best < level)
+        near = slow & (best > np.log1p(-loss) - 2 * self.noise.scan)
+        is_alone = ~np.isnan(evidence.alone)
+        of_slow, of_near = (is_alone[which].mean() if which.any() else 1.0 for which in (slow, near))
+        far = (slow & ~near).sum() / max(self.seen.sum(), 1)
+        return float((1 - far) * of_near + far * of_slow)

@@ -308,20 +308,15 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         return
     starts, targets = chosen // size, chosen % size
     ends = mapped.leaf[targets]
-    for leaf in np.union1d(starts, ends):
-        out, into = chosen[starts == leaf], chosen[ends == leaf]
-        whole = np.unique(into % size)
-        leaving, single = np.isin(bundle, out), np.isin(bundle, into)
-        entering = across & np.isin(evidence.receiver, whole)
-        key = (int(leaf),)
+    for leaf in np.union1d(starts, ends).tolist():
+        out, into = chosen[starts == leaf], np.unique(targets[ends == leaf])
+        leaving, entering = np.isin(bundle, out), across & np.isin(evidence.receiver, into)
         if len(out):
-            yield part_of("uplink", (*key, *map(int, out % size)), leaving, len(out))
+            yield part_of("uplink", (leaf, *(out % size).tolist()), leaving, len(out))
         if len(into):
-            yield part_of("downlink", (*key, *map(int, whole)), entering, len(whole))
-            yield part_of("downlink", (*key, NONE, *map(int, into)), single, len(into))
+            yield part_of("downlink", (leaf, *into.tolist()), entering, len(into))
         if len(out) and len(into):
-            yield part_of("link", (*key, *map(int, whole)), leaving | entering, len(out) + len(whole))
-            yield part_of("link", (*key, NONE, *map(int, into)), leaving | single, len(out) + len(into))
+            yield part_of("link", (leaf, *into.tolist()), leaving | entering, len(out) + len(into))
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0):
         mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
         yield part_of("leaf pair", (int(start), int(end)), mask)

@@ -51,10 +51,8 @@ class Search:
     def __init__(self, mapped: MappedEvidence, parts: Sequence[Part]) -> None:
         evidence = mapped.evidence
         noise = evidence.noise
-        self.parts = parts
-        self.evidence = evidence
-        self.alone = evidence.alone
-        self.bound = evidence.bound
+        self.mapped, self.parts, self.evidence = mapped, parts, evidence
+        self.alone, self.bound = evidence.alone, evidence.bound
         self.scan = mapped.rest + mapped.expected
         self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
         of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)

@@ -14,8 +14,7 @@ from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.intermittent import Change
-from fabric_checks.diagnosis.cross_section.kinds import Kind
-from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, OF_NODES, MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.diagnosis.finding import RankFinding, note
@@ -47,53 +46,46 @@ _ONE_WAY = "the other direction was not measured often enough to tell"
 
 def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> RankFinding:
     """Return the finding of a slow part: a fault if it is sure, else a suspect."""
-    part = culprit.part
+    part, evidence, rounds = culprit.part, mapped.evidence, mapped.evidence.rounds
     named = words.of_part(mapped, hosts, part)
     others = [words.of_part(mapped, hosts, each) for each in culprit.others]
     names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
     # A cable that is slow one way may be slow both ways if the other direction was not measured.
     is_one_way = any(each.name == named.name and each.side != named.side for each in others)
-    details = [
+    details = (
         f"{names_text(names, words.MOST_NAMES)} would explain it too" if names else "",
-        _path_doubt(mapped, culprit) or (_ONE_WAY if is_one_way else ""),
+        _NO_NEIGHBOUR if _may_be_its_path(mapped, part) else _ONE_WAY if is_one_way else "",
         _doubt(mapped, culprit),
         named.look,
-    ]
+    )
+    side = f" {named.side}" if named.side and not named.ranks and part.kind != "rail" else ""
+    typical = "of the rate of its class" if part.kind in OF_NODES and len(evidence.kinds) > 1 else _TYPICAL
+    text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
+    if culprit.since == rounds[0]:
+        text += " since late in the scan or after it"
+    elif culprit.since:
+        share = _percent(culprit.since / rounds[0])
+        text += f" since about {share} of the scan (round {int(culprit.since)})"
     # Bundles that have no host in common may be of several cables as well as of one switch.
     is_group = part.kind == "above" and part.key[0] == NONE
     return RankFinding(
         kind="group" if is_group else _KINDS.get(part.kind, part.kind),
         severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
-        text=_slow_text(mapped, culprit, named),
+        text=f"{text} ({_measured(mapped, culprit)})",
         part=named.name,
         hosts=tuple(hosts[rank] for rank in named.ranks),
         size=1 - culprit.share,
         advice=named.look,
-        details=tuple(line for line in details if line),
+        details=tuple(filter(None, details)),
         data={
             "ranks": list(named.ranks),
             "side": named.side,
             "slow": len(culprit.slow),
             "slow_in_scan": len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
             "others": list(names),
-            "since": culprit.since / mapped.evidence.rounds[1],
+            "since": culprit.since / rounds[1],
         },
     )
-
-
-def _slow_text(mapped: MappedEvidence, culprit: Culprit, named: words.Words) -> str:
-    evidence, kind = mapped.evidence, culprit.part.kind
-    side = f" {named.side}" if named.side and kind not in (*OF_NODES, "pair", *OF_DEVICES) else ""
-    typical = "of the rate of its class" if kind in OF_NODES and len(evidence.kinds) > 1 else _TYPICAL
-    text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
-    if culprit.since == evidence.rounds[0]:
-        text += " since late in the scan or after it"
-    elif culprit.since:
-        text += (
-            f" since about {_percent(culprit.since / evidence.rounds[0])} of the scan (round"
-            f" {int(culprit.since)})"
-        )
-    return f"{text} ({_measured(mapped, culprit)})"
 
 
 def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
@@ -109,15 +101,14 @@ def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
     return f"{len(culprit.slow) // directions} of {count_text(alone // directions, 'pair')}, {how}"
 
 
-def _path_doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
-    """Return that only the path of a node may be slow, if no pair with its neighbours was measured."""
-    evidence, pairs = mapped.evidence, culprit.part.pairs
-    if culprit.part.kind not in OF_NODES:
-        return ""
+def _may_be_its_path(mapped: MappedEvidence, part: Part) -> bool:
+    """Return whether only the path of a node may be slow, because no pair with its neighbours was
+    measured."""
+    evidence, pairs = mapped.evidence, part.pairs
     near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= SETTINGS.neighbours * evidence.rails
     if mapped.known.hosts:
         near = mapped.within[pairs] | (not mapped.within.any())
-    return "" if near.any() else _NO_NEIGHBOUR
+    return part.kind in OF_NODES and not near.any()
 
 
 def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
@@ -132,62 +123,56 @@ def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
 def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> RankFinding:
     """Return the suspicion of what was slow for a part of the run: a node, a cable or traffic may do that."""
     named = words.of_changed(mapped, hosts, change.number)
-    span = f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}"
-    lows = f"{change.low} of {change.of} measurements"
+    when = f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}"
+    share, lows = _percent(change.share), f"{change.low} of {change.of} measurements"
     if change.usual is None:
-        text = f"{named.name} was slow for part of the run only, at {_percent(change.share)} {_TYPICAL}"
-        when = f"{span}: {lows}"
+        text, when = f"was slow for part of the run only, at {share} {_TYPICAL}", f"{when}: {lows}"
     else:
-        text = f"{named.name} is intermittent: at {_percent(change.share)} of its own rate in {lows}"
-        when = f"{span}; others vary so much in at most {_percent(change.usual)} of their measurements"
+        text = f"is intermittent: at {share} of its own rate in {lows}"
+        when += f"; others vary so much in at most {_percent(change.usual)} of their measurements"
     side = {"sending": "only while it sent", "receiving": "only while it received"}.get(change.side, "")
-    details = [when, side if named.ranks else "", named.look]
     return RankFinding(
         kind="past",
         severity=Severity.SUSPECT,
-        text=text,
+        text=f"{named.name} {text}",
         part=named.name,
         hosts=tuple(hosts[rank] for rank in named.ranks),
         size=1 - change.share,
         advice=named.look,
-        details=tuple(line for line in details if line),
+        details=tuple(filter(None, (when, side if named.ranks else "", named.look))),
         data={"ranks": list(named.ranks), "side": change.side, "slow_in_scan": change.low},
     )
 
 
 def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
     """Return the observation that nodes are of several classes, which blames nobody."""
-    evidence = mapped.evidence
-    fastest, *slower = evidence.kinds
+    evidence, (fastest, *slower) = mapped.evidence, mapped.evidence.kinds
     units = "nodes" if evidence.rails == 1 else "GPUs"
-    first = f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
-    listed = [_node_class(hosts, each, evidence.reference_MBps) for each in slower]
+    listed = [f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"]
     details = [
         "alike among themselves: no fault unless all should be equal; each is compared with its own class"
     ]
     for each in slower:
-        leaves = np.unique(mapped.leaf[list(each.ranks)])
-        if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == len(each.ranks):
-            names = names_text([mapped.known.switches[int(leaf)] for leaf in leaves], words.MOST_NAMES)
-            details.append(f"the {len(each.ranks)} are all nodes of {names}: look at it, too")
-    text = f"{len(evidence.kinds)} node classes: {', '.join([first, *listed])}"
+        count, ranks = len(each.ranks), list(each.ranks)
+        names = names_text([name_of(hosts, rank) for rank in ranks], MOST_NODES)
+        listed.append(f"{count} ({names}) reach {_GBps(evidence.reference_MBps * each.share)}")
+        leaves = np.unique(mapped.leaf[ranks])
+        if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == count:
+            names = names_text([mapped.known.switches[leaf] for leaf in leaves], words.MOST_NAMES)
+            details.append(f"the {count} are all nodes of {names}: look at it, too")
+    text = f"{len(evidence.kinds)} node classes: {', '.join(listed)}"
     return replace(note("node classes", text), size=1 - slower[-1].share, details=tuple(details))
-
-
-def _node_class(hosts: tuple[str, ...], kind: Kind, fastest_MBps: float) -> str:
-    names = names_text([name_of(hosts, rank) for rank in kind.ranks], MOST_NODES)
-    return f"{len(kind.ranks)} ({names}) reach {_GBps(fastest_MBps * kind.share)}"
 
 
 def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
     """Return the fault of many slow pairs that no part explains."""
-    senders = sorted({each.ranks[0] for each in pairs})
-    receivers = sorted({each.ranks[1] for each in pairs})
-    share = float(np.median([each.share for each in pairs]))
-    ends, to = (
-        names_text([name_of(hosts, rank) for rank in each], words.MOST_NAMES) for each in (senders, receivers)
+    senders, receivers = (
+        names_text([name_of(hosts, rank) for rank in sorted(set(ranks))], words.MOST_NAMES)
+        for ranks in zip(*(each.ranks for each in pairs), strict=True)
     )
-    part = f"{len(pairs)} paths {f'among {ends}' if senders == receivers else f'from {ends} to {to}'}"
+    share = float(np.median([each.share for each in pairs]))
+    among = f"among {senders}" if senders == receivers else f"from {senders} to {receivers}"
+    part = f"{len(pairs)} paths {among}"
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
@@ -195,11 +180,6 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
         f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})" for (a, b), each in least.items()
     ]
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
-    details = (
-        f"between {names_text(listed, MOST_LISTED)}",
-        "none of their nodes is slow with every partner; a cable or a switch may be common to them",
-        look,
-    )
     return RankFinding(
         kind="group",
         severity=Severity.FAULT,
@@ -207,19 +187,13 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
         part=part,
         size=1 - share,
         advice=look,
-        details=details,
+        details=(
+            f"between {names_text(listed, MOST_LISTED)}",
+            "none of their nodes is slow with every partner; a cable or a switch may be common to them",
+            look,
+        ),
         data={"slow": len(pairs)},
     )
-
-
-def sharing(healthy: int, suspects: int, least: float) -> RankFinding:
-    """Return the observation that pairs are slow only while others run; :param least: their lowest rate
-    alone."""
-    reach = (
-        f"{healthy} of {suspects} suspect pairs reach at least {_percent(least)} {_TYPICAL} when measured"
-        " alone"
-    )
-    return note("sharing", f"{reach}, and are slower only while others run", pairs=healthy)
 
 
 def inconclusive(mapped: MappedEvidence, pairs: int, share: float | None = None) -> RankFinding:
@@ -267,9 +241,10 @@ def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFindin
         f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share"
         " cables"
     )
-    others = [f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast"] if slow_hosts else []
+    others = f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast" if slow_hosts else ""
     look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
-    return replace(note("sharing", text, pairs=pairs), advice=look, details=(*others, look))
+    details = tuple(filter(None, (others, look)))
+    return replace(note("sharing", text, pairs=pairs), advice=look, details=details)
 
 
 def map_doubt(what: str, count: int) -> RankFinding:
