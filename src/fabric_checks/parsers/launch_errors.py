@@ -16,6 +16,11 @@ _HERE = r"(?:\[(?P<node>[A-Za-z][\w.-]{0,253}):(?:mpi_rank_)?\d+[^\]\n]{0,40}\][
 _TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
 
 
+#: Lines that say themselves that nothing fails for them; Open MPI 6 prints the last one for every window.
+_NOT_A_CAUSE = re.compile(
+    r"^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$", re.MULTILINE
+)
+
 #: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in
 #: the cause.
 KNOWN = (
@@ -56,7 +61,17 @@ KNOWN = (
         ),
     ),
     (
-        r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed|PMIX_ERR_\w+",
+        r"not enough slots available in the system to\s+satisfy the\s+(?P<count>\d+)",
+        "the launcher was asked for {count} processes, more than the slots that it was given",
+        "give the job as many tasks as processes; in a test, allow more by `--map-by :OVERSUBSCRIBE`",
+    ),
+    (
+        r"has detected an attempt to run as root",
+        "Open MPI does not start as root",
+        "run as a user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the environment",
+    ),
+    (
+        r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed|PMIX_ERR_(?!JOB_FAILED_TO_MAP)\w+",
         "the PMIx of MPI and that of the launcher do not fit each other",
         "build both with the same PMIx, or launch with the `mpirun` of this MPI",
     ),
@@ -69,6 +84,23 @@ KNOWN = (
         "launch with the launcher of the MPI that the program was built with",
     ),
     # The network
+    (
+        r"^(?:(?P<host>[\w.-]+):\d+:\d+ )?[^\n]*NCCL WARN NET/IB ?: Got completion from peer (?P<peer>[^\s<]+)\S*"
+        r" with status=(?P<status>\d+)[^\n]*?vendor err (?P<vendor>\d+)(?:[^\n]*?\bhca (?P<hca>\S+))?",
+        "{host} had no answer from {peer} over {hca} (status {status}, vendor error {vendor})",
+        "look at the links of both nodes' adapters and at the switch between; for RoCE at PFC and the GID index",
+    ),
+    (
+        r"NCCL WARN (?P<text>[^\n]{10,160})",
+        "NCCL failed: {text}",
+        "see the lines of that rank in nccl/, and NCCL's settings in the environment of the job",
+    ),
+    (
+        r"are unable to reach each other for\s+MPI communication[\s\S]{0,500}?is on host: (?P<node>\S+)[\s\S]{0,80}?"
+        r"is on host: (?P<peer>\S+)\s+BTLs attempted: (?P<btls>[^\n]+)",
+        "Open MPI has no network to {peer} (it tried {btls})",
+        "leave the choice of btl and pml to Open MPI, and see whether both nodes have the same interfaces up",
+    ),
     (
         (
             r"OFI (?:fi_)?(?:addrinfo|getinfo|fabric|domain)\(?\)? ?fail|fi_getinfo failed|OFI get address"
@@ -173,7 +205,17 @@ KNOWN = (
         "compare its clock, munge key, slurm.conf and Slurm version with the controller's",
     ),
     (
-        r"Task launch for \S+ failed on node (?P<node>[\w.-]+)",
+        r"More processors requested than permitted",
+        "the step asks for more processors than its job has",
+        "compare nodes, tasks and CPUs a task of the launcher with those of the job",
+    ),
+    (
+        r"Unable to layout tasks on given cpus|failed to distribute tasks",
+        "Slurm cannot lay out the tasks on the CPUs that the job asked for, which is not the fault of a node",
+        "compare tasks, CPUs a task and the binding of the layout with the cores of a node",
+    ),
+    (
+        r"Task launch for \S+ failed on node (?P<node>[\w.-]+)(?![^\n]*Unable to layout)",
         "a node failed or could not be reached",
         "see `scontrol show node` and its slurmd log",
     ),
@@ -204,7 +246,7 @@ KNOWN = (
         "ask for more (`--mem=0`), or run fewer processes on a node",
     ),
     (
-        r"shm_open\([^\n]*failed|not enough space (?:for|on|in) /dev/shm|/dev/shm[^\n]*No space left"
+        r"shm_open\([^\n]*failed|PSM\d? could not set up shared memory|not enough space (?:for|on|in) /dev/shm|/dev/shm[^\n]*No space left"
         r"|Signal: Bus error|Caught signal 7|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
         "the shared memory of a node (/dev/shm) is full or too small",
         "remove what was left there, or give the container a larger one (--shm-size)",
@@ -260,9 +302,31 @@ KNOWN = (
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
     (
-        _HERE
-        + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa|Ille)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
-        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa|Ille)[\w ]+))",
+        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exiting\s+improperly",
+        "rank {rank} ended without MPI_Finalize, or before MPI_Init",
+        "see what it printed last; it may have ended by itself, with an exit status of 0",
+    ),
+    (
+        r"(?:srun: error: (?P<node>[\w.-]+): tasks? \S+:|signal\s+4\s+\(|SIGNAL: 4 \(|EXIT STRING:|Signal:) *Illegal instruction"
+        r"|on\s+node\s+(?P<node_>\S+)\s+exited\s+on\s+signal\s+4\b|(?P<node__>[\w.-]+): rank \d+ died from signal 4\b",
+        "the program crashed by an illegal instruction: it was built for another processor",
+        "build it on a node of this partition, or for the oldest of its processors",
+    ),
+    (
+        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exited\s+on\s+signal\s+"
+        r"(?P<text>9 \(Killed\))|EXIT STRING: Killed \(signal (?P<text_>9)\)",
+        "a process was killed by signal {text}",
+        "see in the kernel's log of the node whether its memory was exhausted, and who else could have ended it",
+    ),
+    (
+        r"^(?P<node>[\w.-]+): rank \d+ died from signal (?!(?:9|15)\b)(?P<text>\d+)"
+        r"|srun: error: (?P<node_>[\w.-]+): tasks? \S+: (?P<text_>(?:Segm|Abor|Floa)[\w ]+)",
+        "the program crashed: signal {text}",
+        "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
+    ),
+    (
+        _HERE + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
+        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+))",
         "the program crashed: {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
@@ -275,10 +339,10 @@ _FAREWELL = re.compile(
     r"|\*\*\* (?:STEP|JOB)|Terminating|got SIG|Job step aborted|forcing|Timed out waiting|Force Terminated"
     r"|launch/slurm|Application launch failed|First task exited)"
     r"|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
-    r"|prte)run (?:noticed|detected)|thus causing|process name: \[\[|exit code: |^=  |MPI_ABORT was invoked"
+    r"|prte)run (?:noticed|detected)|thus causing|process name: \[|errorcode: |exit code: |^=  |MPI_ABORT was invoked"
     r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["
     r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
-    r"|MPI will try to terminate|reported by process|^In: PMI_Abort|on communicator |on a NULL communicator"
+    r"|MPI will try to terminate|reported by process|application called MPI_Abort|exited on$|^signal \d+ \(|^.abort.\. This may|signals sent by|^In: PMI_Abort|on communicator |on a NULL communicator"
     r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
     r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
@@ -361,4 +425,4 @@ def _lines(text: str, *, farewells: bool = False) -> list[str]:
 def _before_the_limit(text: str) -> str:
     text = text if len(text) <= 2 * _SEARCHED else f"{text[:_SEARCHED]}\n{text[-_SEARCHED:]}"
     text = _LONG_LINE.sub(lambda line: cut(line[0], 1000), text)
-    return _TIME_LIMIT.split(text, maxsplit=1)[0]
+    return _NOT_A_CAUSE.sub("", _TIME_LIMIT.split(text, maxsplit=1)[0])
