@@ -68,10 +68,12 @@ KNOWN = (
     (
         r"has detected an attempt to run as root",
         "Open MPI does not start as root",
-        "run as a user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the environment",
+        "run as a user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the "
+        "environment",
     ),
     (
-        r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed|PMIX_ERR_(?!JOB_FAILED_TO_MAP)\w+",
+        r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed"
+        r"|PMIX_ERR_(?!JOB_FAILED_TO_MAP)\w+",
         "the PMIx of MPI and that of the launcher do not fit each other",
         "build both with the same PMIx, or launch with the `mpirun` of this MPI",
     ),
@@ -85,10 +87,12 @@ KNOWN = (
     ),
     # The network
     (
-        r"^(?:(?P<host>[\w.-]+):\d+:\d+ )?[^\n]*NCCL WARN NET/IB ?: Got completion from peer (?P<peer>[^\s<]+)\S*"
+        r"^(?:(?P<host>[\w.-]+):\d+:\d+ )?[^\n]*NCCL WARN NET/IB ?: Got completion from peer "
+        r"(?P<peer>[^\s<]+)\S*"
         r" with status=(?P<status>\d+)[^\n]*?vendor err (?P<vendor>\d+)(?:[^\n]*?\bhca (?P<hca>\S+))?",
         "{host} had no answer from {peer} over {hca} (status {status}, vendor error {vendor})",
-        "look at the links of both nodes' adapters and at the switch between; for RoCE at PFC and the GID index",
+        "look at the links of both nodes' adapters and at the switch between; for RoCE at PFC and the GID "
+        "index",
     ),
     (
         r"NCCL WARN (?P<text>[^\n]{10,160})",
@@ -96,7 +100,8 @@ KNOWN = (
         "see the lines of that rank in nccl/, and NCCL's settings in the environment of the job",
     ),
     (
-        r"are unable to reach each other for\s+MPI communication[\s\S]{0,500}?is on host: (?P<node>\S+)[\s\S]{0,80}?"
+        r"are unable to reach each other for\s+MPI communication[\s\S]{0,500}?is on host: "
+        r"(?P<node>\S+)[\s\S]{0,80}?"
         r"is on host: (?P<peer>\S+)\s+BTLs attempted: (?P<btls>[^\n]+)",
         "Open MPI has no network to {peer} (it tried {btls})",
         "leave the choice of btl and pml to Open MPI, and see whether both nodes have the same interfaces up",
@@ -246,7 +251,8 @@ KNOWN = (
         "ask for more (`--mem=0`), or run fewer processes on a node",
     ),
     (
-        r"shm_open\([^\n]*failed|PSM\d? could not set up shared memory|not enough space (?:for|on|in) /dev/shm|/dev/shm[^\n]*No space left"
+        r"shm_open\([^\n]*failed|PSM\d? could not set up shared memory|not enough space (?:for|on|in) "
+        r"/dev/shm|/dev/shm[^\n]*No space left"
         r"|Signal: Bus error|Caught signal 7|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
         "the shared memory of a node (/dev/shm) is full or too small",
         "remove what was left there, or give the container a larger one (--shm-size)",
@@ -302,21 +308,26 @@ KNOWN = (
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
     (
-        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exiting\s+improperly",
+        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exiting"
+        r"\s+improperly",
         "rank {rank} ended without MPI_Finalize, or before MPI_Init",
         "see what it printed last; it may have ended by itself, with an exit status of 0",
     ),
     (
-        r"(?:srun: error: (?P<node>[\w.-]+): tasks? \S+:|signal\s+4\s+\(|SIGNAL: 4 \(|EXIT STRING:|Signal:) *Illegal instruction"
-        r"|on\s+node\s+(?P<node_>\S+)\s+exited\s+on\s+signal\s+4\b|(?P<node__>[\w.-]+): rank \d+ died from signal 4\b",
+        r"(?:srun: error: (?P<node>[\w.-]+): tasks? \S+:|signal\s+4\s+\(|SIGNAL: 4 \(|EXIT STRING:"
+        r"|Signal:) *Illegal instruction"
+        r"|on\s+node\s+(?P<node_>\S+)\s+exited\s+on\s+signal\s+4\b|(?P<node__>[\w.-]+): rank \d+ died from "
+        r"signal 4\b",
         "the program crashed by an illegal instruction: it was built for another processor",
         "build it on a node of this partition, or for the oldest of its processors",
     ),
     (
-        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exited\s+on\s+signal\s+"
+        r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exited\s+on"
+        r"\s+signal\s+"
         r"(?P<text>9 \(Killed\))|EXIT STRING: Killed \(signal (?P<text_>9)\)",
         "a process was killed by signal {text}",
-        "see in the kernel's log of the node whether its memory was exhausted, and who else could have ended it",
+        "see in the kernel's log of the node whether its memory was exhausted, and who else could have "
+        "ended it",
     ),
     (
         r"^(?P<node>[\w.-]+): rank \d+ died from signal (?!(?:9|15)\b)(?P<text>\d+)"
@@ -339,10 +350,12 @@ _FAREWELL = re.compile(
     r"|\*\*\* (?:STEP|JOB)|Terminating|got SIG|Job step aborted|forcing|Timed out waiting|Force Terminated"
     r"|launch/slurm|Application launch failed|First task exited)"
     r"|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
-    r"|prte)run (?:noticed|detected)|thus causing|process name: \[|errorcode: |exit code: |^=  |MPI_ABORT was invoked"
+    r"|prte)run (?:noticed|detected)|thus causing|process name: \[|errorcode: |exit code: |^=  |MPI_ABORT "
+    r"was invoked"
     r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["
     r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
-    r"|MPI will try to terminate|reported by process|application called MPI_Abort|exited on$|^signal \d+ \(|^.abort.\. This may|signals sent by|^In: PMI_Abort|on communicator |on a NULL communicator"
+    r"|MPI will try to terminate|reported by process|application called MPI_Abort|exited on$|^signal \d+ \("
+    r"|^.abort.\. This may|signals sent by|^In: PMI_Abort|on communicator |on a NULL communicator"
     r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
     r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
