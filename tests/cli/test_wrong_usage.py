@@ -24,9 +24,8 @@ def folder(tmp_path, monkeypatch):
 
 
 WRONG = [
-    ("shwo", 2, "no such command 'shwo'; did you mean 'show'?"),
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
-    ("references prpose", 2, "no such command 'prpose'; did you mean 'propose'?"),
+    ("references prpose", 2, "no such command 'prpose'"),
     ("changes results,systm=x", 2, "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?"),
     ("changes results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system"),
     ("changes results@tomorrow..", 2, "'tomorrow' is not a date; write 2026-11-01"),
@@ -34,8 +33,6 @@ WRONG = [
     ("show nothere", 1, "nothere: there is no such file or folder"),
     ("show empty.jsonl", 1, "empty.jsonl: no sound record; name other records, or start a run"),
     ("show --json --short", 2, "--json and --short exclude each other; leave one of them out"),
-    ("show --nodes --list", 2, "--nodes and --list exclude each other"),
-    ("show --node n1 --gate", 2, "--node and --gate exclude each other"),
     ("show --list --session x", 2, "--list and --session exclude each other"),
     (
         "show --session=",
@@ -89,7 +86,7 @@ def test_without_a_verb_the_help_is_shown_as_it_is(words):
 
 
 RIGHT = (
-    "changes; show --list --json; show --nodes --json; show --node n1; archive results new;"
+    "changes; show --list --json; archive results new;"
     " archive new; compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report"
     " results -o r.html"
 )

@@ -28,7 +28,7 @@ _OWN = {
     "nightly": (DAILY, "Run a level, judge and archive it, and report what is new."),
     "vet": (DAILY, "Check the health of every node: good, slow or faulty."),
     "findings": (DAILY, "List the open findings of nights, and acknowledge known ones."),
-    "show": (DAILY, "Show the metrics of a run, or the nodes that runs used."),
+    "show": (DAILY, "Show the metrics of a run, or list the runs."),
     "report": (DAILY, "Write one HTML file about the machines in the results."),
     "compare": (CLOSER, "Compare sets of results with a baseline."),
     "changes": (CLOSER, "Find when the level of a metric changed, and what else changed."),

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import getpass
-from datetime import date, datetime, timezone
+import os
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import end_by, named, read_by
 from fabric_checks.cli.verb import Verbs, json_option
-from fabric_checks.core import console, paths
+from fabric_checks.core import console, locks, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly import journal
@@ -58,22 +58,32 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
 
 @command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
-@click.option("--reason", help="Why it needs no attention.")
-@click.option("--ticket", help="The ticket of its repair.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day of the acknowledgement (UTC).")
+@click.option("--reason", required=True, callback=read_by(named), help="Why it needs no attention.")
+@click.option("--ticket", required=True, callback=read_by(named), help="The ticket of its repair.")
+@click.option(
+    "--until",
+    required=True,
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="The last day of the acknowledgement (UTC).",
+)
 @click.option("--system", help="The system of config/systems, if several have nights.")
-def acknowledge(
-    name: str, *, reason: str | None, ticket: str | None, until: datetime | None, system: str | None
-) -> None:
+def acknowledge(name: str, *, reason: str, ticket: str, until: datetime, system: str | None) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
     Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it
     is repaired. The last acknowledgement counts: one until today ends another.
     """
     path, entry = _finding(name, system)
-    day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    journal.append(path, Acknowledgement(entry.id, entry.finding.sizes, reason, ticket, day, _user(), now))
+    now, day = datetime.now(timezone.utc), until.date()
+    if day < now.date():
+        raise click.UsageError(f"--until needs a day from today on: {day} has passed")
+    journal.append(
+        path,
+        Acknowledgement(
+            entry.id, entry.finding.sizes, " ".join(reason.split()), " ".join(ticket.split()), day,
+            locks.user(os.geteuid()), now.isoformat(timespec="seconds"),
+        ),
+    )  # fmt: skip
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 
@@ -108,25 +118,3 @@ def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
             f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system"
         )
     return found[0]
-
-
-def _day(until: datetime | None) -> date:
-    if until is None or until.date() < datetime.now(timezone.utc).date():
-        raise click.UsageError(
-            "--until needs a day from today on, the last one of the acknowledgement: 2026-12-15"
-        )
-    return until.date()
-
-
-def _text(option: str, text: str | None) -> str:
-    line = " ".join((text or "").split())
-    if not line:
-        raise click.UsageError(f"{option} is missing: readers of the finding need to know it")
-    return line
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        raise click.UsageError("this account has no name; set LOGNAME to yours") from None

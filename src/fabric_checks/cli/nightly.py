@@ -12,7 +12,7 @@ from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.paths import name_is_sound
+from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly.night import spend
 from fabric_checks.nightly.plan import Plan, only_one
 from fabric_checks.nightly.service import configuration
@@ -84,12 +84,10 @@ def command(
     _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
-    for given, option in ((name, "--session"), (system, "--system")):
-        if not name_is_sound(given):
-            raise click.BadParameter(
-                f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option
-            )
-    results = _results()
+    sound_name("--session", name)
+    sound_name("--system", system)
+    results = paths.results().absolute()
+    results.mkdir(parents=True, exist_ok=True)
     archive = (archive or results / "archive").absolute()
     plan = Plan(
         system, level, name, results, archive, options, runs=not judged,
@@ -118,16 +116,6 @@ def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None
         )
     if judged and options:
         raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
-
-
-def _results() -> Path:
-    """Make the folder of results; return it."""
-    results = paths.results().absolute()
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
-    return results
 
 
 def _require_its_run(plan: Plan) -> None:

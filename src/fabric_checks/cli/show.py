@@ -8,14 +8,12 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli import run_summary, selection
+from fabric_checks.cli import run_summary
 from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
 from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, json_option
-from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.errors import RecordError
 from fabric_checks.records import runs
-from fabric_checks.report import nodes as node_tables
 from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
 
@@ -28,9 +26,6 @@ Examples:
   fabric-checks show --session 20261121T080000Z-8c1d
   fabric-checks show archive --list             the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
-  fabric-checks show --nodes                    every node that runs used; the worst first
-  fabric-checks show /archive/2026,system=oak --node n17
-                                                the history of one of them
 """
 
 
@@ -47,10 +42,6 @@ Examples:
     help="Exit with status 3 unless at least one case ran, all passed and all left records.",
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
-@click.option(
-    "--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed."
-)
-@click.option("--node", callback=read_by(named), help="Show the history of this node instead.")
 def command(
     source: str | None,
     name: str | None,
@@ -59,21 +50,13 @@ def command(
     as_json: bool,
     gate: bool,
     short: bool,
-    as_nodes: bool,
-    node: str | None,
 ) -> None:
-    """Print the metrics of a run, or the nodes that runs used."""
+    """Print the metrics of a run."""
     refuse_together(json=as_json, short=short)
-    for of_a_run in ({"session": name}, {"short": short}, {"gate": gate}):
-        refuse_together(node=node, nodes=as_nodes and not node, list=as_list, **of_a_run)
-    if as_nodes or node:
-        _nodes(source, node, as_json=as_json)
-        return
+    refuse_together(list=as_list, session=name or gate or short)
     folder = Path(source) if source else paths.results()
     if source and not folder.exists():
-        raise RecordError(
-            f"{folder}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes"
-        )
+        raise RecordError(f"{folder}: there is no such file or folder")
     if as_list:
         _list(folder, as_json=as_json)
         return
@@ -111,25 +94,6 @@ def _session(folder: Path, found: runs.Session, *, as_json: bool) -> None:
         )
     elif found.archived:
         console.print(f"session:  {found.name}", f"records:  {folder}")
-
-
-def _nodes(source: str | None, name: str | None, *, as_json: bool) -> None:
-    loaded = selection.load((source,) if source else (), nodes.COLUMNS)
-    found = nodes.nodes_of(loaded.frame)
-    if name is not None:
-        found = [node for node in found if node.name == name]
-        if not found:
-            raise RecordError(
-                f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them"
-            )
-    if as_json:
-        content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
-        console.print_json(content)
-    elif name is None:
-        console.print_rich([node_tables.listed(found)])
-    else:
-        console.print_rich([node_tables.history(node) for node in found])
-    end_by(loaded.faults)
 
 
 def _list(folder: Path, *, as_json: bool) -> None:

@@ -4,8 +4,7 @@ options."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -52,18 +51,9 @@ class Verb(click.Command):
 
 
 class Verbs(click.Group):
-    """A group that suggests the verb that was meant, and whose errors have the form of all others."""
+    """A group of verbs, whose errors have the form of all others."""
 
     command_class = Verb
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called, and its remaining arguments."""
-        known = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in known:
-            ctx.fail(_unknown("command", args[0], known))
-        return super().resolve_command(ctx, args)
 
     def main(
         self,
@@ -95,12 +85,6 @@ def _status(run: Callable[[], object]) -> int:
         console.error("error: interrupted")
         return INTERRUPTED
     return status if isinstance(status, int) else DONE
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message on a name that nothing has, with the nearest that there is."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"no such {what} {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def _usage_text(error: click.ClickException) -> str:

@@ -13,31 +13,17 @@ import polars as pl
 from scipy.special import betaincinv
 
 from fabric_checks.records.findings import parsed
-from fabric_checks.records.record import case_name, is_success
+from fabric_checks.records.record import is_success
 
 #: The fields of records that this needs.
 COLUMNS = (
-    *("session", "time", "system", "partition", "environ", "test", "case_result", "fail_reason"),
-    *("nodelist", "findings", "ports"),
+    *("session", "time", "system", "partition", "environ", "test", "case_result", "nodelist", "findings"),
+    "ports",
 )
 #: Intervals of shares cover so much; for one of many nodes, as much for all of them together.
 CONFIDENCE = 0.95
 #: Records that agree in these are of one run of a case.
 _RUN = ("side", "session", "system", "partition", "environ", "test")
-
-
-@dataclass(frozen=True)
-class Event:
-    """A case in which a node was blamed, or which failed on it.
-
-    :param time: when it ended; :param case: its name; :param blamed: whether it was named.
-    :param text: the finding that names it, or why the case failed.
-    """
-
-    time: datetime
-    case: str
-    blamed: bool
-    text: str
 
 
 @dataclass
@@ -50,7 +36,7 @@ class Node:
         fault.
     :param failed: how many others failed without naming any node.
     :param ports: by name, ``rate_MBps`` as last seen, ``sent_B`` and ``received_B`` of all cases.
-    :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.
+    :param errors: by ``port counter``, by how much it grew in all cases.
     :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.
     :param others: the share of all other nodes of the system together; None where there are none.
     :param stands_out: whether its share is significantly above theirs.
@@ -59,13 +45,11 @@ class Node:
     system: str
     name: str
     last_seen: datetime
-    since: datetime
     cases: int = 0
     blamed: int = 0
     failed: int = 0
     ports: dict[str, dict[str, Any]] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
     low: float = 0.0
     high: float = 1.0
     others: float | None = None
@@ -89,10 +73,11 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
         bad = not is_success(row["case_result"])
         ports = (_data(row, "ports") or {}).get("nodes", {})
         for name in names:
-            node = found.setdefault(
-                (row["system"], name), Node(row["system"], name, row["time"], row["time"])
-            )
-            _add(node, row, [each.text for each in findings if each.hosts == (name,)], bad and not findings)
+            node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"]))
+            node.cases += 1
+            node.last_seen = max(node.last_seen, row["time"])
+            node.blamed += any(each.hosts == (name,) for each in findings)
+            node.failed += bad and not findings
             _add_ports(node, ports.get(name, {}))
     by_system: dict[str, list[Node]] = {}
     for node in found.values():
@@ -104,20 +89,6 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
 
 def _data(row: Mapping[str, Any], name: str) -> Any:
     return json.loads(row[name]) if row[name] else None
-
-
-def _add(node: Node, row: Mapping[str, Any], findings: Sequence[str], has_failed: bool) -> None:
-    """Count a case in which a node was, with the texts of the findings that name the node alone."""
-    node.cases += 1
-    node.last_seen = max(node.last_seen, row["time"])
-    if findings:
-        node.blamed += 1
-    elif has_failed:
-        node.failed += 1
-    else:
-        return
-    reason = str(row["fail_reason"] or "it failed").splitlines()[0]
-    node.events.append(Event(row["time"], case_name(row), bool(findings), "; ".join(findings) or reason))
 
 
 def _add_ports(node: Node, ports: Mapping[str, Mapping[str, Any]]) -> None:

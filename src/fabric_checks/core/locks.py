@@ -107,11 +107,12 @@ def holder(path: Path) -> str:
 
 def _this_process() -> str:
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    who = f"{_user(os.geteuid())} on {socket.gethostname()}"
+    who = f"{user(os.geteuid())} on {socket.gethostname()}"
     return f"process {os.getpid()} of {who} since {since}: {quoted(' '.join(sys.argv), 100)}"
 
 
-def _user(number: int) -> str:
+def user(number: int) -> str:
+    """Return the name of a user, or the number of one without a name."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -134,7 +135,7 @@ def own_folder(folder: Path) -> None:
     status = folder.lstat()
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
-            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, so jobs of your other sessions"
+            f"{folder} belongs to {user(status.st_uid)} or leads elsewhere, so jobs of your other sessions"
             " on this host may run at the same time and falsify each other's values: have it removed"
         )
     folder.chmod(0o700)

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nodes that runs have used: as a section of the page, as a table for the terminal, and one with its
-history."""
+"""The nodes that runs have used, as a section of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Group
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from fabric_checks.comparison.nodes import Node
-from fabric_checks.core.text import bytes_text, clean, count_text, value_text
+from fabric_checks.core.text import clean, value_text
 from fabric_checks.report.blocks import Cell, Column, Section, Table
-from fabric_checks.report.texts import plain
 
 HEADS = (
     "system",
@@ -43,7 +37,7 @@ MOST = 100
 def cells(node: Node) -> tuple[str, ...]:
     """Return the row of a node, in the order of :data:`HEADS`; untrusted text is on one line."""
     share = node.bad / node.cases if node.cases else 0.0
-    ports = (f"{name}{_rate(port, ' ')}" for name, port in sorted(node.ports.items()))
+    ports = (f"{name}{_rate(port)}" for name, port in sorted(node.ports.items()))
     errors = (f"{kind} {count}" for kind, count in sorted(node.errors.items(), key=lambda each: -each[1])[:3])
     found = (
         *(node.system, node.name, f"{node.last_seen:%Y-%m-%d %H:%M}"),
@@ -56,48 +50,14 @@ def cells(node: Node) -> tuple[str, ...]:
     return tuple(map(clean, found))
 
 
-def _rate(port: Mapping[str, Any], before: str = "", after: str = "") -> str:
-    return f"{before}{value_text(port['rate_MBps'] / 125)} Gbit/s{after}" if port["rate_MBps"] else ""
+def _rate(port: Mapping[str, Any]) -> str:
+    return f" {value_text(port['rate_MBps'] / 125)} Gbit/s" if port["rate_MBps"] else ""
 
 
 def section(nodes: Sequence[Node]) -> Section:
     """Return a table of the nodes, the worst first."""
     rows = tuple((row[1], tuple(map(Cell, (row[0], *row[2:])))) for row in map(cells, nodes[:MOST]))
     columns = tuple(map(Column, (HEADS[0], *HEADS[2:])))
-    more = (
-        (f"{len(nodes) - MOST} more are listed by `fabric-checks show --nodes`.",)
-        if len(nodes) > MOST
-        else ()
-    )
+    more = (f"{len(nodes) - MOST} more are not listed.",) if len(nodes) > MOST else ()
     table = Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more)
     return Section("nodes", "Nodes", (table,), (*NOTES, "<- is worse than the other nodes for certain."))
-
-
-def listed(nodes: Sequence[Node]) -> Group:
-    """Return all nodes as a table for the terminal."""
-    table = RichTable(box=None, pad_edge=False)
-    for head in HEADS:
-        table.add_column(head, justify="right" if head in ("cases", "blamed", "failed", "others") else "left")
-    for node in nodes:
-        table.add_row(*map(Text, cells(node)))
-    notes = [" ".join(NOTES)]
-    if any(node.stands_out for node in nodes):
-        notes.append("<- worse than the other nodes of its system for certain.")
-    return Group(table, *map(Text, ["", *notes]))
-
-
-def history(node: Node) -> Group:
-    """Return a node for the terminal with its ports, errors and bad cases, the latest first."""
-    lines = [
-        f"{node.name} of {node.system}: {count_text(node.cases, 'case')} from {node.since:%Y-%m-%d %H:%M} to "
-        f"{node.last_seen:%Y-%m-%d %H:%M}, blamed in {node.blamed}, {node.failed} failed"
-    ]
-    for name, port in sorted(node.ports.items()):
-        moved = f"{bytes_text(port['sent_B'])} sent, {bytes_text(port['received_B'])} received"
-        lines.append(f"  {name}: {_rate(port, after=', ')}{moved} in these cases")
-    lines += [f"  {kind}: {count} in these cases" for kind, count in sorted(node.errors.items())]
-    for event in reversed(node.events):
-        lines += ["", f"{event.time:%Y-%m-%d %H:%M}  {event.case}", f"  {event.text}"]
-    if not node.events:
-        lines.append("  no case blames it, and none failed")
-    return Group(*map(plain, lines))
