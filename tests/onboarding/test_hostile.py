@@ -28,15 +28,11 @@ PLACES = [
     ("slurm_infiniband", "batch*|up", "{}*|up"),
     ("slurm_infiniband", "= ada", "= {}"),
     ("slurm_infiniband", "23.11.8", "{}"),
-    ("slurm_infiniband", "chem-21", "{}"),
-    ("slurm_infiniband", "normal,long", "{}"),
-    ("slurm_gpus", "a100,ib,himem", "{}"),
     ("lmod_hierarchy", "gnu14/14.2  openmpi5", "{}  openmpi5"),
     ("slurm_infiniband", "SwitchName=leaf01", "SwitchName={}"),
     ("slurm_infiniband", "\tpmix\n", "\t{}\n"),
     ("slurm_infiniband", "OpenMPI/4.1.6-GCC-13.2.0", "OpenMPI/{}"),
     ("slurm_infiniband", "OSU-Micro-Benchmarks/7.2-gompi-2023b\n", "OSU-Micro-Benchmarks/7.2-{}\n"),
-    ("slurm_infiniband", "/apps/software/OSU-Micro-Benchmarks/7.2-gompi-2023b", "/apps/{}"),
     ("slurm_infiniband", "mlx5_0", "{}"),
     ("slurm_infiniband", "200 Gb/sec (4X HDR)", "{}"),
     ("slurm_gpus", "gpu:h100:8(S:0-1),shard:16", "{}"),
@@ -107,7 +103,6 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
     assert calls <= {
         *("environment", "host_lock", "lock_in_job", "str", "selected_mpis", "selected_stack", "STACKS.get"),
-        *(f"{suite}.installed" for suite in ("osu", "imb", "lammps", "npb")),
     }
     system, environments = configuration(text)
     for partition in system["partitions"]:
@@ -116,9 +111,6 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
             assert " " not in word.removeprefix("-l ").removeprefix("-q ").removeprefix("-A "), word
     for environment in environments:
         assert all(set(module) <= HARMLESS and module[0] != "-" for module in environment.get("modules", []))
-        commands = [program["command"] for program in environment["extras"]["programs"].values()]
-        # Letters of all languages are letters in a path.
-        assert all(set(command) <= HARMLESS | set("{}ä") for command in commands)
     assert {path.rpartition("/")[0].split("/")[0] for path in files} == {"systems", "references"}
     assert not any(".." in path for path in files)
 

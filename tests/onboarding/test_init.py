@@ -70,10 +70,10 @@ def test_the_written_system_passes_a_dry_run(name, clone, tmp_path):
 def test_guesses_are_marked_in_the_file_and_nothing_is_written_twice(clone, tmp_path):
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--this-host")
     assert done.returncode == 0 and "  ci/nightly --system new --mpi none\n" in done.stdout, done.stderr
-    listed = re.findall(r"^  config/systems/new\.py, line (\d+), (\w*): ", done.stdout, re.MULTILINE)
+    listed = re.findall(r"^  config/systems/new\.py, line (\d+): ", done.stdout, re.MULTILINE)
     lines = (clone / "config/systems/new.py").read_text().splitlines()
-    marked = {number + 2 for number, line in enumerate(lines) if line.lstrip().startswith("# guess: ")}
-    assert {int(number) for number, _ in listed} == marked and listed[0][1] == "hostnames"
+    marked = [number for number, line in enumerate(lines, 1) if line.lstrip().startswith("# guess: ")]
+    assert list(map(int, listed)) == marked
     again = init(clone, "no_scheduler", tmp_path / "again", "--name", "new", "--yes", "--this-host")
     assert again.returncode == 1 and "there is already a system 'new' in config" in again.stderr
     forget(clone, "new")
@@ -81,7 +81,7 @@ def test_guesses_are_marked_in_the_file_and_nothing_is_written_twice(clone, tmp_
 
 def test_questions_and_answers(clone, tmp_path):
     """An answer that is none is asked for again; an empty one takes the guess."""
-    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100 Gbit/s\n"
+    answers = "cbc\nnew\n\n\nmany\n129\n32\n100 Gbit/s\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (
@@ -149,7 +149,7 @@ def test_modules_that_do_not_load_are_reported(clone, tmp_path):
     )
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
-    assert "`module load mpi/openmpi/5.0.3 benchmarks/osu-micro-benchmarks/7.4" in done.stderr
+    assert "`module load mpi/openmpi/5.0.3`" in done.stderr
     assert "exit status 1: no such file; mend `modules` of openmpi-site" in done.stderr
 
 
@@ -160,4 +160,4 @@ def test_files_for_spack_are_written_if_asked_for(clone, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "config/systems/new/spack/openmpi/packages.yaml" in written(clone)
     forget(clone, "new")
-    assert "config/systems/new/spack/openmpi/packages.yaml, line 2, packages: the release" in done.stdout
+    assert "config/systems/new/spack/openmpi/packages.yaml, line 1: the release" in done.stdout

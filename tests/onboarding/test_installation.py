@@ -7,7 +7,7 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import installation
-from fabric_checks.onboarding.facts import Mpi, Suite
+from fabric_checks.onboarding.facts import Mpi
 
 
 def test_names_that_are_there_are_not_taken_again():
@@ -49,22 +49,14 @@ def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
 @pytest.mark.parametrize(
     ("loaded", "fault"),
     [
-        ("gnu14/14:openmpi5/5.0.7:omb/7.3", ""), ("", ""),
-        ("gnu14/14:openmpi5/5.0.5:omb/7.3",
+        ("gnu14/14:openmpi5/5.0.7", ""), ("", ""),
+        ("gnu14/14:openmpi5/5.0.5",
          "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
-        (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`: exit status 1: no such module"),
+        (None, "`module load gnu14/14 openmpi5/5.0.7`: exit status 1: no such module"),
     ],
 )  # fmt: skip
 def test_modules_are_loaded_together(loaded, fault):
-    mpi = Mpi(
-        "openmpi",
-        "5",
-        "openmpi5/5.0.7",
-        "mpicc",
-        "",
-        (Suite("osu", "omb/7.3", "7.3", None),),
-        needs=("gnu14/14",),
-    )
+    mpi = Mpi("openmpi", "5", "mpicc", modules=("gnu14/14", "openmpi5/5.0.7"))
     text = None if loaded is None else f"/apps/bin/mpicc\nloaded:{loaded}\n"
     machine = SimpleNamespace(ask=lambda *_: text, asked={"x": "exit status 1: no such module"})
     said = installation.load_modules(machine, mpi)

@@ -30,16 +30,13 @@ def asked(facts):
         *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
         *(
             ("name", "taken", "which is left unchanged"),
-            ("queue", "nowhere", "is not one of batch, debug, himem"),
+            ("queue", "nowhere", "is not one or more of batch, debug, himem"),
         ),
         *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
         ("nodes", "317", "317 is more than the 128 nodes that batch can have"),
-        ("queue", ",", "name one or more of batch"),
-        *(
-            (key, "a;b", "'a;b' is not a word for a job script")
-            for key in ("account", "qos", "constraint", "gres")
-        ),
-        ("mpi", "mpich", "'mpich' is not one of openmpi, intel-oneapi-mpi"),
+        ("queue", ",", "is not one or more of batch"),
+        *((key, "a;b", "'a;b' is not a word for a job script") for key in ("account", "gres")),
+        ("mpi", "mpich", "'mpich' is not one or more of openmpi, intel-oneapi-mpi"),
         *(("link_MBps", text, "is not the rate of a link") for text in ("fast", "0", "1e999", "200")),
     ],
 )
@@ -68,26 +65,17 @@ def test_of_many_nodes_a_few_are_proposed_and_it_says_why():
     assert nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine" and not nodes.certain
 
 
-def test_what_slurm_lets_one_choose_is_asked():
-    """A QOS of several, a kind of node of several, the GPUs of nodes; in each partition its own."""
+def test_each_partition_has_its_own_answers():
+    """GPUs are asked for where all nodes have them."""
     found = look(site("slurm_gpus"), "dune-login1")
+    given = {"queue": "cpu,gpu", "name": "new"}
     answers = questions.answered(
-        replace(found, qos=("normal", "gpu")), lambda _: True,
-        lambda each: questions.taken(each, {"queue": "cpu,gpu", "name": "new"}.get(each.key)),
-    )  # fmt: skip
-    assert {key: answers.queues["gpu"][key].value for key in ("gres", "constraint", "nics")} == {
-        "gres": "gpu:a100:4", "constraint": None, "nics": 2,
-    }  # fmt: skip
-    asked = {
-        each.key: each for each in questions._on_slurm(replace(found, qos=("normal", "gpu")), found.queues[0])
+        found, lambda _: True, lambda each: questions.taken(each, given.get(each.key))
+    )
+    values = {
+        name: [of[key].value for key in ("gres", "cores", "nics")] for name, of in answers.queues.items()
     }
-    assert not any(each.certain for each in asked.values()) and asked["qos"].choices == ("normal", "gpu")
-    assert asked["constraint"].choices == ("a100&ib", "a100&ib&himem")
-    assert all(each.certain for each in questions._on_slurm(found, found.queues[2]))
-    (only,) = questions._on_slurm(
-        replace(found, qos=("normal", "gpu")), replace(found.queues[2], qos=("gpu", "x"))
-    )[:1]
-    assert only.guess == "gpu" and only.certain
+    assert values == {"cpu": [None, 96, 2], "gpu": ["gpu:a100:4", 48, 2]}
 
 
 def test_sockets_of_one_core_are_asked_about():

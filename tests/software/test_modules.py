@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules: their names, and the prefixes of their programs."""
+"""Modules: their names."""
 
 import pytest
 
@@ -8,13 +8,12 @@ from fabric_checks.software.modules import Module
 
 
 def test_a_terse_listing_has_modules_and_defaults():
-    found, refused = modules.available(
+    found = modules.available(
         "/apps/all:\nfoo/\nfoo/1.2\nfoo/1.3(default)\nbar/2(D:b)\nplain\n\na b/1\n-x/1\n../x\n"
     )
     assert [(module.name, module.is_default) for module in found] == [
         ("foo/1.2", False), ("foo/1.3", True), ("bar/2", True), ("plain", False),
     ]  # fmt: skip
-    assert refused == ["a b/1", "-x/1", "../x"]
 
 
 #: Names as sites have them; those of field-cases first, then what public listings and job scripts have:
@@ -75,10 +74,6 @@ def test_a_name_has_software_and_version(name, software, version):
     )
 
 
-def test_a_toolchain_is_in_the_name():
-    assert (Module("IMB/2021.3-gompi-2022b").toolchain, Module("openmpi/4.1.5").toolchain) == ("2022b", "")
-
-
 def test_the_best_is_the_default_or_the_newest():
     names = ["openmpi/4.1.10", "openmpi/4.1.9", "OpenMPI/3.0", "openmpi-debug/9", "openmpi_eth/8"]
     assert modules.best(map(Module, names), "openmpi").name == "openmpi/4.1.10"
@@ -87,46 +82,3 @@ def test_the_best_is_the_default_or_the_newest():
     assert modules.best(listed, "mpich") is None
     # A variant is better than nothing.
     assert modules.best(map(Module, names[3:4]), "openmpi").name == "openmpi-debug/9"
-
-
-@pytest.mark.parametrize(
-    ("name", "mpi", "shown"),
-    [
-        ("IMB/2021.3-iimpi-2022b", "impi/2021.9.0", True), ("IMB/2021.3-iimpi-2022b", "openmpi/4", False),
-        ("osu/7.4-mvapich2-2.3.7", "mvapich2/2.3.7", True), ("osu/7.4-mvapich2-2.3.7", "mpich/4", False),
-        ("osu/7.4", "openmpi/4", None), ("LAMMPS/1Jan2024-foss-2023b", "OpenMPI/4.1.6", True),
-        ("osu/7.3-intel-openmpi4", "openmpi4/4.1.6", True),
-        ("osu/7.3-intel-openmpi4", "openmpi5/5.0.7", False),
-        ("lammps/openmpi/2023", "openmpi/4.1", True),
-        ("osu-micro-benchmarks/5.6.3-gcc-9.3.0-openmpi", "openmpi", True),
-    ],
-)  # fmt: skip
-def test_a_name_shows_the_mpi_of_the_build(name, mpi, shown):
-    assert modules.built_with(Module(name), Module(mpi)) is shown
-
-
-@pytest.mark.parametrize(
-    ("folder", "shown"),
-    [("/opt/pub/moduledeps/gnu14-openmpi5", True), ("/opt/pub/moduledeps/gnu14-openmpi4", False),
-     ("/apps/intel", None),
-     ("/spack/linux-rocky8-x86_64/openmpi/5.0.7-tauaqk4/Core", True), ("/opt/moduledeps/gnu14-mpich", False)],
-)  # fmt: skip
-def test_a_folder_shows_the_mpi_of_the_build(folder, shown):
-    assert modules.built_with(Module("omb/7.3", folder=folder), Module("openmpi5/5.0.7")) is shown
-
-
-@pytest.mark.parametrize(
-    ("suite", "text", "prefix"),
-    [
-        ("imb", 'prepend_path("PATH","/a/bin")', "/a"), ("imb", "prepend-path\tPATH\t/a/bin", "/a"),
-        ("imb", "prepend-path --delim : PATH {/a/bin}", "/a"),
-        ("imb", 'prepend_path{"PATH","/a/bin",delim=":"}', "/a"),
-        ("imb", 'prepend_path("LD_LIBRARY_PATH","/a/lib")', None),
-        ("imb", 'prepend_path("MANPATH","/a/bin")', None),
-        ("imb", "", None), ("osu", 'prepend_path("PATH","/a/bin")', None),
-        ("osu", 'prepend_path("PATH","/a/libexec/osu-micro-benchmarks/mpi/pt2pt")', "/a"),
-        ("osu", 'setenv("EBROOTOSUMINMICROMINBENCHMARKS","/e")', "/e"),
-    ],
-)  # fmt: skip
-def test_module_show_gives_the_prefix_of_a_suite(suite, text, prefix):
-    assert modules.prefix(f"-----\n{text}\n-----\n", suite) == prefix

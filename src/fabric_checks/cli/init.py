@@ -37,8 +37,6 @@ Examples:
 @click.option("--nodes", help="The most nodes of a job.")
 @click.option("--cores", help="The cores of a node.")
 @click.option("--account", help="The account of jobs.")
-@click.option("--qos", help="The QOS of jobs (Slurm).")
-@click.option("--constraint", help="The features that nodes must have (Slurm).")
 @click.option("--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm).")
 @click.option("--link-MBps", "link_MBps", help="The rate of one link of a node in one direction, in MB/s.")
 @click.option("--nics", help="The number of such links of a node.")
@@ -75,7 +73,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
     _write(site_files.files(facts, answers, spack=spack))
     name, chosen = str(answers.system["name"].value), site_files.chosen(facts, answers)
     for each in chosen:
-        if fault := each.module and installation.load_modules(machine, each):
+        if fault := each.modules and installation.load_modules(machine, each):
             raise FabricError(f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py")
     mpi = "none" if chosen else site_files.wheels(facts)[0]
     cases = installation.dry_run(name, mpi)
@@ -95,13 +93,10 @@ def _write(files: dict[str, str]) -> None:
     paths = [path.relative_to(installation.CONFIG.parent) for path in installation.write(files)]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
     guesses = [
-        {"file": f"config/{path}"} | each
-        for path in reversed(files)
-        for each in site_files.guesses(files[path])
+        f"  config/{path}, {each}" for path in reversed(files) for each in site_files.guesses(files[path])
     ]
     if guesses:
-        lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
-        console.print("guessed, and marked in the file:", *lines, "")
+        console.print("guessed, and marked in the file:", *guesses, "")
 
 
 #: So many queues and notes are listed.
@@ -121,6 +116,7 @@ def shown(facts: Facts) -> Iterable[str]:
         for each in facts.links
     )
     rows += (("MPI", _mpi_text(mpi)) for mpi in facts.mpis)
+    rows += (("suite", f"{suite.suite}: {suite.module}") for suite in facts.suites)
     if not facts.mpis:
         rows.append(("MPI", "none of the site's own; the wheels of ci/run are used"))
     for tool, fault in facts.asked.items():
@@ -142,9 +138,7 @@ def _queue_text(queue: Queue) -> str:
 
 
 def _mpi_text(mpi: Mpi) -> str:
-    suites = ", ".join(suite.module for suite in mpi.suites)
-    needs = f" behind {' '.join(mpi.needs)}" if mpi.needs else ""
-    return f"{mpi.family}: {mpi.module or mpi.prefix or mpi.name}{needs}{f' with {suites}' if suites else ''}"
+    return f"{mpi.family}: {' '.join(mpi.modules) or mpi.prefix or mpi.name}"
 
 
 def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:

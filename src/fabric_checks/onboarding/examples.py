@@ -11,18 +11,11 @@ from fabric_checks.schedulers.model import Queue
 #: The schedulers of the examples, by the names that users give them.
 SCHEDULERS = {"slurm": "slurm", "pbs": "pbs", "lsf": "lsf", "flux": "flux", "one-host": "local"}
 
-_SUITES = (
-    Suite("osu", "osu-micro-benchmarks", "7.5", "/apps/osu-micro-benchmarks/7.5"),
-    Suite("imb", "imb", "2021.7", "/apps/imb/2021.7"),
-    Suite("lammps", "lammps", "22 Jul 2025", "/apps/lammps/22Jul2025"),
-    Suite("npb", "npb/3.4.3", "3.4.3", None),
-)
 
-
-def files(name: str) -> dict[str, str]:
-    """Return the files of the example ``name`` of :data:`SCHEDULERS`, a system called ``yours``, by their
-    paths."""
+def system(name: str) -> str:
+    """Return the system's file of the example ``name`` of :data:`SCHEDULERS`, a system called ``yours``."""
     scheduler = SCHEDULERS[name]
+    pmi = "pmix" if scheduler == "slurm" else ""
     facts = Facts(
         "login1.yours.example",
         scheduler=scheduler,
@@ -30,19 +23,11 @@ def files(name: str) -> dict[str, str]:
         links=(Link("mlx5_0", "InfiniBand", 25000.0),),
         cores=64,
         modules="lmod",
-        mpis=(
-            Mpi(
-                "openmpi", "5.0.8", "openmpi/5.0.8", "mpicc", "pmix" if scheduler == "slurm" else "", _SUITES
-            ),
-        ),
+        mpis=(Mpi("openmpi", "5.0.8", "mpicc", pmi, modules=("openmpi/5.0.8",)),),
+        suites=(Suite("osu", "osu-micro-benchmarks/7.5", "7.5"), Suite("npb", "npb/3.4.3", "3.4.3")),
     )
     given = {"name": "yours"}
     answers = questions.answered(
         facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key))
     )
-    return site_files.files(facts, answers)
-
-
-def system(name: str) -> str:
-    """Return the system's file of an example."""
-    return files(name)["systems/yours.py"]
+    return site_files.files(facts, answers)["systems/yours.py"]

@@ -11,15 +11,14 @@ from fabric_checks.schedulers.model import Queue
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of programs that a module provides.
+    """A module of a suite of programs.
 
-    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``; :param prefix: its folder, None if unknown.
+    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``.
     """
 
     suite: str
     module: str
     version: str
-    prefix: str | None
 
 
 @dataclass(frozen=True)
@@ -30,27 +29,20 @@ class Mpi:
     :param prefix: its folder, if it was found on PATH.
     :param pmi_library: the library that srun needs to start Intel MPI, if it was found.
     :param cc: its compiler; :param pmi: its value of `srun --mpi`, empty without Slurm.
-    :param needs: the modules to load before its own, where modules are in a hierarchy.
+    :param modules: those to load, its own behind those of a hierarchy that it needs.
     """
 
     family: str
     version: str
-    module: str
     cc: str
     pmi: str = ""
-    suites: tuple[Suite, ...] = ()
     prefix: str = ""
     pmi_library: str = ""
-    needs: tuple[str, ...] = ()
-
-    @property
-    def modules(self) -> list[str]:
-        """Return the modules to load, in their order."""
-        return [*self.needs, *filter(None, [self.module]), *(suite.module for suite in self.suites)]
+    modules: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """Return the name of the environment: the same after an update, so that values have a history."""
+        """The name of the environment: the same after an update, so that values have a history."""
         return f"{self.family}-site"
 
 
@@ -60,11 +52,10 @@ class Facts:
 
     :param host: its name; :param scheduler: slurm, pbs, lsf, flux, or local where there is none.
     :param cluster: the scheduler's name of it, or empty; :param queues: those whose names can be used.
-    :param accounts: those that jobs may be charged to, :param qos: the QOS that they may have, if it lists
-        them.
     :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
+    :param suites: the modules of suites, of which nothing shows with which MPI they were built.
     :param notes: remarks for the reader, such as names that cannot be used.
     :param asked: the commands that were run, each with ``ok`` or its fault.
     """
@@ -73,13 +64,12 @@ class Facts:
     scheduler: str = "local"
     cluster: str = ""
     queues: tuple[Queue, ...] = ()
-    accounts: tuple[str, ...] = ()
-    qos: tuple[str, ...] = ()
     pmis: tuple[str, ...] = ()
     switches: int = 0
     links: tuple[Link, ...] = ()
     cores: int | None = None
     modules: str = "nomod"
     mpis: tuple[Mpi, ...] = ()
+    suites: tuple[Suite, ...] = ()
     notes: tuple[str, ...] = ()
     asked: dict[str, str] = field(default_factory=dict)

@@ -18,7 +18,7 @@ _LEAST_MBps = 1000
 #: Names that ReFrame takes for a system.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 #: What may stand behind an option of a job script.
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:&|=-]{0,100}")
+_WORD = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:&|=-]{0,100})?")
 
 
 @dataclass(frozen=True)
@@ -67,124 +67,86 @@ def answered(
     :param name_is_free: tells whether no system has a name.
     """
     found = Answers({each.key: answer(each) for each in _on_the_system(facts, name_is_free)})
-    names = found.system["queue"].value if "queue" in found.system else ("",)
+    names = found.system["queue"].value if facts.queues else ("",)
     assert isinstance(names, tuple)
     for name in names:
         of_queue = f" in {name}" if len(names) > 1 else ""
         queue = next((queue for queue in facts.queues if queue.name == name), None)
         asked = found.queues[name] = {}
         for each in _on_a_queue(facts, queue):
-            asked[each.key] = answer(replace(each, text=f"{each.text}{of_queue}"))
-        if asked.get("link_MBps", Answer(None)).value is not None:
-            asked["nics"] = answer(_nics(facts, queue, of_queue))
+            if each.key != "nics" or asked["link_MBps"].value is not None:
+                asked[each.key] = answer(replace(each, text=f"{each.text}{of_queue}"))
     return found
 
 
 def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
-    name = _name(facts, name_is_free)
-    asked = [
-        Question(
-            "name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free)
-        )
-    ]
-    if facts.scheduler != "local":
-        asked.append(_which_queues(facts))
+    def free(text: str) -> str:
+        return free_name(text, name_is_free)
+
+    asked = [Question("name", "What is the system called", *_name(facts, name_is_free), False, free)]
+    if facts.queues:
+        queues = tuple(queue.name for queue in facts.queues)
+        best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
+        why = "jobs that name none go there" if best.is_default else "it has the most nodes"
+        text = "Which partitions or queues should be measured (several with commas)"
+        asked.append(_choice("queue", text, queues, best.name, why))
+    if facts.queues and facts.scheduler != "flux":
+        text = "Which account should jobs name (empty: none)"
+        asked.append(Question("account", text, None, "", True, _word_or_none))
     if facts.mpis:
         families = tuple(mpi.family for mpi in facts.mpis)
-        why = "each multiplies the cases; one is enough to begin with" if len(families) > 1 else ""
+        why = "each multiplies the cases; one is enough to begin with"
         text = "Which MPIs should be measured (several with commas, or all)"
-        asked.append(
-            Question("mpi", text, families[:1], why, len(families) == 1, _some_of(families), families)
-        )
-    if facts.scheduler not in ("local", "flux"):
-        known = facts.scheduler == "slurm" and len(facts.accounts) < 2
-        why = "" if known else "jobs go to your default one"
-        text = "Which account should jobs name (empty: none)"
-        asked.append(Question("account", text, None, why, known, _word_or_none, facts.accounts))
+        asked.append(_choice("mpi", text, families, families[0], why))
     return asked
 
 
-def _which_queues(facts: Facts) -> Question:
-    names = tuple(queue.name for queue in facts.queues)
-    best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
-    why = "jobs that name none go there" if best.is_default else "it has the most nodes"
-    text = (
-        f"Which {'partitions' if facts.scheduler == 'slurm' else 'queues'} should be measured (several with"
-        " commas)"
-    )
+def _choice(key: str, text: str, names: tuple[str, ...], guess: str, why: str) -> Question:
+    """Return a question for some of several names, which is certain if there is one."""
+
+    def read(text: str) -> object:
+        chosen = names if text == "all" else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
+        # A queue without a name is the only one.
+        if not set(chosen) <= set(names) or not (chosen or names == ("",)):
+            raise FabricError(f"{quoted(text)} is not one or more of {', '.join(names)}")
+        return chosen or names
+
     is_only = len(names) == 1
-    return Question("queue", text, (best.name,), "" if is_only else why, is_only, _some_of(names), names)
+    return Question(key, text, (guess,), "" if is_only else why, is_only, read, names)
 
 
 def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
-    return [
-        *([_nodes(queue)] if queue else []),
-        _cores(facts, queue),
-        *(_on_slurm(facts, queue) if queue and facts.scheduler == "slurm" else []),
-        *([_link(facts)] if facts.scheduler != "local" else []),
-    ]
-
-
-def _nodes(queue: Queue) -> Question:
-    few = queue.usable <= SMALL
-    why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
-    read = _at_most(queue.usable, f"nodes that {queue.name or 'a job'} can have")
-    return Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, read)
-
-
-def _cores(facts: Facts, queue: Queue | None) -> Question:
     text = "How many cores does a node have"
-    if queue and queue.cores is not None:
+    if queue is None:  # this host alone
+        why = "" if facts.cores else "nothing shows it"
+        return [Question("cores", text, facts.cores or 1, why, bool(facts.cores), _count)]
+    usable, few = queue.usable, queue.usable <= SMALL
+    why = "" if few else f"{SMALL} of {usable}, so that a night fits a busy machine"
+    read = _at_most(usable, f"nodes that {queue.name or 'a job'} can have")
+    asked = [Question("nodes", "How many nodes may a job have", min(usable, SMALL), why, few, read)]
+    if queue.cores is not None:
         why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
-        return Question("cores", text, queue.cores, why, not queue.doubt, _count)
-    known = facts.scheduler == "local" and facts.cores is not None
-    why = "as many as this host has" if facts.cores else "nothing shows it"
-    return Question("cores", text, facts.cores or 1, "" if known else why, known, _count)
-
-
-def _link(facts: Facts) -> Question:
+        asked.append(Question("cores", text, queue.cores, why, not queue.doubt, _count))
+    else:
+        why = "as many as this host has" if facts.cores else "nothing shows it"
+        asked.append(Question("cores", text, facts.cores or 1, why, False, _count))
+    if facts.scheduler == "slurm":
+        gpus = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
+        why = "all GPUs of a node, as many sites take no job there without"
+        text = "Which resources should jobs ask for (--gres; empty: none)"
+        gres = gpus[0] if gpus else None
+        asked.append(Question("gres", text, gres, why if gres else "", not gres, _word_or_none))
+    rate, why = None, "no link of this host reports its rate"
+    for link in facts.links[:1]:
+        rate, why = link.MBps, f"this host's {link.device}, {link.kind}"
     text = (
         "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
     )
-    guess, why = None, "no link of this host reports its rate"
-    for link in facts.links[:1]:
-        guess, why = link.MBps, f"this host's {link.device}, {link.kind}"
-    return Question("link_MBps", text, guess, why, False, _rate)
-
-
-def _nics(facts: Facts, queue: Queue | None, of_queue: str) -> Question:
-    text = f"How many such links does a node have{of_queue}"
-    if facts.links:
-        return Question("nics", text, len(facts.links), "as many as this host has", False, _count)
+    asked.append(Question("link_MBps", text, rate, why, False, _rate))
     # A login node without links tells nothing; nodes with GPUs often have one for each.
-    return Question("nics", text, 1, "most have one", not (queue and queue.gpus), _count)
-
-
-def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
-    """Return the questions on what jobs in a partition have to ask for; those without a choice are
-    certain."""
-    qos = tuple(name for name in facts.qos if not queue.qos or name in queue.qos)
-    only = qos[0] if queue.qos and len(qos) == 1 else None
-    why = "the one of yours that it allows" if only else "jobs have your default one"
-    kinds = [text.replace(",", "&") for text in queue.features]
-    features = tuple(text for text in kinds if len(kinds) > 1 and _WORD.fullmatch(text))
-    mixed = "its nodes are of several kinds, which one curve should not mix"
-    text = "Which features should nodes have (--constraint; empty: any)"
-    return [
-        Question(
-            "qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos
-        ),
-        Question("constraint", text, None, mixed, not features, _word_or_none, features),
-        _gres(queue),
-    ]
-
-
-def _gres(queue: Queue) -> Question:
-    text = "Which resources should jobs ask for (--gres; empty: none)"
-    if found := re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus):
-        why = "all GPUs of a node, as many sites take no job there without"
-        return Question("gres", text, found[0], why, False, _word_or_none)
-    return Question("gres", text, None, "", True, _word_or_none)
+    count, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
+    is_certain = not (facts.links or queue.gpus)
+    return [*asked, Question("nics", "How many such links does a node have", count, why, is_certain, _count)]
 
 
 def taken(question: Question, given: str | None) -> Answer:
@@ -199,21 +161,14 @@ def taken(question: Question, given: str | None) -> Answer:
 
 def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     """Return a guess at the name of a system, and the reason for it."""
-    host = re.sub(
-        r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower())
+    short, *domain = facts.host.lower().split(".")
+    host = re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", short)
+    names = {facts.cluster.lower(): "the scheduler's name for it"}
+    names |= dict.fromkeys(
+        [*([] if facts.scheduler == "local" else domain[:1]), host], "the name of this host"
     )
-    domain = facts.host.lower().split(".")[1:2]
-    names = [facts.cluster.lower(), *domain, host, "yours"] if facts.scheduler != "local" else [host, "yours"]
-    for name in names:
-        for each in (name, f"{name}-site"):
-            if _NAME.fullmatch(each) and is_free(each):
-                whys = {
-                    facts.cluster.lower(): "the scheduler's name for it",
-                    "yours": "nothing suggests a better one",
-                }
-                why = whys.get(name, "the name of this host")
-                return each, why if each == name else f"{why} is taken"
-    return "", ""
+    names["yours"] = "nothing suggests a better one"
+    return next((each for each in names.items() if _NAME.fullmatch(each[0]) and is_free(each[0])), ("", ""))
 
 
 def free_name(text: str, is_free: Callable[[str], bool]) -> str:
@@ -233,20 +188,6 @@ def free_name(text: str, is_free: Callable[[str], bool]) -> str:
     return text
 
 
-def _some_of(names: tuple[str, ...]) -> Callable[[str], object]:
-    def read(text: str) -> object:
-        chosen = names if text == "all" else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
-        for name in chosen:
-            if name not in names:
-                raise FabricError(f"{quoted(name)} is not one of {', '.join(names) or 'them: there is none'}")
-        # A queue without a name is the only one.
-        if not chosen and names != ("",):
-            raise FabricError(f"name one or more of {', '.join(names)}")
-        return chosen or names
-
-    return read
-
-
 def _count(text: str) -> int:
     if not re.fullmatch(r"\d{1,6}", text) or int(text) < 1:
         raise FabricError(f"{quoted(text)} is not a number of 1 or more")
@@ -263,7 +204,7 @@ def _at_most(most: int, what: str) -> Callable[[str], object]:
 
 
 def _word_or_none(text: str) -> object:
-    if text and not re.fullmatch(_WORD, text):
+    if not _WORD.fullmatch(text):
         raise FabricError(
             f"{quoted(text)} is not a word for a job script: use letters, digits and . _ - : & | ="
         )
@@ -275,8 +216,8 @@ def _rate(text: str) -> object:
     Gbit/s."""
     if not text:
         return None
-    match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?) ?(MB/s|G(?:b|bit)?(?:/s)?)?", text, re.IGNORECASE)
-    rate, unit = (float(match[1]), match[2] or "") if match else (0.0, "")
+    match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?) ?(MB/s|Gbit/s)?", text)
+    rate, unit = (float(match[1]), match[2]) if match else (0.0, None)
     if not rate or (not unit and rate < _LEAST_MBps):
         raise FabricError(f"{quoted(text)} is not the rate of a link; write 25000 (MB/s) or 200 Gbit/s")
-    return rate * 125 if unit[:1] in ("G", "g") else rate
+    return rate * 125 if unit == "Gbit/s" else rate

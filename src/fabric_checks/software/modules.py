@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read ``module -t avail`` for MPIs and suites, and ``module show`` and ``module spider`` for what one
-needs."""
+"""Read ``module -t avail`` for MPIs and suites, and ``module spider`` for what one needs."""
 
 from __future__ import annotations
 
@@ -29,17 +28,6 @@ SUITES = {
     "lammps": r"lammps",
     "npb": r"npb",  # NPB3.4-MPI
 }
-#: A file below the prefix of a suite without which it is of no use.
-NEEDED = {"lammps": "share/lammps/bench/in.lj"}
-#: An MPI in a name or a path, with the number behind it.
-_NAMED = re.compile(
-    r"((?<![a-z])|(?<=[^a-z]i))("
-    + "|".join(f"(?P<{family.replace('-', '_')}>{pattern})" for family, pattern in FAMILIES.items())
-    + r")([-_/]*v?(?P<number>\d[\d.]*\d|\d)(?![\w.]))?",
-    re.IGNORECASE,
-)
-#: Toolchains of EasyBuild, and compilers that count as an MPI where none is named.
-_TOOLCHAINS = {"openmpi": r"gompi|foss", "intel-oneapi-mpi": r"intel", "cray-mpich": r"cray|cpe"}
 _COMPILER = r"(gcc|gnu|intel|icc|pgi|nvhpc|nvidia|aocc|clang|llvm|cce|oneapi|compilers?)"
 #: Parts of a name that stand before that of an MPI: kinds of software, compilers, architectures, versions.
 _NEUTRAL = (
@@ -68,23 +56,16 @@ _VERSION = re.compile(
 #: What may follow the name of an MPI or a suite in the same part; anything else is a variant, such as
 #: `openmpi-debug`.
 _PLAIN = re.compile(rf"(v?\d|x86_64|aarch64|{_COMPILER}(\W|_|\d|$)).*|", re.IGNORECASE)
-#: Names that look like an MPI's or a suite's, but are none that is known.
-_LIKE = re.compile(
-    rf"({_NEUTRAL}/)*(({_COMPILER}-)?(open-?mpi|hpcx|mpich|mvapich|(ps|para\w*|bullx|platform|hpe|sgi)[-_]?mpi|ompi|mpt|i?mpi)"
-    r"\d*(\W|_|$)|\w*[-_]?(osu[-_]|omb\b|imb\b|lammps|npb|mpi-benchmarks))",
-    re.IGNORECASE,
-)
 #: A word that is safe after `module load` in a job script.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/@-]{0,120}")
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module: the name to load, and the folder of its file where the listing has it."""
+    """A module: the name to load."""
 
     name: str
     is_default: bool = False
-    folder: str = ""
 
     @cached_property
     def _found(self) -> tuple[str, re.Match[str] | None]:
@@ -112,35 +93,12 @@ class Module:
         return form is not None and not _PLAIN.fullmatch(form["rest"].lstrip("-_."))
 
     @property
-    def looks_like_one(self) -> bool:
-        """Tell whether it may be an MPI or a suite, under a name that is not known."""
-        return not self.software and _LIKE.match(self.name) is not None
-
-    @property
     def version(self) -> str:
         """The leading numbers of its version, or its date, or nothing."""
         found = self._numbers
         if not found:
             return ""
         return f"{int(found['day'])} {found['month']} {found['year']}" if found["day"] else found["version"]
-
-    @property
-    def remainder(self) -> str:
-        """What its name has besides the software and its version."""
-        _, form = self._found
-        if form is None:
-            return self.name
-        found = self._numbers
-        behind = self.name[form.start("rest") :]
-        if found:
-            behind = f"{self.name[form.start('rest') : found.start('version')]} {self.name[found.end() :]}"
-        return f"{self.name[: form.start('rest')].rpartition('/')[0]} {behind}"
-
-    @property
-    def toolchain(self) -> str:
-        """The release of its toolchain of EasyBuild: ``2023b`` of ``IMB/2021.3-gompi-2023b``; or nothing."""
-        match = re.search(r"-(20\d\d[ab])(-|$)", self.name)
-        return match[1] if match else ""
 
     @property
     def rank(self) -> tuple[bool, bool, list[int], str]:
@@ -153,65 +111,21 @@ class Module:
         )
 
 
-def available(text: str) -> tuple[list[Module], list[str]]:
-    """Return the modules of a terse listing, and the lines that cannot be a name in a job script."""
+def available(text: str) -> list[Module]:
+    """Return the modules of a terse listing; a line that cannot be a name in a job script is none."""
     found: dict[str, Module] = {}
-    refused = []
-    folder = ""
     for line in text.splitlines():
-        name = line.strip()
-        if name.endswith(":"):
-            folder = name[:-1]
-        if not name or name.endswith((":", "/")):
-            continue
-        name, _, tags = name.partition("(")
-        if not _NAME.fullmatch(name) or ".." in name:
-            refused.append(line)
-        else:
+        name, _, tags = line.strip().partition("(")
+        if _NAME.fullmatch(name) and ".." not in name and not name.endswith("/"):
             is_default = "default" in tags or re.search(r"(^|[(:])D([):]|$)", f"({tags}") is not None
-            found.setdefault(
-                name, Module(name, is_default, folder)
-            )  # of two, the first on MODULEPATH is loaded
-    return list(found.values()), refused
+            found.setdefault(name, Module(name, is_default))  # of two, the first on MODULEPATH is loaded
+    return list(found.values())
 
 
 def best(modules: Iterable[Module], software: str) -> Module | None:
     """Return the default module of a family or suite, or else the newest; a variant if there is nothing
     else."""
     return max((one for one in modules if one.software == software), key=lambda one: one.rank, default=None)
-
-
-def built_with(module: Module, mpi: Module, *shown: str) -> bool | None:
-    """Return whether a suite was built with an MPI, by its name, its folder, or what it loads; None if
-    nothing shows.
-
-    :param shown: lists of modules that it loads or needs, each one sufficient, or paths that belong to it.
-    """
-    own = module.remainder
-    for texts in ([own], shown, [module.folder]):
-        named = [match for text in texts for match in list(_NAMED.finditer(text))[-1:]]
-        if named:
-            return any(_is_of(match, mpi) for match in named)
-        toolchains = [
-            family for family, word in _TOOLCHAINS.items() if texts == [own] and re.search(word, own, re.I)
-        ]
-        if toolchains:
-            return toolchains[0] == mpi.software
-    return None
-
-
-def _is_of(named: re.Match[str], mpi: Module) -> bool:
-    """Tell whether an MPI that a text names is this one, as far as numbers are known of both."""
-    release, own = named["number"], mpi.version
-    return bool(named[mpi.software.replace("-", "_")]) and (
-        not (release and own) or f"{own}.".startswith(f"{release}.")
-    )
-
-
-def loaded(text: str) -> str:
-    """Return the names that ``module show`` says it loads or needs, a line each."""
-    pattern = r"""^\s*(?:always_load|load|depends[-_]on|prereq|module load)\b[^\w\n]+(.*)$"""
-    return "\n".join(re.findall(pattern, text, re.MULTILINE))
 
 
 def needed_before(text: str) -> list[list[str]]:
@@ -223,23 +137,3 @@ def needed_before(text: str) -> list[list[str]]:
     blocks = re.split(r"\n[ \t]*\n", behind[0]) if behind else []
     found = [line.split() for line in blocks[1].splitlines()] if len(blocks) > 1 else []
     return [names for names in found if names and all(map(_NAME.fullmatch, names))]
-
-
-def prefix(text: str, suite: str) -> str | None:
-    """Return the prefix of a suite from what ``module show`` adds to PATH; None if that does not show it.
-
-    Lmod writes ``prepend_path("PATH","/apps/imb/bin")``, Environment Modules ``prepend-path PATH
-    /apps/imb/bin``.
-    """
-    pattern = r"""prepend[-_]path\b[^\n]*?(?<!\w)PATH(?!\w)["}]?[ \t,]+["{]?([^\s"{},)]+)"""
-    for path in re.findall(pattern, text):
-        if suite == "osu":
-            if "/libexec/osu-micro-benchmarks" in path:
-                return str(path).partition("/libexec/osu-micro-benchmarks")[0]
-        elif path.endswith("/bin"):
-            return str(path).removesuffix("/bin")
-    if suite == "osu":
-        # EasyBuild's name of the variable with the prefix.
-        match = re.search(r"""setenv[ \t(]+"?EBROOTOSU\w*"?[ \t,]+["{]?([^\s"{},)]+)""", text)
-        return match[1] if match else None
-    return None

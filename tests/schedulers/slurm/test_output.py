@@ -200,11 +200,17 @@ def test_groups_of_one_name_are_one_partition():
         "all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n"
     )
     assert (one.name, one.nodes, one.cores, one.differ, one.out_of_service) == ("all", 4, 2, False, 2)
-    assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
+    assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "")
     assert (two.nodes, two.cores, two.differ) == (1, 16, True)
     assert (two.is_default, two.takes_jobs, two.gpus) == (False, False, "")
     assert slurm.queues("a*|up|4|1|2|idle|(null)\na*|up|1|1|2+|idle|(null)\n")[0].differ  # one group of two
     assert slurm.queues("") == []
+
+
+@pytest.mark.parametrize(("gres", "gpus"), [("gpu:4", "gpu:4"), ("(null)", ""), ("gpu:8", "")])
+def test_a_partition_has_the_gpus_that_all_of_its_nodes_in_service_have(gres, gpus):
+    (one,) = slurm.queues(f"a|up|1|1|2|idle|gpu:4\na|up|5|1|2|idle|{gres}\na|up|1|1|2|down*|(null)\n")
+    assert one.gpus == gpus
 
 
 @pytest.mark.parametrize(
@@ -265,16 +271,9 @@ def test_sockets_of_one_core_are_doubted():
     assert "128 sockets of one core" in flat.doubt and real.doubt == ""
 
 
-def test_features_and_qos_of_partitions():
-    listed, limits = "a*|up|4|1|2|idle|n\nb|up|4|1|2|idle|n\n", "PartitionName=b AllowQos=long,gpu State=UP\n"
-    one, two = slurm.queues(listed, limits, "a*|x,ib\na*|y\nb|x\n")
-    assert (one.features, one.qos, two.features, two.qos) == (("x,ib", "y"), (), ("x",), ("long", "gpu"))
-
-
-def test_settings_topology_and_accounts():
+def test_settings_and_topology():
     assert (
         slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
     )
     assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
     assert slurm.leaf_switches("No topology information available") == 0
-    assert slurm.associations("a|x,y\n\nb|\na|y\nc\n") == (["a", "b", "c"], ["x", "y"])

@@ -211,14 +211,12 @@ _GROUP = re.compile(
 )
 
 
-def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
+def queues(text: str, limits: str = "") -> list[Queue]:
     """Return the partitions that ``sinfo --noheader --format=SINFO`` lists, with their nodes that take jobs.
 
     One in maintenance is among these, and one that reboots: that ends by itself.
 
-    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job,
-        and its QOS.
-    :param features: the lines of ``sinfo --noheader --format=%P|%f``.
+    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
     :raises OutputError: for a line in another format.
     """
     groups: dict[str, list[re.Match[str]]] = {}
@@ -229,16 +227,10 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
         elif line.strip():
             raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
     of = {fields.get("PartitionName"): fields for fields in map(_fields, limits.splitlines())}
-    kinds = [line.strip().partition("|") for line in features.splitlines()]
-    return [
-        _queue(name, found, of.get(name, {}), [kind for each, _, kind in kinds if each.rstrip("*") == name])
-        for name, found in groups.items()
-    ]
+    return [_queue(name, found, of.get(name, {})) for name, found in groups.items()]
 
 
-def _queue(
-    name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str], features: Iterable[str]
-) -> Queue:
+def _queue(name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str]) -> Queue:
     working = [
         group
         for group in listed
@@ -247,7 +239,7 @@ def _queue(
     groups = working or listed
     nodes = sum(int(group["nodes"]) for group in working)
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
-    most, qos = limits.get("MaxNodes", ""), limits.get("AllowQos", "ALL")
+    most, gpus = limits.get("MaxNodes", ""), {group["gres"] or "" for group in groups}
     # A node that is configured by its CPUs alone, which may be threads, has many sockets of one core.
     flat = [group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"]
     return Queue.of_cores(
@@ -259,10 +251,9 @@ def _queue(
         is_default=bool(groups[0]["default"]),
         takes_jobs=any(group["state"] == "up" for group in groups),
         most_nodes=int(most) if most.isdecimal() else None,
-        gpus=next((group["gres"] for group in listed if group["gres"]), ""),
+        # A job asks for the same on each of its nodes.
+        gpus=gpus.pop() if len(gpus) == 1 else "",
         doubt=f"Slurm has a node as {flat[0]} sockets of one core, which may be threads" if flat else "",
-        features=tuple(features),
-        qos=() if qos in ("ALL", "") else tuple(qos.split(",")),
     )
 
 
@@ -310,13 +301,3 @@ def leaf_switches(text: str) -> int:
     """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no
     tree."""
     return len(re.findall(r"^SwitchName=\S+ Level=0 ", text, re.MULTILINE))
-
-
-def associations(text: str) -> tuple[list[str], list[str]]:
-    """Return the accounts and the QOS of a user, each once.
-
-    :param text: of ``sacctmgr --noheader --parsable2 show associations format=account,qos``.
-    """
-    rows = [line.strip().partition("|") for line in text.splitlines()]
-    accounts = dict.fromkeys(account for account, _, _ in rows if account)
-    return list(accounts), list(dict.fromkeys(name for _, _, qos in rows for name in qos.split(",") if name))
