@@ -39,7 +39,7 @@ from fabric_checks.records import archive_writer
 from fabric_checks.records.perflog import text_of
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS
-from fabric_checks.records.writing import case_of, lines_of
+from fabric_checks.records.writing import line_of
 from fabric_twins import simgrid, simulate
 from fabric_twins.launch import prepare
 from fabric_twins.model import description
@@ -222,18 +222,14 @@ def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None
             own = {"system": system, "check": f"Check{check}", "test": f"Check{check} %layout=16x4"}
             with path.open("ab") as out:
                 for run in range(runs):
-                    out.write(
-                        text_of(
-                            list(lines_of(one_case(own, first + timedelta(days=run, minutes=check), random)))
-                        )
-                    )
+                    time = first + timedelta(days=run, minutes=check)
+                    out.write(text_of(line_of(one_case(own, time, random))))
 
 
 def one_case(own: dict[str, Any], time: datetime, random: np.random.Generator) -> list[dict[str, Any]]:
     """Return the records of a case that ended at a time."""
     own = {**own, "session": f"{time:%Y%m%d}T000000Z-abcd", "time": f"{time:%Y-%m-%dT%H:%M:%S}+00:00"}
     common = dict.fromkeys(FIELDS) | RECORD | own
-    common["case"] = case_of(common)
     values = random.normal(10, 0.3, METRICS)
     return [
         common | {"metric": f"latency_{metric}B", "size_B": metric, "value": float(value)}

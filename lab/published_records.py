@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from fabric_checks.records import lines
+from fabric_checks.records import reader
 from fabric_twins.sand import TABLES
 
 WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in asks}
@@ -13,6 +13,6 @@ WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in a
 LEFT_OUT = ("not_offered", "sizes_B", "placement", "jobid", "findings")
 
 for path in sorted(Path(sys.argv[1]).rglob("Streaming.jsonl")):
-    for record in lines.records_of(path, lambda line, cause: sys.exit(f"error: {line}: {cause}")):
+    for record in reader.records_of(path, lambda line, cause: sys.exit(f"error: {line}: {cause}")):
         if (record["metric"], record["layout"]) in WANTED:
             print(json.dumps(record | dict.fromkeys(LEFT_OUT)))

@@ -9,7 +9,7 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from fabric_checks.records import lines, perflog, writing
+from fabric_checks.records import perflog, reader, writing
 from fabric_checks.records.record import FIELDS
 
 NODES, PPN, SIZES_B = 1000, 64, [2**power for power in range(24)]
@@ -22,7 +22,7 @@ def of_files(folder):
     def bad(line, cause):
         sys.exit(f"error: line {line}: {cause}")
 
-    return [record for path in sorted(folder.rglob("*.jsonl")) for record in lines.records_of(path, bad)]
+    return [record for path in sorted(folder.rglob("*.jsonl")) for record in reader.records_of(path, bad)]
 
 
 def large(like):
@@ -43,7 +43,7 @@ def large(like):
 def row(what, records):
     """Print a row of the table."""
     cases = groupby(records, key=lambda record: record["case"])
-    now = sum(len(perflog.text_of(list(writing.lines_of(of)))) for _, of in cases)
+    now = sum(len(perflog.text_of(writing.line_of(list(of)))) for _, of in cases)
     flat = sum(len(json.dumps(record)) + 1 for record in records)
     print(
         f"{what:28} {len(records):7} {flat / len(records):12.0f} {now / len(records):12.0f} {now / flat:8.1%}"

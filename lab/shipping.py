@@ -20,7 +20,7 @@ import urllib.request
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from tests.builders import failed, record
+from tests.builders import failed, record, text_of
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
@@ -48,8 +48,8 @@ def run(number, check="A", count=100):
 
 def write(path, records):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as out:
-        out.write("".join(json.dumps(each) + "\n" for each in records))
+    with path.open("ab") as out:
+        out.write(text_of(*records))
 
 
 def moment(text):
@@ -98,19 +98,18 @@ class VictoriaMetrics:
         return sorted({point for each in records for point in self._points(each)})
 
     def _points(self, record):
-        """Yield the points of a value, and that of its case, which has no metric."""
+        """Yield the points of a value; a case without values has that of its result alone."""
         of_case = ("system", "partition", "environ", "check", "test", "layout")
         values = {key: record[key] for key in ("value", "reference", "lower", "upper")}
         if record["reference"] is not None or record["result"] not in ("pass", None):
             values["result"] = float(record["result"] in ("pass", "xfail"))
-        groups = {(*of_case, "metric", "unit"): values}
-        groups[of_case] = {"case_result": float(record["case_result"] in ("pass", "xfail"))}
-        for names, found in groups.items():
-            labels = sorted((key, record[key]) for key in names if record[key] is not None)
-            for key, value in found.items():
-                if value is not None:
-                    # VictoriaMetrics keeps twelve digits.
-                    yield (f"fabric_checks_{key}", *labels, moment(record["time"]), f"{value:.10e}")
+        values["case_result"] = float(record["case_result"] in ("pass", "xfail"))
+        names = (*of_case, "metric", "unit")
+        labels = sorted((key, record[key]) for key in names if record[key] is not None)
+        for key, value in values.items():
+            if value is not None:
+                # VictoriaMetrics keeps twelve digits.
+                yield (f"fabric_checks_{key}", *labels, moment(record["time"]), f"{value:.10e}")
 
     def ask(self, query):
         return json.loads(self.request("/api/v1/query", query=query))["data"]["result"]

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.records import lines, reader, series, sources, writing
-from fabric_checks.records.record import FIELDS
+from fabric_checks.records import reader, series, sources, writing
+from fabric_checks.records.record import FIELDS, OF_CASE
 from fabric_checks.records.table import COLUMNS, NESTED
 
 START = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
@@ -89,15 +89,24 @@ def runs(side, values, **changes):
 
 
 def text_of(*records):
-    """Return the lines of records as a perflog has them; the values of a case follow its line."""
-    found = writing.lines_of({**each, "case": None} for each in records)
-    return "".join(json.dumps(line) + "\n" for line in found).encode()
+    """Return records as a perflog has them: a line for those in turn that are of one case."""
+    cases = []
+    for each in records:
+        facts = {name: each.get(name) for name in OF_CASE} | {"case": None}
+        if (
+            not cases
+            or cases[-1][0] != facts
+            or each.get("metric") in [own["metric"] for own in cases[-1][1]]
+        ):
+            cases.append((facts, []))
+        cases[-1][1].append({"metric": None, **each, "case": None})
+    return "".join(json.dumps(writing.line_of(of)) + "\n" for _, of in cases).encode()
 
 
 def records_in(path):
     """Return the records of a perflog; every line of it has to be sound."""
     faults = []
-    found = list(lines.records_of(path, lambda *fault: faults.append(fault)))
+    found = list(reader.records_of(path, lambda *fault: faults.append(fault)))
     assert not faults
     return found
 

@@ -106,7 +106,7 @@ def _json(content: Any) -> bytes:
 
 
 def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, Any]]]:
-    """Yield each line of a case or a value of a system, with its file, and as it is read.
+    """Yield each line of a case of a system, with its file, and as it is read.
 
     :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
@@ -130,10 +130,8 @@ def _records(
     kept: dict[str, list[bytes]] = {}
     found: set[str] = set()
     environs: set[str] = set()
-    sessions_of: dict[str, Any] = {}  # by case; its own line comes before those of its values
     for file, line, record in _lines(results, system):
-        case = str(record.get("case"))
-        session = sessions_of.setdefault(case, record.get("session"))
+        session = record.get("session")
         if not isinstance(session, str) or not name_is_sound(session):
             continue
         found.add(session)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import quoted
-from fabric_checks.records import lines
+from fabric_checks.records import reader
 from fabric_checks.records.record import Record, case_name
 from fabric_offers.bundle_file import Fault
 
@@ -82,7 +82,7 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
     def report(line: int, cause: str) -> None:
         faults.append(Fault("record", f"{name}:{line}", cause))
 
-    yield from lines.records_of(path, report)
+    yield from reader.records_of(path, report)
 
 
 def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:

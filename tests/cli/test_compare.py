@@ -53,10 +53,10 @@ def test_bad_records_are_told_and_the_good_ones_used(logs):
     path.write_text(path.read_text() + '{"half')
     result = compare(*labelled(logs))
     assert result.exit_code == 1 and "1 worse" in result.stdout
-    assert f"{path}:13" in result.stderr and result.stderr.startswith("warning: ")
+    assert f"{path}:7" in result.stderr and result.stderr.startswith("warning: ")
     assert compare(*labelled(logs), "--fail-on", "worse").exit_code == 3
     content = json.loads(compare(*labelled(logs), "--json").stdout)
-    assert f"{path}:13" in content["faults"][0]
+    assert f"{path}:7" in content["faults"][0]
 
 
 @pytest.mark.parametrize(

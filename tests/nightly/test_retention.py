@@ -58,4 +58,4 @@ def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
     one, two = (
         re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html")
     )
-    assert "A.jsonl:5" in one and one == two
+    assert "A.jsonl:3" in one and one == two

@@ -125,7 +125,7 @@ def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
         assert words in text, text
     assert (latest(results)["records"], latest(results)["new"]) == (1, [])
     kept = [line for line in perflog.read_text().splitlines() if line.endswith("}")]
-    assert len(kept) == len(records) + 2  # of one value: the line of its case, and its own
+    assert len(kept) == len(records) + 1
     assert spend(results, *HERE, "--quiet")[:2] == (0, "")  # the warnings are known
 
 

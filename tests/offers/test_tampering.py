@@ -204,7 +204,8 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
     facts, files = genuine
     path = tmp_path / "offer.tar"
     (name,) = [name for name in files if name.startswith("perflogs/")]
-    bundle_file.write(path, facts, {**files, name: b"".join(files[name].splitlines(keepends=True)[:2])})
+    first = offers.records(files)[name][:1]
+    bundle_file.write(path, facts, offers.with_records(files, {name: first}))
 
     def fail(*_):
         raise FabricError("the values cannot be recomputed: x")

@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import time
 
 import polars as pl
 import pytest
@@ -20,11 +19,9 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(0), bad, record(1), failed(2)])
     loaded = load(path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, None]
-    fault, *others = loaded.faults
-    # The record before has lines 1 and 2. The values of a case whose line is bad are of no case.
-    assert fault.startswith((f"{path}:3: ", f"{path}:4: ")) and cause in fault and fault.isprintable()
+    (fault,) = loaded.faults
+    assert fault.startswith(f"{path}:2: ") and cause in fault and fault.isprintable()
     assert fault.endswith("; the line is left out: fix or delete it")
-    assert [other.split(": this value is of a case")[0] for other in others] == [f"{path}:4"][: len(others)]
 
 
 def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
@@ -33,75 +30,36 @@ def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
     assert load(path, ["value"]).faults == load(path).faults
 
 
-@pytest.mark.parametrize("end", [1, 10, 500, -200, -20, -2])
+@pytest.mark.parametrize("end", [1, 500, -20, -2])
 def test_a_line_that_a_crash_left_unfinished(end, tmp_path):
-    text = text_of(record(1))[:end]
-    path = write(tmp_path / "a.jsonl", [record(0), text])
+    path = write(tmp_path / "a.jsonl", [record(0), text_of(record(1))[:end]])
     loaded = load(path)
     assert loaded.frame.height == 1
-    assert f"{path}:{3 + text.count(10)}: half-written, as after a crash: " in loaded.faults[0]
+    assert f"{path}:2: half-written, as after a crash: " in loaded.faults[0]
 
 
-def test_a_last_line_without_its_end_is_whole(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), text_of(record(1))[:-1]])
-    assert (load(path).frame.height, load(path).faults) == (2, ())
-
-
-def test_byte_order_marks_and_line_ends_of_editors_do_no_harm(tmp_path):
-    """A byte order mark, Windows' line ends, empty lines."""
-    text = b"\xef\xbb\xbf" + text_of(*map(record, range(3))).replace(b"\n", b"\r\n\r\n") + b" \n"
-    path = write(tmp_path / "a.jsonl", [text])
-    assert (load(path).frame.height, load(path).faults) == (3, ())
-
-
-def test_lines_in_any_order_are_joined(tmp_path):
-    """Of a file that somebody has sorted, values come before their cases."""
-    lines = text_of(*(record(run, metric=name) for run in range(3) for name in "ab"), failed(9)).splitlines(
-        keepends=True
-    )
-    loaded = load(write(tmp_path / "a.jsonl", sorted(lines)))
-    assert loaded.frame["value"].to_list() == [1.5, 1.5, 2.5, 2.5, 3.5, 3.5, None] and loaded.faults == ()
-
-
-def test_a_case_that_was_logged_with_values_is_not_taken_for_one_that_failed(tmp_path):
-    """Whose values are lost, as after a crash, has no record that says that it had none."""
-    head, _ = text_of(record(1)).splitlines(keepends=True)
-    loaded = load(write(tmp_path / "a.jsonl", [record(0), head]))
-    assert loaded.frame["value"].to_list() == [1.5]
+def test_line_ends_of_editors_do_no_harm(tmp_path):
+    """Windows' line ends, empty lines, a last line without its end, and any order."""
+    lines = text_of(*map(record, range(3)), failed(9)).splitlines()
+    path = write(tmp_path / "a.jsonl", [b"\r\n\r\n".join(sorted(lines, reverse=True))])
+    loaded = load(path)
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, None] and loaded.faults == ()
 
 
 def test_records_that_were_written_twice(tmp_path):
-    write(tmp_path / "a.jsonl", [record(0), record(1), record(0), record(2), record(1), record(1)])
-    write(tmp_path / "b.jsonl", [record(2), record(3), text_of(failed(3)) * 2])
+    first = write(tmp_path / "a.jsonl", [*map(record, (0, 1, 0, 2))])
+    second = write(tmp_path / "b.jsonl", [record(2), record(3), text_of(failed(3)) * 2])
     loaded = load(tmp_path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5, None]
-    duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
-    assert [fault.split(" already in")[0] for fault in duplicates] == [
-        f"{tmp_path}/a.jsonl:3: 3 records from here on are",
-        f"{tmp_path}/b.jsonl:1: 3 records from here on are",
-    ]
+    assert all("already in this file or in another; it is used once" in fault for fault in loaded.faults)
+    places = [":".join(fault.split(":")[:2]) for fault in loaded.faults]
+    assert places == [f"{first}:3", f"{second}:1", f"{second}:4"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"jobid": "7"},
-        {"value": 9.0},
-        {"metric": "m"},
-        {"environ": "x"},
-        {"case_result": "fail"},
-        {"session": "y"},
-    ],
-)
+@pytest.mark.parametrize("change", [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"session": "y"}])
 def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
     assert (loaded.frame.height, loaded.faults) == (2, ())
-
-
-def test_records_are_used_in_the_order_of_time_whatever_that_of_their_lines(tmp_path):
-    records = [record(1), record(0), record(2), record(1, jobid="9"), record(3)]
-    loaded = load(write(tmp_path / "a.jsonl", records))
-    assert loaded.frame["value"].to_list() == [1.5, 2.5, 2.5, 3.5, 4.5] and loaded.faults == ()
 
 
 GARBAGE = {
@@ -113,35 +71,26 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("kind", GARBAGE)
-def test_a_file_of_garbage(kind, tmp_path, report_table):
-    """A few lines are named, the others counted; ten times as many take about ten times as long."""
-    path = tmp_path / "a.jsonl"
+def test_a_file_of_garbage(kind, tmp_path):
+    """A few lines are named, the others counted."""
+    path = write(tmp_path / "a.jsonl", [GARBAGE[kind] * 20_000])
     write(tmp_path / "b.jsonl", [record()])
-    seconds = {}
-    for lines in (20_000, 200_000):
-        write(path, [GARBAGE[kind] * lines])
-        start = time.process_time()
-        loaded = load(tmp_path)
-        seconds[lines] = time.process_time() - start
-        assert loaded.frame.height == 1
-    timed = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
-    report_table(f"garbage: {kind}", [f"processor time: {timed}"])
-    assert seconds[200_000] < 30 * max(seconds[20_000], 0.02)
+    loaded = load(tmp_path)
+    assert loaded.frame.height == 1
     if kind == "one line":
         assert len(loaded.faults) == 1
     else:
         assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [f"{path}:{n}" for n in range(1, 6)]
-        assert loaded.faults[5:] == (f"{path}: and 199995 more lines that are not sound records",)
+        assert loaded.faults[5:] == (f"{path}: and 19995 more lines that are not sound records",)
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):
-    """Longer than anything that is kept in memory; what is around it is used."""
-    monkeypatch.setattr(jsonlines, "BLOCK_B", 10_000)
+    """Longer than anything that is kept in memory; what is before it is used."""
     monkeypatch.setattr(jsonlines, "LONGEST_LINE_B", 2**20)
     path = write(tmp_path / "a.jsonl", [record(0), b'{"a": "' + b"x" * 3 * 2**20 + b'"}\n', record(1)])
     loaded = load(path)
-    assert loaded.frame.height == 2
-    assert loaded.faults[0].startswith(f'{path}:3: a line of more than 1 MiB: \'{{"a": "xxx')
+    assert loaded.frame.height == 1
+    assert loaded.faults[0].startswith(f"{path}:2: a line of more than 1 MiB, and all that follows it: ")
 
 
 def test_links_to_nothing_and_pipes_are_named(tmp_path):

@@ -73,7 +73,7 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
     assert [record["metric"] for record in session.records] == ["t", "u"]
     assert runs.verdict(session) == []  # nothing of this session is lost
     assert [line.split("/")[-1].split(": ")[0] for line in session.unreadable] == [
-        f"A.jsonl:{n}" for n in (3, 4, 5, 6)
+        f"A.jsonl:{n}" for n in (2, 3, 4, 5)
     ]
     assert "missing required field `format`" in session.unreadable[2]
 

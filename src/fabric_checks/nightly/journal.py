@@ -70,7 +70,7 @@ def append(path: Path, entry: Night | Acknowledgement) -> None:
     :raises RecordError: if the journal cannot be written.
     """
     try:
-        perflog.append(path, [msgspec.to_builtins(entry, order="deterministic")])
+        perflog.append(path, msgspec.to_builtins(entry, order="deterministic"))
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
 

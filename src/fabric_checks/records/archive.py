@@ -18,13 +18,10 @@ from urllib.parse import quote
 import polars as pl
 
 from fabric_checks.core.errors import FileError, quoted
-from fabric_checks.records import validation
-from fabric_checks.records.table import COLUMNS, REPEATED, Report
+from fabric_checks.records.table import COLUMNS, REPEATED
 
 #: The most rows of a file: a system with ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
-#: The remedy behind the cause of a bad row.
-ROW_LEFT_OUT = "; the row is left out"
 
 
 def folder_of(folder: Path, system: str, month: str) -> Path:
@@ -45,59 +42,25 @@ def superseded(names: Iterable[str]) -> set[str]:
 
 
 def read(
-    path: Path, columns: Sequence[str], report: Report, condition: pl.Expr | None = None
+    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, compact: bool = True
 ) -> pl.DataFrame:
-    """Read the columns of one file, repeated text as categories.
+    """Read the columns of one file.
 
-    :param report: is called with number and cause of each row that is no sound record; it is left out.
     :param condition: the rows to return; None: all.
-    :raises FileError: if it is broken, or no file of an archive.
-    """
-    frame = read_unchecked(path, columns, condition)
-    if validation.is_sound(frame, validation.REQUIRED):
-        return frame
-    # Numbers of rows are only read where one is to be named.
-    good, causes = validation.checked(
-        read_unchecked(path, columns, condition, numbered=True), validation.REQUIRED
-    )
-    for number, cause in causes:
-        report(number, cause)
-    return good.drop("line")
-
-
-def read_unchecked(
-    path: Path,
-    columns: Sequence[str],
-    condition: pl.Expr | None = None,
-    *,
-    numbered: bool = False,
-    compact: bool = True,
-) -> pl.DataFrame:
-    """Read columns as :func:`read` does, without checking single rows.
-
-    :param numbered: whether there is a column ``line``, the numbers of the rows from 1.
     :param compact: whether repeated text is read as categories.
+    :raises FileError: if it is broken, or no file of an archive.
     """
     try:
         # The path is one file, whatever characters it has.
-        rows = pl.scan_parquet(
-            path,
-            glob=False,
-            hive_partitioning=False,
-            row_index_name="line" if numbered else None,
-            row_index_offset=1,
-        )
+        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         there = rows.collect_schema()
-        wrong = [
-            name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name) and name != "line"
-        ]
+        wrong = [name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name)]
         if wrong:
             raise FileError(path, f"its column {quoted(wrong[0])} is not one of an archive's; it is left out")
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
-        names = [*columns, *(["line"] if numbered else [])]
-        return rows.select(map(_column, names) if compact else names).collect()
+        return rows.select(map(_column, columns) if compact else columns).collect()
     except FileNotFoundError:
         raise FileError(path, "it was there a moment ago: the archive is being written; try again") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import io
 import os
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -21,8 +21,8 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import LockedError, exclusive
 from fabric_checks.records import archive, reader
-from fabric_checks.records.record import MEASUREMENT
-from fabric_checks.records.sources import Faults, files_of
+from fabric_checks.records.record import FIELDS, MEASUREMENT
+from fabric_checks.records.sources import Faults, Source
 from fabric_checks.records.table import COLUMNS
 
 #: The size in bytes of the rows that are kept in memory before they are written.
@@ -54,40 +54,30 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
-    found = files_of(results, faults)
-    written: set[Path] = set()
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    frames = reader.records(Source("", results), FIELDS, faults)
+    # Before anything is created: an error leaves no empty folder behind.
+    frames = chain([next(frames)], frames)
     folder.mkdir(parents=True, exist_ok=True)
+    written: set[Path] = set()
     read = added = 0
     batch: list[pl.DataFrame] = []
-    with ExitStack() as held:
-        try:
-            held.enter_context(exclusive(folder / ".lock", wait_s))
-        except LockedError as error:
-            raise RecordError(
-                f"{error}: another process is writing this archive; try again when it has ended"
-            ) from None
-        _delete_unfinished(folder)
-        for frame in reader.parts(found, faults):
-            read += frame.height
-            batch.append(frame)
-            if sum(part.estimated_size() for part in batch) >= BATCH_B:
+    try:
+        with exclusive(folder / ".lock", wait_s):
+            _delete_unfinished(folder)
+            for frame in frames:
+                read += frame.height
+                batch.append(frame)
+                if sum(part.estimated_size() for part in batch) >= BATCH_B:
+                    added += write(pl.concat(batch), folder, written)
+                    batch.clear()
+            if batch:
                 added += write(pl.concat(batch), folder, written)
-                batch.clear()
-        if batch:
-            added += write(pl.concat(batch), folder, written)
-    lines = tuple(faults.lines())
-    if not read:
-        if made:  # an error leaves no empty folder behind
-            with suppress(OSError):  # another process writes there
-                (folder / ".lock").unlink()
-                for each in made:
-                    each.rmdir()
-        cause = (
-            f"; the first fault: {lines[0]}" if lines else "; name other records, or start a run with ci/run"
-        )
-        raise RecordError(f"{results}: no sound record{cause}")
-    return Added(added, read - added, tuple(sorted(path for path in written if path.exists())), lines)
+    except LockedError as error:
+        raise RecordError(
+            f"{error}: another process is writing this archive; try again when it has ended"
+        ) from None
+    files_there = sorted(path for path in written if path.exists())
+    return Added(added, read - added, tuple(files_there), tuple(faults.lines()))
 
 
 def _delete_unfinished(folder: Path) -> None:
@@ -113,7 +103,7 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
         there = sorted(path for path in target.glob("*.parquet") if not path.name.startswith("."))
         more = part.drop("month").unique(MEASUREMENT, keep="first", maintain_order=True)
         for path in there:
-            known = archive.read_unchecked(path, MEASUREMENT, compact=False)
+            known = archive.read(path, MEASUREMENT, compact=False)
             more = more.join(known, on=MEASUREMENT, how="anti", nulls_equal=True, maintain_order="left")
         if more.height or len(there) > 1:
             written.add(_replace(target, there, more))
@@ -129,7 +119,7 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
     """
     number = 1 + max((archive.number_of(path.name) or 0 for path in there), default=0)
     path = folder / f"records-{number}.parquet"
-    old = [archive.read_unchecked(path, tuple(COLUMNS), compact=False) for path in there]
+    old = [archive.read(path, tuple(COLUMNS), compact=False) for path in there]
     rows = pl.concat([*old, more]).unique(MEASUREMENT, keep="first", maintain_order=True)
     content = io.BytesIO()
     rows.sort("time", maintain_order=True).write_parquet(

@@ -1,47 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn records into lines of a perflog, and lines into records.
+"""Turn the lines of perflogs into tables of records.
 
-A file has two kinds of lines. The first line of a case has all that its values share: the facts of its run
-and, for each group of metrics that agree in them, the facts that the check declares. Then comes a short line
-for each value::
+A line has a case: the facts of its run, and in ``metrics`` its values, in groups that agree in what the check
+declares of them::
 
-    {"format":3,"case":"0f3a9c21ab7d","session":...,"metrics":[{"curves":{"latency":[1,2,4,8]},"better":"smaller"}]}
-    {"case":"0f3a9c21ab7d","time":...,"environ":...,"test":...,"metric":"latency_8B","value":1.3,"unit":"us"}
+    {"case":"0f3a9c21ab7d","format":3,"session":...,"metrics":[{"unit":"us","quantity":"latency","better":"smaller",
+     "values":[{"metric":"latency_1B","size_B":1,"value":1.3},{"metric":"latency_2B","size_B":2,"value":1.31}]}]}
 
-A case is named by a checksum of its facts. What is null is left out, and so is the result of a value that
-passed for want of a reference. Time, environment and test in the line of a value are for those who read it by
-itself. Names of nodes are folded, and so are the CPUs of ranks: ``["n[1-8]", ["0", "1"]]`` are two ranks on
-each of eight nodes, and ``["n[1-8]", "0-63", 64]`` are 64 ranks on each, which may all use the same CPUs.
+A case is named by a checksum of its line. What is null is left out, and so is the result of a value that
+passed for want of a reference. Names of nodes are folded, and so are the CPUs of ranks:
+``["n[1-8]", ["0", "1"]]`` are two ranks on each of eight nodes, and ``["n[1-8]", "0-63", 64]`` are 64 ranks
+on each, which may all use the same CPUs.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import datetime, timezone
 from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import polars as pl
 from msgspec import Meta
 
-from fabric_checks.core.metrics import Unit, point
 from fabric_checks.records import jsonlines, validation
 from fabric_checks.records.folding import MOST, unfolded, unfolded_ranks
-from fabric_checks.records.record import FIELDS, OF_CASE, OF_VALUE, Count, Name, Number, Text
-from fabric_checks.records.table import Report
-from fabric_checks.records.writing import PASSED, SHARED
-
-#: The metrics of a case that failed before it had values.
-NOTHING = b"[]"
-#: How the lines of cases and values begin.
-_LINE_OF_CASE = re.compile(rb'{"format": ?3, ?"case": ?"([^"\\]+)"')
-_LINE_OF_VALUE = re.compile(rb'{"case": ?"([^"\\]+)"')
-#: All that the line of a case can have.
-ALL = frozenset(OF_CASE)
+from fabric_checks.records.record import OF_CASE, OF_GROUP, OF_VALUE
+from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
+from fabric_checks.records.writing import PASSED
 
 
 class Ranks(msgspec.Struct, array_like=True):
@@ -56,197 +44,99 @@ class Ranks(msgspec.Struct, array_like=True):
     count: Annotated[int, Meta(ge=1, le=MOST)] = 1
 
 
-class Value(msgspec.Struct):
-    """The line of a value."""
-
-    case: Name
-    metric: Name
-    value: Number
-    unit: Unit
-    reference: Number | None = None
-    lower: Number | None = None
-    upper: Number | None = None
-    result: Name = PASSED
-
-
-class _Group(msgspec.Struct):
-    """What metrics have in common, and these metrics.
-
-    ``curves`` has the message sizes of each quantity: its metrics have the names that :func:`point` gives.
-    ``metrics`` are their own quantities, without a size, and ``others`` has quantity and size of each metric
-    that is neither.
-    """
-
-    curves: dict[Name, list[Count]] = {}
-    metrics: list[Name] = []
-    others: dict[Name, tuple[Name | None, Count | None]] = {}
-    better: Text | None = None
-    one_way: bool | None = None
-    headline: dict[str, Any] | None = None
-    meaning: Text | None = None
-    can_be_zero: bool | None = None
-    compared: dict[str, Any] | None = None
-    no_reference: Text | None = None
-    evidence: Text | None = None
-    reference_source: Text | None = None
-
-    def each(self) -> Iterator[tuple[str, str | None, int | None]]:
-        """Yield the metrics with quantity and size."""
-        for quantity, sizes_B in self.curves.items():
-            for size_B in sizes_B:
-                yield point(quantity, size_B), quantity, size_B
-        for metric in self.metrics:
-            yield metric, metric, None
-        for metric, (named, of_size_B) in self.others.items():
-            yield metric, named, of_size_B
+#: The types of fields in lines.
+_TYPES = validation.TYPES | {
+    "time": Annotated[datetime, Meta(tz=True)],
+    "nodelist": str | list[str] | None,
+    "placement": list[str | Ranks] | None,
+}
 
 
 @lru_cache(maxsize=64)
 def _decoder(columns: frozenset[str]) -> msgspec.json.Decoder[Any]:
-    """Return the decoder of lines of cases that looks at some columns, besides those that every case has."""
-    types = validation.TYPES | {
-        "time": Annotated[datetime, Meta(tz=True)],
-        "nodelist": str | list[str] | None,
-        "placement": list[str | Ranks] | None,
-    }
-    fields: list[Any] = [(name, types[name]) for name in validation.REQUIRED]
-    more = (name for name in OF_CASE if name in columns and name not in validation.REQUIRED)
-    fields += [(name, types[name], None) for name in more]
-    return msgspec.json.Decoder(
-        msgspec.defstruct("Case", [*fields, ("metrics", msgspec.Raw, msgspec.Raw(NOTHING))])
-    )
+    """Return the decoder of lines that looks at some columns, besides those that every record has."""
+    value = msgspec.defstruct("Value", _members(OF_VALUE, columns), gc=False)
+    group = msgspec.defstruct("Group", [("values", list[value]), *_members(OF_GROUP, columns)])  # type: ignore[valid-type]
+    case = msgspec.defstruct("Case", [*_members(OF_CASE, columns), ("metrics", list[group], [])])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(case)
 
 
-def case_line(line: bytes, columns: frozenset[str]) -> Any:
-    """Read the line of a case.
+def _members(names: Sequence[str], columns: Collection[str]) -> list[Any]:
+    required = [(name, _TYPES[name]) for name in names if name in validation.REQUIRED]
+    others = [name for name in names if name in columns and name not in validation.REQUIRED]
+    return [*required, *((name, _TYPES[name], PASSED if name == "result" else None) for name in others)]
 
-    :param columns: the fields that are looked at, besides those that every case has.
-    :returns: an object with these fields, and ``metrics``, the JSON that :func:`declared` reads.
-    :raises ValueError: with the cause, if it is none.
+
+def case_of(line: bytes, columns: frozenset[str]) -> Any:
+    """Read a line.
+
+    :param columns: the fields that are looked at, besides those that every record has.
+    :returns: an object with these fields of the case; ``metrics``, a list of objects with those of a group;
+        and in ``values`` of each a list of objects with those of a value.
+    :raises ValueError: with the cause, if it is no case.
     """
     try:
         case = _decoder(columns).decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(validation.cause_of(error, jsonlines.parsed(line))) from None
     validation.require_case(case.time, case.system)
-    for name in columns & validation.MEMBERS.keys() & set(OF_CASE):
-        validation.require(name, getattr(case, name))
+    for holder, names in ((case, OF_CASE), *((group, OF_GROUP) for group in case.metrics)):
+        for name in columns & validation.MEMBERS.keys() & set(names):
+            validation.require(name, getattr(holder, name))
     if "nodelist" in columns and case.nodelist is not None:
         case.nodelist = unfolded(case.nodelist)
     if "placement" in columns and case.placement is not None:
         case.placement = unfolded_ranks(case.placement)
-    case.metrics = bytes(case.metrics)
-    declared(case.metrics)
     return case
 
 
-@lru_cache(maxsize=4096)
-def declared(text: bytes) -> dict[str, dict[str, Any]]:
-    """Return the declared facts of the metrics of a case by metric: all of :data:`OF_METRIC`.
+class Table:
+    """Collect cases, and turn them into a table of records, repeated text in categories.
 
-    :raises ValueError: if they are none.
-    """
-    found = {}
-    try:
-        groups = msgspec.json.decode(text, type=list[_Group])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError(validation.cause_of(error, field="metrics")) from None
-    for group in groups:
-        shared = {name: getattr(group, name) for name in SHARED}
-        for name in ("headline", "compared"):
-            validation.require(name, shared[name])
-        for metric, quantity, size_B in group.each():
-            found[metric] = {**shared, "quantity": quantity, "size_B": size_B}
-    return found
-
-
-def value_line(record: Mapping[str, Any]) -> Value:
-    """Read the line of a value.
-
-    :raises ValueError: with the cause, if it is none.
-    """
-    try:
-        return msgspec.convert(record, Value)
-    except msgspec.ValidationError as error:
-        raise ValueError(validation.cause_of(error, record)) from None
-
-
-def is_value(record: Mapping[str, Any]) -> bool:
-    """Tell whether a line is of a value, and not of a case."""
-    return "metric" in record or "value" in record
-
-
-def records_of(path: Path, report: Report, about: str = "") -> Iterator[dict[str, Any]]:
-    """Read the records of a file.
-
-    :param report: gets number and cause of each line that is none; :param about: the session that is wanted;
-        lines without its name are passed over unread.
-    :raises OSError: if the file cannot be read.
-    """
-    found = _Found()
-    wanted = json.dumps(about, ensure_ascii=False)[1:-1].encode()
-    for block in jsonlines.blocks(path, report):
-        for number, line in jsonlines.lines(block):
-            if about and found.is_of_another(line, wanted):
-                continue
-            try:
-                found.take(number, line)
-            except ValueError as error:
-                report(number, f"{jsonlines.CUT if jsonlines.is_cut(block, number) else ''}{error}")
-    for name in found.values.keys() - found.cases.keys():
-        report(found.first[name], validation.orphans(len(found.values[name])))
-    for name, case in found.cases.items():
-        if about in ("", case.session):
-            yield from _joined(case, found.values.get(name, {}).values())
-
-
-@dataclass
-class _Found:
-    """The cases of a file by name, their values by metric and value, and the numbers of the first lines of
-    these.
-
-    :param others: the names of cases of other sessions.
+    A case without values has a record whose metric and value are null.
     """
 
-    cases: dict[str, Any] = field(default_factory=dict)
-    values: dict[str, dict[tuple[str, float], Value]] = field(default_factory=dict)
-    first: dict[str, int] = field(default_factory=dict)
-    others: set[bytes] = field(default_factory=set)
+    def __init__(self, columns: frozenset[str]) -> None:
+        self._of_case, self._of_group, of_value = (
+            [name for name in names if name in columns] for names in (OF_CASE, OF_GROUP, OF_VALUE)
+        )
+        self._values: dict[str, list[Any]] = {name: [] for name in of_value}
+        # What the values of a group share, and for each value the number of its group.
+        self._groups: list[list[Any]] = []
+        self._numbers: list[int] = []
 
-    def is_of_another(self, line: bytes, session: bytes) -> bool:
-        """Tell whether a whole line is of a case of another session, or of a value of such a case."""
-        if session in line or not (line.startswith(b"{") and line.endswith(b"}")):
-            return False
-        if case := _LINE_OF_CASE.match(line):
-            self.others.add(case[1])
-            return True
-        value = _LINE_OF_VALUE.match(line)
-        return bool(value and value[1] in self.others)
+    def add(self, case: Any) -> None:
+        """Add a case, as :func:`case_of` returns it."""
+        facts = [_cell(name, getattr(case, name)) for name in self._of_case]
+        for group in case.metrics:
+            self._numbers += [len(self._groups)] * len(group.values)
+            self._groups.append([*facts, *(_cell(name, getattr(group, name)) for name in self._of_group)])
+            for name, column in self._values.items():
+                column += [getattr(value, name) for value in group.values]
+        if not case.metrics:
+            self._numbers.append(len(self._groups))
+            self._groups.append([*facts, *(None for _ in self._of_group)])
+            for column in self._values.values():
+                column.append(None)
 
-    def take(self, number: int, line: bytes) -> None:
-        """Add a line.
-
-        :raises ValueError: with the cause, if it is none, or was there before.
-        """
-        record = jsonlines.parsed(line)
-        if is_value(record):
-            value = value_line(record)
-            self.first.setdefault(value.case, number)
-            of_case = self.values.setdefault(value.case, {})
-            if of_case.setdefault((value.metric, value.value), value) is not value:
-                raise ValueError(validation.duplicates(1))
-        else:
-            case = case_line(line.removeprefix(jsonlines.BYTE_ORDER_MARK), ALL)
-            if self.cases.setdefault(case.case, case) is not case:
-                raise ValueError(validation.duplicates(1))
+    def frame(self) -> pl.DataFrame:
+        """Return the records of the cases, in their order."""
+        names = [*self._of_case, *self._of_group]
+        groups = pl.DataFrame(self._groups, {name: COLUMNS[name] for name in names}, orient="row")
+        values = pl.DataFrame(self._values, {name: COLUMNS[name] for name in self._values})
+        return _compact(groups)[self._numbers].hstack(_compact(values))
 
 
-def _joined(case: Any, values: Collection[Value]) -> Iterator[dict[str, Any]]:
-    """Yield the records of a case; one without a metric if it has no values."""
-    common = dict.fromkeys(FIELDS) | {name: getattr(case, name) for name in OF_CASE}
-    common |= {"time": case.time.isoformat(), "jobid": None if case.jobid is None else str(case.jobid)}
-    facts = declared(case.metrics)
-    for value in values:
-        yield common | facts.get(value.metric, {}) | {name: getattr(value, name) for name in OF_VALUE}
-    if not values and not facts:
-        yield common
+def _cell(name: str, value: Any) -> Any:
+    """Return a field as its column has it."""
+    if value is None:
+        return None
+    if name == "time":
+        return value.astimezone(timezone.utc)
+    if name in NESTED:
+        return json.dumps(value, ensure_ascii=False)
+    return str(value) if name == "jobid" else value
+
+
+def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(name).cast(pl.Categorical) for name in REPEATED if name in frame.columns)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the perflog: one file for each check class, a line for each case and for each of its values.
+"""Write the perflog: one file for each check class, a line for each case.
 
-All lines of a case go out in one write under a lock, so that several writers do not mix; if not all of them
-can be written, none stays.
+A line goes out in one write under a lock, so that several writers do not mix; if not all of it can be
+written, nothing stays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
-from fabric_checks.records.writing import case_of, lines_of
+from fabric_checks.records.writing import line_of
 
 #: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for
 #: ever.
@@ -50,7 +50,7 @@ class JsonLinesHandler(logging.Handler):
         folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
         path = folder / f"{records[0]['check']}.jsonl"
         try:
-            append(path, list(lines_of(records)))
+            append(path, line_of(records))
         except (OSError, ValueError, LockedError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             many = "record is" if len(records) == 1 else "records are"
@@ -90,7 +90,6 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         )
     # The ranks know where they ran; accounting may be incomplete just after a short job.
     common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
-    common["case"] = case_of(common)
     records = []
     for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
         if value is None:
@@ -102,18 +101,18 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return records or [common]
 
 
-def text_of(lines: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return objects as JSON lines.
+def text_of(line: Mapping[str, Any]) -> bytes:
+    """Return an object as a line of JSON.
 
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
-    texts = [json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":")) for line in lines]
+    text = json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     # Half a surrogate pair, as of a file name that is no text, is no text either.
-    return "".join(f"{text}\n" for text in texts).encode(errors="replace")
+    return f"{text}\n".encode(errors="replace")
 
 
-def append(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Append objects to a file of JSON lines.
+def append(path: Path, line: Mapping[str, Any]) -> None:
+    """Append an object to a file of JSON lines.
 
     A writer that is killed within its single write may leave half a line, which the next writer terminates.
 
@@ -122,7 +121,7 @@ def append(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = text_of(lines)
+    data = text_of(line)
     with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,28 +17,16 @@ import polars as pl
 
 from fabric_checks.core.errors import FileError, RecordError
 from fabric_checks.core.text import one_line
-from fabric_checks.records import archive, join, jsonlines, lines, validation
-from fabric_checks.records.join import Declarations, Part, Perflog
-from fabric_checks.records.record import FIELDS, MEASUREMENT
+from fabric_checks.records import archive, jsonlines, lines
+from fabric_checks.records.record import FIELDS
 from fabric_checks.records.series import aggregated, by_time
-from fabric_checks.records.sources import (
-    LEFT_OUT,
-    Faults,
-    Files,
-    Source,
-    condition,
-    conditions,
-    files_of,
-    limits_text,
-)
-from fabric_checks.records.table import COLUMNS, REPEATED
+from fabric_checks.records.sources import Faults, Source, condition, files_of, limits_text
+from fabric_checks.records.table import COLUMNS, REPEATED, Report, record_of
 
-#: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several
-#: cores.
-_THREADS = min(4, (os.cpu_count() or 1) + 1)
-
-#: How many records a part has at most.
-_ROWS = 100_000
+#: The bytes of lines that are turned into a table at once.
+BATCH_B = 2**23
+#: What comes before the cause of a line without its end.
+_CUT = "half-written, as after a crash: "
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,7 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
     """Read sets of results.
 
     A record that occurs twice is used once. A column that is not asked for is not checked, except for those
-    that make a record: :data:`fabric_checks.records.validation.ALWAYS`.
+    that make a record: :data:`fabric_checks.records.validation.REQUIRED`.
 
     :param columns: the fields that are wanted; few are read faster.
     :param compact: whether :data:`fabric_checks.records.table.REPEATED` are ``pl.Categorical``, for millions
@@ -71,10 +58,12 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
     wanted = _in_order(columns)
     frames: list[pl.DataFrame] = []
     faults: list[str] = []
+    text = pl.Categorical() if compact else pl.String()
+    named = [pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted]
     for source in sources:
         noted = Faults()
-        frame = by_time(pl.concat(_records(source, columns, noted)))
-        frames.append(_side(frame, source.label, wanted, compact=compact))
+        frame = by_time(pl.concat(records(source, _in_order({"time", *wanted}), noted)))
+        frames.append(frame.select(pl.lit(source.label, text).alias("side"), *named))
         faults += noted.lines()
     return Loaded(pl.concat(frames), tuple(dict.fromkeys(faults)))
 
@@ -82,40 +71,49 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
 def load_aggregated(
     sources: Sequence[Source], columns: Collection[str], faults: list[str]
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Read sets of results as :func:`load` does, but an archive a month at a time: a hundred million records.
+    """Read sets of results as :func:`load` does, but some at a time: a hundred million records.
 
     :param columns: the fields that are wanted: ``time``, ``value``, and at least one more.
     :param faults: gets lines as those of :class:`Loaded`.
     :returns: label and records of one part after the other, as
         :func:`fabric_checks.records.series.aggregated` returns them. The parts of a set of results need not
-            be in the order of time.
+        be in the order of time.
     :raises RecordError: as :func:`load`.
     """
     wanted = _in_order(columns)
     for source in sources:
         noted = Faults()
-        for frame in _folded(source, wanted, noted):
-            yield source.label, frame
+        for frame in records(source, wanted, noted):
+            yield source.label, aggregated(by_time(frame))
         faults += [line for line in noted.lines() if line not in faults]
 
 
-def parts(files: Files, faults: Faults) -> Iterator[pl.DataFrame]:
-    """Yield the valid records of files with all fields, a part at a time; repeated text is in categories.
+def records(source: Source, columns: Collection[str], faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the records of a source, each once: perflogs in parts, an archive month by month.
 
-    Records that occur twice are not removed.
-
+    :param columns: those that are wanted.
     :param faults: gets the records and files that are left out.
+    :returns: frames with repeated text in categories; at least one, and none is empty.
+    :raises RecordError: if the source does not exist or has no records.
     """
-    everything = Source("", Path())
-    for path in files.json_lines:
-        yield from (
-            frame.select(FIELDS)
-            for frame in _perflog([path], FIELDS, everything, faults).slices(FIELDS, _ROWS)
-        )
-    for path in files.parquet:
-        frame = _parquet([path], FIELDS, everything, faults)
+    if not source.path.exists():
+        raise RecordError(f"{source.path}: there is no such file or folder")
+    files = files_of(source.path, faults)
+    # The records of an archive were freed of duplicates when it was written.
+    needed = {"time", *columns, *source.where, *(("case",) if files.json_lines else ())}
+    seen: set[str] = set()
+    nothing = True
+    archived = (
+        frame.filter(~pl.col("case").cast(pl.String).is_in(list(seen))) if seen else frame
+        for month in _months(files.parquet, source)
+        for frame in _parquet(month, _in_order(needed), source, faults)
+    )
+    for frame in chain(_perflogs(files.json_lines, needed, source, faults, seen), archived):
         if frame.height:
-            yield frame.select(FIELDS)
+            nothing = False
+            yield frame.select(columns)
+    if nothing:
+        raise RecordError(_nothing(source, list(faults.lines())))
 
 
 def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -> list[dict[str, Any]]:
@@ -123,22 +121,27 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
     :param faults: gets the lines and files that are left out. A line that is no record may be of another
-        session; valid lines of other sessions are not parsed, for speed.
+        session.
     """
-    found: list[dict[str, Any]] = []
     if not (results / "perflogs").is_dir():
-        return found
+        return []
     try:
         paths = files_of(results, faults).json_lines
     except RecordError:
-        return found  # no case has come to its records, which the session's report names better
-    for path in paths:
-        try:
-            if path.stat().st_mtime >= earliest_s:
-                found += lines.records_of(path, faults.reporter(path), session)
-        except OSError as error:
-            faults.add(path, 0, f"{error.strerror}; the file is left out")
-    return found
+        return []  # no case has come to its records, which the session's report names better
+    late = [path for path in paths if path.stat().st_mtime >= earliest_s]
+    frames = _perflogs(late, FIELDS, Source("", results, where={"session": session}), faults, set())
+    return [record_of(row) for frame in frames for row in frame.iter_rows(named=True)]
+
+
+def records_of(path: Path, report: Report) -> Iterator[dict[str, Any]]:
+    """Read the records of one perflog.
+
+    :param report: gets number and cause of each line that is none.
+    :raises OSError: if the file cannot be read.
+    """
+    for frame in _batches(path, frozenset(FIELDS), report, set()):
+        yield from map(record_of, frame.iter_rows(named=True))
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -146,73 +149,6 @@ def _in_order(columns: Collection[str]) -> list[str]:
     if unknown:
         raise ValueError(f"unknown columns: {', '.join(unknown)}")
     return [name for name in FIELDS if name in columns]
-
-
-def _records(
-    source: Source, columns: Collection[str], faults: Faults, files: Files | None = None
-) -> Iterator[pl.DataFrame]:
-    """Yield the records of a source: an archive month by month, anything else as a whole.
-
-    :param columns: those that are wanted; the frames may have more.
-    :returns: frames in the order of time, with repeated text in categories; at least one, and none is empty.
-    :raises RecordError: if the source does not exist or has no records.
-    """
-    files = files or _files(source, faults)
-    # The records of an archive were checked, and freed of duplicates, when it was written.
-    always = validation.ALWAYS if files.json_lines else ()
-    needed = [name for name in FIELDS if name in {"time", *columns, *source.where, *always}]
-    parts: Iterable[pl.DataFrame]
-    parts = (_parquet(month, needed, source, faults) for month in _months(files.parquet, source))
-    if files.json_lines:
-        of_lines = _perflog(files.json_lines, needed, source, faults).slices(needed)
-        parts = [_merged([*of_lines, *parts], files.json_lines, faults)]
-    nothing = True
-    for part in parts:
-        if part.height:
-            nothing = False
-            yield part
-    if nothing:
-        raise RecordError(_nothing(source, list(faults.lines())))
-
-
-def _folded(source: Source, columns: Sequence[str], faults: Faults) -> Iterator[pl.DataFrame]:
-    """Yield the records of a source as :func:`series.aggregated` returns them."""
-    files = _files(source, faults)
-    if files.parquet or not files.json_lines:
-        yield from (aggregated(frame.select(columns)) for frame in _records(source, columns, faults, files))
-        return
-    needed = [name for name in FIELDS if name in {*columns, *source.where, *validation.ALWAYS}]
-    found = _perflog(files.json_lines, needed, source, faults)
-    if not found.values.height:
-        raise RecordError(_nothing(source, list(faults.lines())))
-    yield found.aggregated(columns)
-
-
-def _files(source: Source, faults: Faults) -> Files:
-    if not source.path.exists():
-        raise RecordError(f"{source.path}: there is no such file or folder")
-    return files_of(source.path, faults)
-
-
-def _merged(frames: Iterable[pl.DataFrame], logs: Sequence[Path], faults: Faults) -> pl.DataFrame:
-    """Return the records of perflogs and of an archive, each once, in the order of time.
-
-    :param logs: the files of JSON lines, which the column ``file`` counts.
-    """
-    frame = pl.concat([frame for frame in frames if frame.height] or [pl.DataFrame()], how="diagonal")
-    if not frame.height:
-        return frame
-    rows = frame.with_row_index("row")
-    again = join.repeated(rows, MEASUREMENT)
-    for file, line, count in join.counted(again.drop_nulls("file")):
-        faults.add(logs[file], line, validation.duplicates(count))
-    return by_time(rows.join(again, on="row", how="anti", maintain_order="left").drop("row"))
-
-
-def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bool) -> pl.DataFrame:
-    text = pl.Categorical() if compact else pl.String()
-    columns = [pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted]
-    return frame.select(pl.lit(label, text).alias("side"), *columns)
 
 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
@@ -225,50 +161,48 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
-def _perflog(paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults) -> Perflog:
-    """Read files of JSON lines, several blocks at once, and join them."""
-    declarations = Declarations()
-    waiting: deque[tuple[int, Future[Part]]] = deque()
-    parts: list[tuple[int, Part]] = []
-    before = [0] * len(paths)
-
-    def finish() -> None:
-        number, future = waiting.popleft()
+def _perflogs(
+    paths: Sequence[Path], columns: Collection[str], source: Source, faults: Faults, seen: set[str]
+) -> Iterator[pl.DataFrame]:
+    """Yield the records of files of JSON lines that fulfil the conditions of a source."""
+    # A line of another session need not be parsed, unless it looks like none.
+    session = json.dumps(source.where.get("session", ""), ensure_ascii=False)[1:-1].encode()
+    rule = condition(source)
+    for path in paths:
         try:
-            part = future.result()
+            for frame in _batches(path, frozenset(columns), faults.reporter(path), seen, session):
+                yield frame if rule is None else frame.filter(rule)
         except OSError as error:
-            faults.add(
-                paths[number], 0, f"{error.strerror}; the file is left out from line {before[number] + 1} on"
-            )
-            return
-        for line, cause in sorted(part.causes):
-            faults.add(paths[number], before[number] + line, cause + LEFT_OUT)
-        parts.append((number, part.behind(before[number])))
-        before[number] += part.lines
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for number, path in enumerate(paths):
-            try:
-                for span in jsonlines.spans(path):
-                    waiting.append((number, pool.submit(_part, path, span, columns, declarations)))
-                    if len(waiting) > _THREADS + 1:
-                        finish()
-            except OSError as error:
-                faults.add(path, 0, f"{error.strerror}; the file is left out")
-        while waiting:
-            finish()
-    found = join.joined(
-        parts, columns, declarations, lambda file, line, cause: faults.add(paths[file], line, cause)
-    )
-    return found.filtered(conditions(source))
+            faults.add(path, 0, f"{error.strerror}; the file is left out")
 
 
-def _part(path: Path, span: tuple[int, int], columns: Sequence[str], declarations: Declarations) -> Part:
-    too_long: list[tuple[int, str]] = []
-    block = jsonlines.read(path, span, lambda line, cause: too_long.append((line, cause)))
-    part = join.part_of(block, columns, declarations)
-    part.causes.extend(too_long)
-    return part
+def _batches(
+    path: Path, columns: frozenset[str], report: Report, seen: set[str], about: bytes = b""
+) -> Iterator[pl.DataFrame]:
+    """Yield the records of a file of JSON lines, some lines at a time.
+
+    :param seen: the names of cases that were read before; gets those of the file.
+    :param about: what lines of objects have to have in them.
+    """
+    table, size_B = lines.Table(columns), 0
+    for number, line in jsonlines.lines(path, report):
+        if about not in line and line.startswith(b"{") and line.endswith(b"}\n"):
+            continue
+        try:
+            case = lines.case_of(line, columns)
+            if case.case in seen:
+                raise ValueError("this case is already in this file or in another; it is used once")
+        except ValueError as error:
+            cut = "" if line.endswith(b"\n") else _CUT
+            report(number, f"{cut}{error}")
+            continue
+        seen.add(case.case)
+        table.add(case)
+        size_B += len(line)
+        if size_B > BATCH_B:
+            yield table.frame()
+            table, size_B = lines.Table(columns), 0
+    yield table.frame()
 
 
 def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
@@ -295,13 +229,16 @@ def _may_have(path: Path, source: Source) -> bool:
     return not (source.since and first + timedelta(days=32) <= source.since)
 
 
-def _parquet(paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults) -> pl.DataFrame:
-    """Read the files of a month; in the order of time, so that the whole need not be sorted."""
+def _parquet(
+    paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults
+) -> Iterator[pl.DataFrame]:
+    """Yield the records of the files of a month; in the order of time, so that the whole need not be
+    sorted."""
     frames = []
     for path in paths:
         try:
-            report = faults.reporter(path, archive.ROW_LEFT_OUT)
-            frames.append(archive.read(path, columns, report, condition(source)))
+            frames.append(archive.read(path, columns, condition(source)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
-    return by_time(pl.concat(frames)) if frames else pl.DataFrame()
+    if frames:
+        yield by_time(pl.concat(frames))

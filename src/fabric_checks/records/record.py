@@ -2,12 +2,10 @@
 """Define the record: its fields, the parts of a check that fill them, and helpers that every reader needs.
 
 A record is the whole of one value: :data:`FIELDS` are its keys, ``format``, ``case``, and the members of the
-four classes here except ``metrics``. A perflog has the facts of a case once and its values apart, and readers
-join them (:mod:`fabric_checks.records.lines`); a case that failed before it had values is a record whose
-:class:`MetricFacts` and
-:class:`Judgement` are null. The annotations are the types that are validated, and those of the columns of
-    tables
-(:mod:`fabric_checks.records.table`).
+four classes here except ``metrics``. A perflog has a line for each case, with all of its values
+(:mod:`fabric_checks.records.lines`); a case that failed before it had values is a record whose
+:class:`MetricFacts` and :class:`Judgement` are null. The annotations are the types that are validated, and
+those of the columns of tables (:mod:`fabric_checks.records.table`).
 """
 
 from __future__ import annotations
@@ -245,14 +243,15 @@ TYPES: dict[str, type] = {"format": int, "case": str} | {
     for name, hint in get_type_hints(part).items()
     if name in HINTS
 }
-#: The fields of a value that its own line has, and those that the line of its case has of it.
-OF_VALUE = ("case", *Judgement.__slots__)
-OF_METRIC = MetricFacts.__slots__
+#: The fields of a value in the line of its case, and those that it shares with the others of its group.
+OF_VALUE = ("metric", "size_B", "value", "reference", "lower", "upper", "result")
+OF_GROUP = tuple(name for name in (*Judgement.__slots__, *MetricFacts.__slots__) if name not in OF_VALUE)
 #: The fields that all values of a case share.
-OF_CASE = tuple(name for name in FIELDS if name not in (*Judgement.__slots__, *OF_METRIC))
+OF_CASE = tuple(name for name in FIELDS if name not in (*OF_GROUP, *OF_VALUE))
 
 #: Records that agree in these are of one series: the same metric, measured again.
 SERIES = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit")
 
-#: Two records that agree in these are one measurement that was written twice.
-MEASUREMENT = ("case", "metric", "value")
+#: Two records that agree in these are one measurement that was written twice: the name of a case is a
+#: checksum of all that it has.
+MEASUREMENT = ("case", "metric")

@@ -29,7 +29,7 @@ _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
 #: The most lines about one file: a file of garbage has a million bad lines.
 _LINES_A_FILE = 5
 #: The remedy behind the cause of a bad line.
-LEFT_OUT = "; the line is left out: fix or delete it"
+_LEFT_OUT = "; the line is left out: fix or delete it"
 
 
 @dataclass(frozen=True)
@@ -142,19 +142,13 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
         ) from None
 
 
-def conditions(source: Source) -> dict[str, list[pl.Expr]]:
-    """Return the conditions that the records of a source fulfil, by the field that they are about."""
-    rules = {name: [_has(name, value)] for name, value in source.where.items()}
-    if source.since:
-        rules.setdefault("time", []).append(pl.col("time") >= source.since)
-    if source.until:
-        rules.setdefault("time", []).append(pl.col("time") < source.until)
-    return rules
-
-
 def condition(source: Source) -> pl.Expr | None:
-    """Return all conditions of a source as one, or None if it has none."""
-    rules = [rule for of in conditions(source).values() for rule in of]
+    """Return the condition that the records of a source fulfil, or None if it has no limits."""
+    rules = [_has(name, value) for name, value in source.where.items()]
+    if source.since:
+        rules.append(pl.col("time") >= source.since)
+    if source.until:
+        rules.append(pl.col("time") < source.until)
     return pl.all_horizontal(rules) if rules else None
 
 
@@ -203,9 +197,9 @@ class Faults:
         else:
             self._others[str(file)] += 1
 
-    def reporter(self, file: object, remedy: str = LEFT_OUT) -> Report:
+    def reporter(self, file: object) -> Report:
         """Return a function that notes lines of one file, given their numbers and causes."""
-        return lambda line, cause: self.add(file, line, cause + remedy)
+        return lambda line, cause: self.add(file, line, cause + _LEFT_OUT)
 
     def lines(self) -> Iterator[str]:
         """Return a line for each fault that was kept, and one for those of a file that were only counted."""

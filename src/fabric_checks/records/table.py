@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -73,12 +73,14 @@ REPEATED = (
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a row; its fields are in the order of
     :data:`fabric_checks.records.record.FIELDS`."""
-    return {name: _value_of(name, row.get(name)) for name in FIELDS}
+    record = {name: row[name] for name in FIELDS}
+    for name in NESTED:
+        if record[name] is not None:
+            record[name] = _parsed(record[name])
+    return record | {"time": row["time"].isoformat()}
 
 
-def _value_of(name: str, cell: Any) -> Any:
-    if cell is None:
-        return None
-    if name == "time":
-        return datetime.isoformat(cell)
-    return json.loads(cell) if name in NESTED else cell
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Any:
+    """Return what JSON text has; all values of a case share it."""
+    return json.loads(text)
