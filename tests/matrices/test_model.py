@@ -13,8 +13,8 @@ A, B, GPU = End("a"), End("b"), End("a", "gpu 0")
     ("rows", "message"),
     [
         ([], "no pair with a value"),
-        ([Row(A, A, 1.0, 4)], "line 4: 'a' to 'a': an end is paired with itself"),
-        ([Row(A, B, 0.0, 4)], "line 4: 'a' to 'b' is 0; a value above 0"),
+        ([Row(A, A, 1.0, 4)], "line 4: 'a' to 'a' is 1; two ends"),
+        ([Row(A, B, 0.0, 4)], "line 4: 'a' to 'b' is 0; two ends and a value above 0"),
         ([Row(A, B, float("nan"))], "'a' to 'b' is nan"),
         ([Row(A, B, 1.0), Row(GPU, B, 1.0)], "'a' occurs with a device ('gpu 0') and without one"),
         ([Row(End(" "), B, 1.0)], "' ' is no printable name of at most 255 characters"),

@@ -110,7 +110,7 @@ def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
         (LINES[11], LINES[13], "line 1: some message sizes have more rows than others"),
         ("values : 0 OK", "values : 7 FAILED", "wrong data arrived: '7' values are out of bounds ('FAILED')"),
         (LINES[8], LINES[11] + LINES[8], "are not in this order"),
-        ("cnode3-002", "cnode3-003", "an end is paired with itself"),
+        ("cnode3-002", "cnode3-003", "two ends and a value above 0 were expected"),
     ],
 )
 def test_what_contradicts_itself_is_refused(old, new, cause):

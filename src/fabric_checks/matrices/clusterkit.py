@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import End, PairTable, Row, unit
-from fabric_checks.matrices.shared_readers import matrix, task_ends
+from fabric_checks.matrices.shared_readers import matrix, require, task_ends
 from fabric_checks.parsers.table import number, only
 
 NAME = "ClusterKit"
@@ -50,13 +50,13 @@ def _unit(text: str, measured: Sequence[float]) -> tuple[str, float]:
     kinds = {(kind.lower(), name) for _, kind, _, name in printed}
     kind, name = only(list(kinds), "line like 'Average bandwidth: 42107 MB/s'", "give the whole file")
     metric, factor = unit(name)
-    if metric != kind or not measured:
-        raise OutputError(f"{len(measured)} values above 0 of {kind} in {quoted(name)} are no measurement")
+    wrong = f"{len(measured)} values above 0 of {kind} in {quoted(name)} are no measurement"
+    require(metric == kind and measured, wrong)
     extremes = {"minimum": min(measured), "maximum": max(measured), "average": fmean(measured)}
     for which, _, value, _ in printed:
         own = extremes[which.lower()]
-        if abs(number(value, None) - own) > _ROUNDED * own:
-            raise OutputError(f"{which} {kind} is printed as {quoted(value)}, but the matrix has {own:g}")
+        wrong = f"{which} {kind} is printed as {quoted(value)}, but the matrix has {own:g}"
+        require(abs(number(value, None) - own) <= _ROUNDED * own, wrong)
     return metric, factor
 
 
@@ -68,15 +68,11 @@ def _once(rows: Sequence[Row]) -> tuple[Sequence[Row], bool]:
     ways = defaultdict[frozenset[End], list[Row]](list)
     for row in rows:
         ways[frozenset(row[:2])].append(row)
-    pairs = [(row, back) for row, back in ways.values() if row.value or back.value]
-    differ = [(row, back) for row, back in pairs if row.value != back.value]
+    pairs = [pair for pair in ways.values() if any(row.value for row in pair)]
+    differ = [back for row, back in pairs if row.value != back.value]
     if not differ or not any(back.value for _, back in pairs):
         return [row for row, _ in pairs], True
-    if len(differ) < len(pairs) / 2:
-        row, back = differ[0]
-        values = f"{row.value:g} and {back.value:g}"
-        raise OutputError(
-            f"{row.sender} and {row.receiver} have {values}, most others one value: the file is damaged",
-            back.line,
-        )
+    one, other, value, line, _ = differ[0]
+    few = f"{one} to {other} has {value:g}, not as {other} to {one}, but most pairs have one value"
+    require(len(differ) >= len(pairs) / 2, f"{few}: the file is damaged", line)
     return rows, False

@@ -86,12 +86,13 @@ class PairTable:
             raise OutputError(
                 f"no pair with a value is in this output of {self.format}: give one that ran to its end"
             )
-        for row in self.rows:
-            _require_pair(row)
+        for one, other, value, line, _ in self.rows:
+            if one == other or not 0 < value < math.inf:
+                pair = f"{quoted(str(one))} to {quoted(str(other))}"
+                raise OutputError(f"{pair} is {value:g}; two ends and a value above 0 were expected", line)
         whole = {end.host for end in self.ends if not end.device}
         for end in self.ends:
-            if not str(end).strip() or not str(end).isprintable() or len(str(end)) > _LONGEST:
-                raise OutputError(f"{quoted(str(end))} is no printable name of at most {_LONGEST} characters")
+            _require_name(end)
             if end.device and end.host in whole:
                 raise OutputError(
                     f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one"
@@ -109,13 +110,11 @@ class PairTable:
         return ", ".join(filter(None, (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else "")))
 
 
-def _require_pair(row: Row) -> None:
-    """Raise :class:`OutputError` unless two ends have a value."""
-    pair = f"{quoted(str(row.sender))} to {quoted(str(row.receiver))}"
-    if row.sender == row.receiver:
-        raise OutputError(f"{pair}: an end is paired with itself", row.line)
-    if not 0 < row.value < math.inf:
-        raise OutputError(f"{pair} is {row.value:g}; a value above 0 was expected", row.line)
+def _require_name(end: End) -> None:
+    """Raise :class:`OutputError` for an end whose name cannot be printed."""
+    name = str(end)
+    if not (name.strip() and name.isprintable() and len(name) <= _LONGEST):
+        raise OutputError(f"{quoted(name)} is no printable name of at most {_LONGEST} characters")
 
 
 def unit(text: str) -> tuple[str, float]:

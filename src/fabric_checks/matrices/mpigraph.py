@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import harmonic_mean
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import BANDWIDTH, UNITS, PairTable, Row
-from fabric_checks.matrices.shared_readers import matrix, task_ends
+from fabric_checks.matrices.shared_readers import matrix, require, task_ends
 from fabric_checks.parsers.table import only
 
 NAME = "mpiGraph"
@@ -46,10 +46,8 @@ def _rows(text: str, which: str, word: str, tasks: int) -> Iterator[Row]:
     what = f"matrix {which!r} after its greatest and mean value"
     found = only(list(re.finditer(form, text, re.MULTILINE)), what, "the output is cut off or damaged")
     names, first = found[3].split(), text.count("\n", 0, found.start(4)) + 1
-    if len(names) != tasks:
-        raise OutputError(
-            f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}", first - 1
-        )
+    columns = f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}"
+    require(len(names) == tasks, columns, first - 1)
     ends = task_ends([name.rpartition(":")[0] for name in names])
     lines = [line.split("\t") for line in found[4].splitlines()]
     rows = [(line, title, cells) for line, (title, *cells) in enumerate(lines, first)]
@@ -70,9 +68,9 @@ def _require_extremes(which: str, printed: re.Match[str], values: Sequence[float
     """
     largest, mean = max(values), harmonic_mean(values)
     slack = 1e-3 + 6e-4 * mean / (min(values) or 1)
-    if abs(float(printed[1]) - largest) > 6e-4 or abs(float(printed[2]) - mean) > slack:
-        raise OutputError(
-            f"{which} has {printed[1]} as maximum and {printed[2]} as mean, but those of its matrix are "
-            f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs",
-            line,
-        )
+    is_right = abs(float(printed[1]) - largest) <= 6e-4 and abs(float(printed[2]) - mean) <= slack
+    cause = (
+        f"{which} has {printed[1]} as maximum and {printed[2]} as mean, but those of its matrix are "
+        f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs"
+    )
+    require(is_right, cause, line)

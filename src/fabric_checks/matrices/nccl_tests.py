@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, End, PairTable, Row
-from fabric_checks.matrices.shared_readers import of_sizes, parts
+from fabric_checks.matrices.shared_readers import of_sizes, parts, require
 from fabric_checks.parsers import nccl_tests
 
 NAME = "nccl-tests"
@@ -36,22 +36,13 @@ def parse(text: str) -> list[PairTable]:
             unended[f"{one} and {other}"] = None
             continue
         factor = nccl_tests.BUS_FACTOR.get(program.removesuffix("_perf"))
-        cycles = defaultdict[int, list[nccl_tests.Timing]](list)
-        for row in nccl_tests.rows(part, factor and factor(len(devices)), line):
-            cycles[row.size_B].append(row.out_of_place)
-        if len(set(map(len, cycles.values()))) > 1:
-            raise OutputError(
-                "some message sizes have more rows than others: lines are missing or there twice", line
-            )
-        for size_B, timings in cycles.items():
-            bus_MBps = median(each.bus_MBps for each in timings)
+        rows = nccl_tests.rows(part, factor and factor(len(devices)), line)
+        for size_B, time_us, bus_MBps in _of_cycles(rows, line):
             measured[program, BANDWIDTH, size_B].append(Row(one, other, bus_MBps, line))
             if 0 < size_B <= LATENCY_B:
-                time_us = median(each.time_us for each in timings)
                 measured[program, LATENCY, size_B].append(Row(one, other, time_us, line))
     failed = f"{quoted(names_text(list(unended)))}: the run has no '# Avg bus bandwidth', so it did not end"
-    if unended and not measured:
-        raise OutputError(failed)
+    require(measured or not unended, failed)
     return of_sizes(NAME, measured, [failed] if unended else [], both_ways=True)
 
 
@@ -59,7 +50,17 @@ def _pair(ends: Sequence[End], line: int) -> Sequence[End]:
     """Return the two GPUs of a run, or the two hosts of more GPUs."""
     hosts = [End(host) for host in dict.fromkeys(end.host for end in ends)]
     pair = ends if len(ends) == 2 else hosts
-    if len(pair) != 2:
-        took = f"{len(ends)} ranks on {len(hosts)} hosts took part in one run, which has one value for all"
-        raise OutputError(f"{took}: run sendrecv_perf between two hosts at a time", line)
+    took = f"{len(ends)} ranks on {len(hosts)} hosts took part in one run, which has one value for all"
+    require(len(pair) == 2, f"{took}: run sendrecv_perf between two hosts at a time", line)
     return pair
+
+
+def _of_cycles(rows: Sequence[nccl_tests.SizeRow], line: int) -> Iterator[tuple[int, float, float]]:
+    """Yield each size in bytes, and the medians of its time in us and its bus bandwidth in MB/s."""
+    cycles = defaultdict[int, list[nccl_tests.Timing]](list)
+    for row in rows:
+        cycles[row.size_B].append(row.out_of_place)
+    is_even = len(set(map(len, cycles.values()))) <= 1
+    require(is_even, "some message sizes have more rows than others: lines are missing or there twice", line)
+    for size_B, timings in cycles.items():
+        yield size_B, median(each.time_us for each in timings), median(each.bus_MBps for each in timings)

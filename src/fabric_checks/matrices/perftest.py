@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.matrices.shared_readers import of_sizes, parts
+from fabric_checks.matrices.shared_readers import of_sizes, parts, require
 
 NAME = "perftest"
 SIGNATURE = re.compile(r"^[ \t]*#bytes +(?:#sl +)?#iterations +", re.MULTILINE)
@@ -52,26 +52,22 @@ def parse(text: str) -> list[PairTable]:
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     silent = []
     for part, line in parts(text, [0, *(arrow.start() for arrow in _ARROW.finditer(text))]):
-        named = _PAIR.match(part)
-        has_values = _VALUES.search(part)
-        if named is None and _ARROW.match(part):
-            raise OutputError(
-                f"{quoted(part.splitlines()[0])} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does", line
-            )
-        if named is None and has_values:
-            raise OutputError(
-                "no line names the ends of the first run: print one before each, as node1 -> node2"
-            )
+        named, has_values = _PAIR.match(part), _VALUES.search(part) is not None
         if named and has_values:
-            for key, row in _run(named, part[named.end() :], line):
-                measured[key].append(row)
+            for test, row in _run(named, part[named.end() :], line):
+                measured[test].append(row)
         elif named:
             silent.append(named[0].strip())
-    unsaid = [_CANNOT_TELL]
-    if silent:
-        failed = quoted(names_text(silent), 200)
-        unsaid.append(f"{failed}: named, but without a value, as if the run had failed")
-    return of_sizes(NAME, measured, unsaid)
+        else:
+            first = quoted(part.partition("\n")[0])
+            names_none = f"{first} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does"
+            require(not _ARROW.match(part), names_none, line)
+            require(
+                not has_values,
+                "no line names the ends of the first run: print one before each, as node1 -> node2",
+            )
+    failed = f"{quoted(names_text(silent), 200)}: named, but without a value, as if the run had failed"
+    return of_sizes(NAME, measured, [_CANNOT_TELL, failed] if silent else [_CANNOT_TELL], both_ways=False)
 
 
 def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str, str, int], Row]]:
@@ -81,26 +77,26 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str
     if found is None or not _is_one_run(part[: found.start()], part[found.end() :]):
         raise OutputError("the results of this run are missing, cut off or mixed with those of another", line)
     one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
-    if device and device not in (one.device, other.device):
-        raise OutputError(f"neither end is named with the device {quoted(device)}, which this run has", line)
-    kind, is_bandwidth = "", found["unit"] is not None
-    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if is_bandwidth else (LATENCY, 1.0)
-    if test := _TEST.search(part):
-        kind = f"ib_{test[1].lower()}_{'bw' if is_bandwidth else 'lat'}{' -b' if test[2] else ''}"
+    is_of_end = device in ("", one.device, other.device)
+    require(is_of_end, f"neither end is named with the device {quoted(device)}, which this run has", line)
+    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if found["unit"] else (LATENCY, 1.0)
+    kind = _kind(part, "bw" if found["unit"] else "lat")
     integers, others = (found["titles"].count(mark) for mark in "#[")
-    row_form = (
-        rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
-    )
-    sizes_B = set[int]()
-    for row in found["rows"].splitlines():
-        if not (cells := re.fullmatch(row_form, row)):
-            raise OutputError(f"a row of {integers + others} numbers was expected, found {quoted(row)}", line)
-        size_B, values = int(cells[1]), [float(cell) for cell in cells[2].split()]
-        is_right = _is_right_rate(size_B, values, factor) if is_bandwidth else _is_right_latency(values)
-        if not is_right or size_B in sizes_B:
-            raise OutputError(f"a row contradicts itself or one before it: {quoted(row)}", line)
-        sizes_B.add(size_B)
-        yield (kind, metric, size_B), Row(one, other, values[1 if is_bandwidth else 2] * factor, line)
+    form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
+    rows = [cells for row in found["rows"].splitlines() if (cells := re.fullmatch(form, row))]
+    is_whole = len({int(cells[1]) for cells in rows}) == found["rows"].count("\n")
+    require(is_whole, f"rows of different sizes with {integers + others} numbers were expected", line)
+    for row in rows:
+        size_B, values = int(row[1]), [float(cell) for cell in row[2].split()]
+        is_right = _is_right_rate(size_B, values, factor) if found["unit"] else _is_right_latency(values)
+        require(is_right, f"the values of a row contradict each other: {quoted(row[0])}", line)
+        yield (kind, metric, size_B), Row(one, other, values[1 if found["unit"] else 2] * factor, line)
+
+
+def _kind(part: str, suffix: str) -> str:
+    """Return the program by the title of a run, such as ``ib_write_bw -b``; empty without a title."""
+    test = _TEST.search(part)
+    return f"ib_{test[1].lower()}_{suffix}{' -b' if test[2] else ''}" if test else ""
 
 
 def _is_one_run(before: str, after: str) -> bool:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import End, PairTable, Row, unit
-from fabric_checks.matrices.shared_readers import matrix
+from fabric_checks.matrices.shared_readers import matrix, require
 from fabric_checks.parsers.table import number
 
 NAME = "CSV or TSV with a line '# unit: GB/s'"
@@ -37,46 +37,47 @@ def parse(text: str) -> list[PairTable]:
 
     :raises OutputError: if the unit is unknown, or the table is cut or not one of these.
     """
-    settings = dict[str, str]()
-    for key, value in _SETTING.findall(text):
-        if settings.setdefault(key.lower(), value) != value:
-            raise OutputError(f"'# {key}:' is there twice, with different values")
+    lines = {(key.lower(), value) for key, value in _SETTING.findall(text)}
+    settings = dict(lines)
+    require(
+        len(settings) == len(lines), "a setting, such as '# unit:', is there twice, with different values"
+    )
     alone, both_ways = (_chosen(key, settings.get(key, "")) for key in _CHOICES)
     metric, factor = unit(settings["unit"].split(",")[0].strip())
     blocks = _blocks(text)
     read = _of_pairs if _is_header(blocks[0][0][1]) else _of_matrix
     rows = [row for block in blocks for row in read(block)]
-    ends = {end: end.host.split(":") for row in rows for end in row[:2]}
-    if all(len(words) == 2 for words in ends.values()):
-        rows = [
-            row._replace(sender=End(*ends[row.sender]), receiver=End(*ends[row.receiver])) for row in rows
-        ]
-    measured = tuple(row._replace(value=row.value * factor) for row in rows)
+    measured = tuple(row._replace(value=row.value * factor) for row in _with_devices(rows))
     return [PairTable("CSV", metric, measured, alone, bool(both_ways))]
+
+
+def _with_devices(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return rows with the devices of their ends, if all names have one."""
+    ends = {end: end.host.split(":") for row in rows for end in row[:2]}
+    if any(len(words) != 2 for words in ends.values()):
+        return rows
+    return [row._replace(sender=End(*ends[row.sender]), receiver=End(*ends[row.receiver])) for row in rows]
 
 
 def _chosen(key: str, value: str) -> bool | None:
     """Return what a setting means."""
     choices = _CHOICES[key]
-    if value.lower() not in choices:
-        expected = ", ".join(filter(None, choices))
-        raise OutputError(f"'# {key}:' is {quoted(value)}; one of {expected} was expected")
+    expected = ", ".join(filter(None, choices))
+    require(value.lower() in choices, f"'# {key}:' is {quoted(value)}; one of {expected} was expected")
     return choices[value.lower()]
 
 
 def _blocks(text: str) -> list[_Lines]:
     """Return the tables, which empty lines separate."""
-    lines = text.split("\n")
-    if lines.pop():
-        raise OutputError(
-            "the last line does not end: the file may be cut; end it with a newline", len(lines) + 1
-        )
+    *lines, last = text.split("\n")
+    require(
+        not last, "the last line does not end: the file may be cut; end it with a newline", len(lines) + 1
+    )
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
     separator = next((each for each in "\t;" if any(each in line for _, line in rows)), ",")
     table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
     blocks = [list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty]
-    if not blocks:
-        raise OutputError("there is no table below the line with the unit")
+    require(blocks, "there is no table below the line with the unit")
     return list(blocks)
 
 
@@ -87,8 +88,8 @@ def _is_header(cells: Sequence[str]) -> bool:
 def _of_pairs(lines: _Lines) -> Iterator[Row]:
     """Yield the rows of a table with a row for each pair, whose header may be repeated."""
     for at, cells in lines:
-        if len(cells) != len(_LONG):
-            raise OutputError(f"a row of {','.join(_LONG)} was expected, found {len(cells)} cells", at)
+        wanted = f"a row of {','.join(_LONG)} was expected, found {len(cells)} cells"
+        require(len(cells) == len(_LONG), wanted, at)
         if not _is_header(cells) and cells[2].lower() not in _MISSING:
             yield Row(End(cells[0]), End(cells[1]), number(cells[2], at), at)
 
@@ -96,8 +97,8 @@ def _of_pairs(lines: _Lines) -> Iterator[Row]:
 def _of_matrix(lines: _Lines) -> Iterator[Row]:
     """Yield the cells of a matrix with senders down."""
     (first, (_, *names)), *rows = lines
-    if not names or len(set(names)) < len(names):
-        raise OutputError("a matrix with a name for each of its columns was expected, no name twice", first)
+    is_named = names and len(set(names)) == len(names)
+    require(is_named, "a matrix with a name for each of its columns was expected, no name twice", first)
     if len(rows) == len(names) == len(rows[-1][1]):
         # The empty cell at the end is lost where tabs are removed as blanks at the ends of lines.
         rows[-1][1].append("")

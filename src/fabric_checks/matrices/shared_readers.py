@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -27,6 +27,12 @@ def parts(text: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:
         line += text.count("\n", start, end)
 
 
+def require(is_right: object, cause: str, line: int | None = None) -> None:
+    """Raise :class:`OutputError` unless something is right."""
+    if not is_right:
+        raise OutputError(cause, line)
+
+
 def matrix(
     titles: Sequence[str],
     rows: Sequence[tuple[int, str, Sequence[str]]],
@@ -41,15 +47,13 @@ def matrix(
     :raises OutputError: unless there is a row for each column, in the same order, with a number for each
         column.
     """
-    wanted = [(title, len(titles)) for title in titles]
-    found = [(title, len(cells)) for _, title, cells in rows]
-    if found != wanted:
-        whole = next((at for at, row in enumerate(found) if [row] != wanted[at : at + 1]), len(found))
-        raise OutputError(
-            f"{len(titles)} rows in the order of the columns were expected, each with as many values, but "
-            f"only the first {whole} are so: the matrix is cut or damaged",
-            rows[min(whole, len(rows) - 1)][0] if rows else None,
-        )
+    wanted = (
+        f"the matrix is cut or damaged: {len(titles)} rows of as many values were expected, in the order of"
+    )
+    line = None
+    for title, (line, own, values) in zip(titles, rows, strict=False):
+        require(title == own and len(values) == len(titles), f"{wanted} the columns, but not this one", line)
+    require(len(titles) == len(rows), f"{wanted} the columns, found {len(rows)}", line)
     cells = [
         Row(sender, receiver, number(cell, line), line)
         for sender, (line, _, cells) in zip(ends, rows, strict=True)
@@ -59,30 +63,30 @@ def matrix(
     return [row for row in cells if row.sender != row.receiver]
 
 
-def of_sizes(
-    name: str,
-    measured: BySize,
-    cannot_tell: Sequence[str],
-    *,
-    both_ways: bool = False,
-) -> list[PairTable]:
+def of_sizes(name: str, measured: BySize, cannot_tell: Sequence[str], *, both_ways: bool) -> list[PairTable]:
     """Return a table for each test and metric, of the size of most pairs: the largest, but the smallest for
     latencies.
 
     :param both_ways: whether a value is that of both directions, which it is for a bidirectional test anyway.
     """
+    tests = defaultdict[tuple[str, str], dict[int, tuple[Row, ...]]](dict)
+    for (*test, size_B), rows in measured.items():
+        tests[test[0], test[1]][size_B] = tuple(rows)
     tables = []
-    for test in dict.fromkeys(key[:2] for key in measured):
-        kind, metric = test
-        pairs = {key[2]: {row[:2] for row in rows} for key, rows in measured.items() if key[:2] == test}
-        sign = 1 if metric == BANDWIDTH else -1
-        size_B = abs(max((len(found), sign * size_B) for size_B, found in pairs.items())[1])
-        unsaid = list(cannot_tell)
-        if left := set().union(*pairs.values()) - pairs[size_B]:
-            unsaid.append(f"{count_text(len(left), 'pair')}, with messages of {size_text(size_B)} bytes")
-        rows, both = tuple(measured[kind, metric, size_B]), both_ways or kind.endswith(" -b")
-        tables.append(PairTable(name, metric, rows, None, both, tuple(unsaid), kind, size_B))
+    for (kind, metric), by_size in tests.items():
+        size_B, left = _size_of_most(by_size, 1 if metric == BANDWIDTH else -1)
+        without = f"{count_text(left, 'pair')}, with messages of {size_text(size_B)} bytes"
+        unsaid = (*cannot_tell, without) if left else tuple(cannot_tell)
+        both = both_ways or kind.endswith(" -b")
+        tables.append(PairTable(name, metric, by_size[size_B], None, both, unsaid, kind, size_B))
     return tables or [PairTable(name, BANDWIDTH, (), None)]
+
+
+def _size_of_most(by_size: Mapping[int, Sequence[Row]], sign: int) -> tuple[int, int]:
+    """Return the size of most pairs, of several the largest or (-1) the smallest; how many others lack it."""
+    pairs = {size_B: {row[:2] for row in rows} for size_B, rows in by_size.items()}
+    size_B = max(pairs, key=lambda size_B: (len(pairs[size_B]), sign * size_B))
+    return size_B, len(set().union(*pairs.values())) - len(pairs[size_B])
 
 
 def task_ends(hosts: Sequence[str]) -> list[End]:
