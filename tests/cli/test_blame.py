@@ -5,7 +5,6 @@ import json
 import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -66,12 +65,6 @@ def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
     assert blame(rotated(tmp_path / "a.txt"), "--pictures", tmp_path / "out")[0] == 0
     ElementTree.parse(tmp_path / "out" / "pairs.svg")
     assert ">n15<" in (tmp_path / "out" / "pairs.svg").read_text()
-
-
-def test_the_link_rate_can_be_given(tmp_path):
-    fabric = Fabric(32, 0.01, 1, sharing=(0.4, 0.6), single_MBps=670, link_MBps=968)
-    printed = blame(saved(tmp_path / "a.txt", text_of(run(fabric))), "--link-MBps", "968")[1]
-    assert "a link: 968 MB/s" in printed and "1/2" in printed
 
 
 @pytest.mark.parametrize(
@@ -144,14 +137,6 @@ def test_a_healthy_matrix_is_quiet_and_leaves_nothing_to_measure(tmp_path):
     assert re.match(r"\S*night1.csv, \S*night2.csv, \S*night3.csv and 1 more: CSV", printed)
 
 
-def test_slow_pairs_of_one_matrix_are_suspects(tmp_path):
-    values = matrix(16, 1)
-    values[np.random.default_rng(3).random((16, 16)) < 0.06] /= 15
-    status, printed = blame(saved(tmp_path / "a.csv", csv_text(values)))
-    assert status == 0 and re.search(r"far below the rate of others: \d+ pairs; what is slow is not", printed)
-    assert "nothing stands out" not in printed and "measure next, twice at least" in printed
-
-
 def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
     next_file = tmp_path / "hosts.txt"
     status, printed = blame(clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7)), "--next", next_file)
@@ -167,25 +152,6 @@ def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
         assert text in printed
     hosts = next_file.read_text().split()
     assert "node5" in hosts and len(hosts) % 2 == 0
-
-
-def test_tables_are_printed_as_json_and_drawn(tmp_path):
-    paths = nights(tmp_path, 2, "pairs: alone", pair=(2, 9, 0.5))
-    latency = saved(tmp_path / "latency.txt", clusterkit_text(matrix(16, 1, usual=1.7), "latency", "usec"))
-    status, printed = blame(*paths, latency, "--json", "--pictures", tmp_path / "pictures")
-    found = json.loads(printed.removesuffix("3"))["runs"]
-    joined = found[", ".join(paths)]
-    assert status == 3 and joined["metrics"]["faults"] == 1
-    assert joined["measure_next"][0] == [["n02", ""], ["n09", ""]]
-    assert found[latency]["metrics"]["median_latency"] > 0
-    for name in ("1-night1", "2-latency"):
-        ElementTree.parse(tmp_path / "pictures" / name / "pairs.svg")
-
-
-def test_what_several_programs_should_measure_again_is_refused(tmp_path):
-    (path,), other = nights(tmp_path, 1, node=(5, 0.7)), clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7))
-    printed = blame(path, other, "--next", tmp_path / "next.txt")[1]
-    assert "what CSV and ClusterKit should measure again is not one file" in printed
 
 
 def test_a_pair_is_blamed_only_where_it_is_known_to_have_run_alone(tmp_path):

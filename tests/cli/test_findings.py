@@ -89,8 +89,3 @@ def test_a_line_that_cannot_be_used_is_named(paths):
         file.write("?\n")
     status, said = call("findings")
     assert status == 1 and f"{paths['elm']}:2: not a line of a journal" in said and "oak1" in said
-
-
-def test_an_empty_list_of_findings_is_stated(tmp_path, monkeypatch):
-    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    assert call("findings") == (0, "Nothing is open.\n")

@@ -44,10 +44,7 @@ def results():
     shutil.rmtree(parent)
 
 
-VERBS = (
-    *(f"show --session {SESSION}", "show", "report -o /dev/null"),
-    "changes",
-)
+VERBS = (f"show --session {SESSION}", "report -o /dev/null", "changes")
 
 
 FOLDERS = ("perflogs", "perflogs/yours", "perflogs/yours/compute")

@@ -101,20 +101,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
 
 
-#: In the middle of starting the second thread, which nobody has in a list yet.
-WHILE_A_THREAD_STARTS = """
-import itertools, os, signal, threading
-number, start = itertools.count(1), threading.Thread.start
-def interrupted(thread):
-    start(thread)
-    if next(number) == 2:
-        os.kill(os.getpid(), signal.SIGINT)
-threading.Thread.start = interrupted
-"""
-
-
-@pytest.mark.parametrize("itself", ["", WHILE_A_THREAD_STARTS], ids=["from outside", "while a thread starts"])
-def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path, itself):
+def test_an_interrupt_is_one_line_and_ends_what_threads_wait_for(tmp_path):
     """Simulations that do not end, as for `twin table`; each tells its process."""
     script = f"""
 import time
@@ -131,7 +118,6 @@ def simulated(twin, bounds=None):
 published_table.simulated = simulated
 published_table.shipped = lambda: [SimpleNamespace(name=str(number)) for number in range(64)]
 processes.count = lambda: 4
-{itself}
 main.main()
 """
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -141,11 +127,10 @@ main.main()
     def begun():
         return [text.strip() for path in tmp_path.iterdir() if (text := path.read_text()).endswith("\n")]
 
-    if not itself:
-        while not begun():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+    while not begun():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=GUARD_S)
     assert (process.returncode, out, err.strip()) == (130, "", "error: interrupted")
     assert not [number for number in begun() if Path(f"/proc/{number}").exists()]

@@ -4,7 +4,6 @@ on."""
 
 import io
 import json
-import os
 import sys
 
 import pytest
@@ -67,15 +66,6 @@ def test_colours_reach_a_terminal(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     console.print_rich([Text("red\x1b[2J", style="red")])
     assert raw.getvalue() == "\x1b[31mred?[2J\x1b[0m\n"
-
-
-def test_a_file_is_told_from_a_pipe_and_from_nothing(tmp_path):
-    with (tmp_path / "log").open("w") as file:
-        assert console.Stream(file, "x").is_file()
-    ours, theirs = os.pipe()
-    with os.fdopen(ours), os.fdopen(theirs, "w") as pipe:
-        assert not console.Stream(pipe, "x").is_file()
-    assert not console.Stream(io.StringIO(), "x").is_file() and not console.Stream(None, "x").is_file()
 
 
 class Failing(io.StringIO):

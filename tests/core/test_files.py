@@ -86,33 +86,6 @@ def test_a_link_stays_one(tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "there" / "a.txt").read_text() == "one"
 
 
-def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
-    victim = tmp_path / "victim"
-    victim.write_text("dear")
-    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "f00")
-    (tmp_path / ".a.f00.txt").symlink_to(victim)
-    with pytest.raises(OSError, match="File exists"):
-        files.write_text(tmp_path / "a.txt", "new")
-    assert victim.read_text() == "dear" and not (tmp_path / "a.txt").exists()
-
-
-def test_two_writers_with_one_process_number_replace_one_file(tmp_path, monkeypatch):
-    """As on two hosts, or in two containers, that share the folder."""
-    monkeypatch.setattr(os, "getpid", lambda: 122)
-    path = tmp_path / "a.txt"
-    with files.replacing(path) as one:
-        with files.replacing(path) as other:
-            one.write_text("one")
-            other.write_text("other")
-        assert path.read_text() == "other"
-    assert path.read_text() == "one" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_a_device_is_written_itself():
-    files.write_text(files.Path("/dev/null"), "x")
-    assert not files.Path("/dev/null").is_file()
-
-
 @pytest.mark.parametrize("path", ["folder", "file/a.txt"])
 def test_a_path_that_cannot_be_written_is_named(tmp_path, path):
     (tmp_path / "folder").mkdir()

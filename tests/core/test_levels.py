@@ -46,20 +46,6 @@ def test_a_vet_runs_the_round_robin_of_rotate(by_level):
     assert {"name": VET, "options": ["--tag=^nightly$", "--tag=^vet$"]} in modes()
 
 
-def test_smoke_is_on_few_nodes(by_level):
-    assert {nodes(name) for name in by_level["smoke"]} == set(range(1, SMOKE_NODES + 1))
-
-
-def test_what_offers_are_compared_by(by_level):
-    """The programs of this collection, the suites' best known values, and applications; not what checks the
-    suites."""
-    classes = {name.split()[0] for name in by_level["procurement"]}
-    assert {"Streaming", "Rotate", "Overlap", "HotSpot", "BufferReuse", "Notification"} <= classes
-    assert {"OsuLatency", "OsuBandwidth", "OsuMessageRate", "ImbPointToPoint", "ImbCollective"} <= classes
-    assert {"LammpsBench", "LammpsScaled", "LammpsPpnSeries", "NpbKernel"} <= classes
-    assert not any(name.endswith("PpnRatio") or "OneSided" in name for name in classes)
-
-
 @pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS)
 def test_the_mode_of_a_level_chooses_its_cases(level, tmp_path):
     """On a cluster of eight nodes; a name that begins like a level's is another tag."""

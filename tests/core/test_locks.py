@@ -71,14 +71,6 @@ def test_a_wait_names_the_holder_once_and_ends_with_it(held):
         assert len(holders) == 1
 
 
-def test_the_kernel_releases_the_lock_of_a_killed_process(held):
-    path, holder = held
-    holder.process.kill()
-    holder.process.wait()
-    with locks.exclusive(path, 0):
-        pass
-
-
 def test_only_the_owner_can_open_a_lock(tmp_path):
     path = tmp_path / "lock"
     path.touch(mode=0o644)
@@ -106,16 +98,6 @@ def test_a_deleted_file_is_no_lock(tmp_path):
 
     with locks.exclusive(path, 600, delete) as descriptor:
         assert os.path.samestat(os.fstat(descriptor), path.stat())
-
-
-def test_what_is_no_note_names_nobody(tmp_path):
-    path = tmp_path / "lock"
-    with locks.exclusive(path, 0):
-        assert locks.holder(path).startswith(f"process {os.getpid()} of ")
-        for text in ("", "x", "process 1 of me\x1b[2J", "\x00" * 5000):
-            path.write_text(text)
-            assert locks.holder(path) == "a process that has left no name"
-    assert path.read_text() == ""
 
 
 def test_a_child_that_inherits_the_lock_holds_it(tmp_path):

@@ -21,13 +21,5 @@ def test_values_have_four_digits_and_no_exponent(value, shown):
     assert text.value_text(value) == shown
 
 
-@pytest.mark.parametrize(
-    ("size_B", "shown"),
-    [(0, "0"), (512, "512"), (1024, "1K"), (1536, "1536"), (65536, "64K"), (4194304, "4M")],
-)
-def test_sizes_are_short(size_B, shown):
-    assert text.size_text(size_B) == shown
-
-
 def test_names_cannot_move_the_cursor():
     assert text.printable("n\x1b[2J1\u202e\n") == "n?[2J1?\n"

@@ -3,7 +3,7 @@
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
-from fabric_checks.software.suites import PACKAGES, imb, lammps, ls_dyna, npb, osu
+from fabric_checks.software.suites import PACKAGES, imb, ls_dyna, osu
 
 
 def test_features_of_osu_follow_from_its_release():
@@ -43,17 +43,6 @@ def test_features_of_imb_follow_from_its_programs():
         "imb_rma",
         "imb_p2p",
     }
-
-
-def test_lammps_has_its_inputs_below_the_prefix():
-    assert lammps.installed("$LAMMPS", "2025").description["inputs"] == "$LAMMPS/share/lammps/bench"
-    assert lammps.installed("/apps", "2025", "/data/bench").description["inputs"] == "/data/bench"
-
-
-def test_npb_without_fortran_lacks_ft():
-    assert npb.installed("/apps", "3.4").features == ("npb", "npb_ft")
-    only_is = npb.installed("/apps", "3.4", ("is",))
-    assert only_is.features == ("npb",) and "Fortran" in only_is.without["npb_ft"]
 
 
 def test_unbuilt_parts_are_neither_offered_nor_required():

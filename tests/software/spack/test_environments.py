@@ -41,12 +41,6 @@ def test_one_scope_adds_an_mpi(site):
     assert "blocking_wait" not in made["features"]  # not known of this MPI
 
 
-def test_an_external_without_a_release_is_not_the_required_one(site):
-    (site / "cray/packages.yaml").write_text(CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,"))
-    (made,) = environments(site, ["ours"], {})
-    assert made["modules"] == ["cray-mpich/8.1.28"]
-
-
 def test_a_suite_for_gpus_is_built_where_a_scope_requires_it(site):
     def offered():
         (made,) = environments(site, ["ours"], {})

@@ -10,10 +10,10 @@ import os
 
 import pytest
 
-from fabric_checks.software.spack.build import VIEW, Environment, write_mirror
+from fabric_checks.software.spack.build import VIEW, Environment
 from fabric_checks.software.spack.environments import scopes_of
 from fabric_checks.software.suites import PACKAGES
-from tests.software.spack.tape import LOCAL, OSU
+from tests.software.spack.tape import LOCAL
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("FABRIC_TEST_SPACK"), reason="with a real Spack only on request: FABRIC_TEST_SPACK=1"
@@ -42,15 +42,3 @@ def test_the_recorded_spec_is_found_by_spack(tmp_path):
     built = build(IMB, scopes, tmp_path / "one")
     spack = Environment.prepared(IMB, scopes, tmp_path / "other", os.environ).spack
     assert "[+] intel-mpi-benchmarks" in spack.run("find", built.spec, environment=tmp_path / "one")
-
-
-def test_a_mirror_holds_the_sources(tmp_path):
-    write_mirror(
-        tmp_path / "mirror",
-        packages=[OSU],
-        scopes={"mpich": scopes_of(LOCAL, os.environ)["mpich"]},
-        work=tmp_path / "work",
-        variables=os.environ,
-        progress=print,
-    )
-    assert list((tmp_path / "mirror/osu-micro-benchmarks").glob("osu-micro-benchmarks-*.tar.gz"))

@@ -3,7 +3,6 @@
 real."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -50,19 +49,6 @@ def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
         assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
     assert tape.calls.count("install") == tape.calls.count("concretize") == 1
     assert "osu_7_4 (mpich-spack): OSU 7.3 is older than 7.4" in done.shown
-
-
-def test_checks_run_from_the_view_and_the_build_can_be_followed(tape):
-    done = begun(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
-    assert done.status == 0, done.output
-    (script,) = (done.results / "stage").rglob("OsuLatency*/rfm_job.sh")
-    (line,) = [line for line in script.read_text().splitlines() if "osu_latency" in line]
-    program = next(word for word in line.split() if word.endswith("osu_latency"))
-    assert program.startswith("/") and "/.spack-env/view/libexec/" in program
-    assert "spack load" not in script.read_text() and "setup-env" not in script.read_text()
-    (line,) = [line for line in done.output.splitlines() if "by Spack; to follow it: tail -f " in line]
-    log = Path(line.split("tail -f ")[1]).read_text()
-    assert "osu-micro-benchmarks for mpich-spack" in line and "concretizing osu-micro-benchmarks" in log
 
 
 def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):

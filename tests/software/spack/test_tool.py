@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.software import installed
 from fabric_checks.software.spack.failure import SpackError
-from fabric_checks.software.spack.tool import Spack, git
+from fabric_checks.software.spack.tool import Spack
 from tests.software.spack.tape import Tape, put
 
 
@@ -60,7 +60,3 @@ def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
     Spack.found(tape.variables | {"FABRIC_SPACK_MIRROR": mirror}).run("install", environment=tape.folder)
     line = tape.calls_file.read_text()
     assert f"-c mirrors:fabric-checks:url:'{url}' install" in line
-
-
-def test_git_without_a_repository_answers_nothing(tmp_path):
-    assert git(tmp_path, "rev-parse", "HEAD") == ""
