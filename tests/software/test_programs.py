@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The suites that an environment offers, and the reasons for the others."""
 
-
 from fabric_checks.software import programs
 from fabric_checks.software.suites import SUITES, osu
 
