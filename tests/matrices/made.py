@@ -50,7 +50,7 @@ def clusterkit_text(values, kind="bandwidth", unit="MB/s"):
 
 
 def table(values, *, alone=True, both_ways=False, metric="bandwidth", devices=None, title=""):
-    """Return a matrix as a table; with ``devices`` each host has that many."""
+    """Return a matrix as a table, without pairs that are NaN; with ``devices`` each host has that many."""
     ends = [
         End(f"n{rank // devices}", f"gpu {rank % devices}") if devices else End(f"n{rank}")
         for rank in range(len(values))
@@ -59,6 +59,6 @@ def table(values, *, alone=True, both_ways=False, metric="bandwidth", devices=No
         Row(one, other, float(values[at, to]))
         for at, one in enumerate(ends)
         for to, other in enumerate(ends)
-        if at != to and (at < to or not both_ways)
+        if at != to and (at < to or not both_ways) and not np.isnan(values[at, to])
     )
     return PairTable("Tool", metric, rows, alone, both_ways, kind=title)
