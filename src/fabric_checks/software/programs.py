@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,10 @@ from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.suite import Program
 from fabric_checks.software.suites import SUITES
 
+#: Variables without which Open MPI refuses to start as root, as in most containers.
+OPEN_MPI_AS_ROOT = (
+    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
+)
 #: The sources of the collection's own MPI programs.
 OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
 
