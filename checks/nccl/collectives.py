@@ -201,9 +201,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         else:
             found = gpu_paths.findings(ranks)
             gpus = {rank: of.address for rank, of in ranks.items()}
-            found += pcie.far_ranks(
-                self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus
-            )
+            found += pcie.far_ranks(self._nodes()[0], self.ranks, gpus)
         self._add_findings(*found)
         if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
             raise SanityError(why)

@@ -89,7 +89,7 @@ def said(log, nodes):
     ]
     ports = evaluate(nodes, {}, fabric=IB, ranks=places)
     gpus = {rank: of.address for rank, of in ranks.items()}
-    found = [*gpu_paths.findings(ranks), *ports.findings, *judged.far_ranks(nodes, places, IB, gpus)]
+    found = [*gpu_paths.findings(ranks), *ports.findings, *judged.far_ranks(nodes, places, gpus)]
     return found, gpu_paths.disproof(ranks, IB) or ports.disproof
 
 

@@ -150,27 +150,15 @@ def test_rails_of_gpus_without_a_rank_may_idle():
 def test_ranks_far_from_their_gpus_on_one_host_are_named():
     places = ranks(cpu=lambda host, number: 7 - number if host == "n6" else number)
     gpus = {rank.rank: pcie.gpu_path(rank.rank % 8)[-1] for rank in places}
-    (text,) = texts(judged.far_ranks(pcie.job(), places, IB, gpus))
+    (text,) = texts(judged.far_ranks(pcie.job(), places, gpus))
     assert text.startswith(
         "node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most"
     )
-    (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), IB, gpus)
+    (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), gpus)
     assert not seen.is_fault and seen.text.startswith(
         "on all nodes ranks run far from their GPUs: on n1 rank 0 "
     )
-    assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), IB, gpus) == []
-
-
-def test_a_rank_far_from_every_adapter_on_one_host_is_named():
-    nodes = pcie.job(**{f"n{at}": {"adapters": [0], "gpus": ()} for at in range(1, 9)})
-    places = ranks(ppn=1, cpu=lambda host, _: 4 if host == "n2" else 0)
-    (text,) = [each for each in texts(found(nodes, ranks=places)) if "rank" in each]
-    assert (
-        text
-        == "node n2: rank 1 runs at NUMA node 1, every adapter is at NUMA node 0; near on most nodes (1 of 1"
-        " ranks)"
-    )
-    assert found(nodes, ranks=ranks(ppn=1)) == []
+    assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), gpus) == []
 
 
 @pytest.mark.parametrize(

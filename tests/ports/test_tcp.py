@@ -65,8 +65,7 @@ def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
     )
     assert found.hosts == ("n3",) and found.is_fault
     assert (
-        found.text
-        == "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were"
+        found.text == "node n3: segments were lost: up to 1 % of the TCP segments of a node; 1000 were"
         " retransmitted, most by n3; missed mostly by n4 (TCPOFOQueue 910)"
     )
 
@@ -80,20 +79,20 @@ LOSSY, OTHER = {"RetransSegs": 900, "TCPOFOQueue": 310}, {"RetransSegs": 300, "T
         # As measured: its partners send again.
         (
             {"n1": {"RetransSegs": 1704}, "n2": {"RetransSegs": 1640}, "n3": {"TCPOFOQueue": 936}},
-            "node n3: segments that it receives were lost",
+            "node n3: segments were lost",
         ),
         (
             dict.fromkeys(("n1", "n2", "n4"), OTHER) | {"n3": LOSSY},
-            "node n3: segments that it sends and receives were",
+            "node n3: segments were lost",
         ),
         (
             {**{f"n{i}": {"RetransSegs": 40} for i in (1, 2, 4)}, "n3": {"InCsumErrors": 120}},
-            "node n3: segments that it receives arrived with a wrong checksum",
+            "node n3: segments arrived with a wrong checksum",
         ),
     ],
     ids=["receives", "both ways", "checksum"],
 )
-def test_the_way_of_lost_segments_is_named(changed, text):
+def test_the_host_of_lost_segments_is_named(changed, text):
     found = only(**changed)
     assert found.hosts == ("n3",) and found.text.startswith(text)
     assert found.data["counter"] == ("InCsumErrors" if "checksum" in text else "RetransSegs")

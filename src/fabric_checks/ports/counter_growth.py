@@ -4,7 +4,7 @@ new."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fabric_checks.ports.snapshots import Host, NodeFile, Port, Snapshot
@@ -52,6 +52,16 @@ class NodeChange:
     slowest_ms: float = 0.0
     lost: tuple[str, ...] = ()
     whole: bool = True
+
+
+def port_changes(
+    nodes: Iterable[NodeChange], is_meant: Callable[[Port], bool] = lambda _: True
+) -> Iterator[tuple[str, str, PortChange]]:
+    """Yield node, name and activity of each port, or of those that are meant."""
+    for node in nodes:
+        for name, change in sorted(node.ports.items()):
+            if is_meant(change.port):
+                yield node.node, name, change
 
 
 def of_node(file: NodeFile) -> NodeChange | str:

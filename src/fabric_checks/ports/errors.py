@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.ports.counter_growth import NodeChange, PortChange
-from fabric_checks.ports.outliers import finding
+from fabric_checks.ports.counter_growth import NodeChange, PortChange, port_changes
+from fabric_checks.ports.outliers import finding, grouped
 
 NVSENTINEL = "NVSentinel, docs/nic-health-monitor/link-counter-detection.md"
 
@@ -63,28 +63,31 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return a finding for each counter of a port that grew above its limit, or far more than on the other
     nodes."""
     found: list[Finding] = []
-    for node in nodes:
-        for name, change in sorted(node.ports.items()):
-            for counter, growth in sorted(change.grown.items()):
-                if growth and counter in LIMITS:
-                    found += _above(node, name, counter, growth)
-                elif growth >= AT_LEAST and ERRORS.search(counter):
-                    found += _outlier(nodes, node, name, counter, growth)
+    seconds = {node.node: node.seconds for node in nodes}
+    changes = list(port_changes(nodes))
+    of_name = grouped((name, (host, change)) for host, name, change in changes)
+    for host, name, change in changes:
+        for counter, growth in errors_of(change).items():
+            if counter in LIMITS:
+                found += _above(host, seconds[host], name, counter, growth)
+            elif growth >= AT_LEAST:
+                others = [other.grown.get(counter, 0) for at, other in of_name[name] if at != host]
+                found += _outlier(others, host, name, counter, growth)
     return found
 
 
-def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[Finding]:
+def _above(host: str, seconds: float, name: str, counter: str, growth: int) -> Iterator[Finding]:
     limit = LIMITS[counter]
     if limit.per_s:
         from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and needed where a counter grew)
 
-        if pdtrc(growth - 1, limit.per_s * node.seconds) > CHANCE:
+        if pdtrc(growth - 1, limit.per_s * seconds) > CHANCE:
             return
-    rate = growth / node.seconds
+    rate = growth / seconds
     yield finding(
         "port",
-        [node.node],
-        f"node {node.node}: {counter} of {name} grew by {growth} in {node.seconds:.1f} s, {rate:.3g} a"
+        [host],
+        f"node {host}: {counter} of {name} grew by {growth} in {seconds:.1f} s, {rate:.3g} a"
         f" second: {'the limit is ' if limit.per_s else ''}{limit.text}",
         f"{name} {counter}",
         port=name,
@@ -94,19 +97,12 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[F
     )
 
 
-def _outlier(
-    nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int
-) -> Iterator[Finding]:
-    others = [
-        change.grown.get(counter, 0)
-        for other in nodes
-        if other is not node and (change := other.ports.get(name)) is not None
-    ]
+def _outlier(others: Sequence[int], host: str, name: str, counter: str, growth: int) -> Iterator[Finding]:
     if len(others) >= FEWEST_OTHERS and growth > TIMES_OTHERS * max(*others, 1):
         yield finding(
             "port",
-            [node.node],
-            f"node {node.node}: {counter} of {name} grew by {growth}; on the other nodes the median is "
+            [host],
+            f"node {host}: {counter} of {name} grew by {growth}; on the other nodes the median is "
             f"{median(others):.0f}, the maximum {max(others)}",
             f"{name} {counter}",
             severity=Severity.SUSPECT,

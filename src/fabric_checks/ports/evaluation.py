@@ -66,7 +66,6 @@ def evaluate(
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
         *transport.idle_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
         *pcie.uneven_rails(used, near),
-        *pcie.far_ranks(nodes, ranks, fabric),
         *states.host_outliers(nodes, bindings or {}),
         *transport.uncounted(nodes, fabric),
         *_unknown(unknown),

@@ -212,45 +212,48 @@ def _parts(shares: Mapping[str, float], near: Mapping[int, Sequence[str]]) -> di
 
 
 def far_ranks(
-    nodes: Sequence[NodeChange],
-    ranks: Sequence[RankPlace],
-    fabric: Sequence[str],
-    gpus: Mapping[int, str] | None = None,
+    nodes: Sequence[NodeChange], ranks: Sequence[RankPlace], gpus: Mapping[int, str]
 ) -> list[Finding]:
-    """Return a finding for each host with ranks at other NUMA nodes than their GPU, or than every adapter.
+    """Return a finding for each host with ranks at other NUMA nodes than their GPU.
 
     It is one if the ranks of the same number on most hosts are near; that all hosts have ranks far from their
     GPUs is an observation.
 
-    :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
+    :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank.
     """
-    near: dict[str, dict[int, bool]] = {}
-    far: dict[str, str] = {}
-    of_node = grouped((rank.node.partition(".")[0], rank) for rank in ranks)
-    for node in nodes:
-        at_adapters = {port.numa for port in adapters(node, fabric).values()}
-        for number, rank in enumerate(of_node.get(node.node.partition(".")[0], ())):
-            gpu = node.host.gpus.get((gpus or {}).get(rank.rank, ""))
-            targets = {gpu.numa} if gpu else set() if gpus else at_adapters
-            homes = _homes(node.host, rank)
-            if homes and targets and None not in targets:
-                near.setdefault(node.node, {})[number] = not homes.isdisjoint(targets)
-                if homes.isdisjoint(targets):
-                    what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
-                    runs, there = (names_text(sorted(map(str, of)), MOST_SHOWN) for of in (homes, targets))
-                    text = f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
-                    far.setdefault(node.node, text)
+    near, far = _near_and_far(nodes, ranks, gpus)
     found = []
     for host, other in unlike(near):
         count = [is_near for is_near, _ in other.values()].count(False)
         if count:
             text = f"node {host}: {far[host]}; near on most nodes ({count} of {len(near[host])} ranks)"
             found.append(finding("host", [host], text, "far ranks"))
-    if not found and gpus and near and near.keys() == far.keys():
+    if not found and near and near.keys() == far.keys():
         host, text = next(iter(far.items()))
         text = f"on all nodes ranks run far from their GPUs: on {host} {text}"
         found.append(finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT))
     return found
+
+
+def _near_and_far(
+    nodes: Sequence[NodeChange], ranks: Sequence[RankPlace], gpus: Mapping[int, str]
+) -> tuple[dict[str, dict[int, bool]], dict[str, str]]:
+    """Return whether each rank of a host is near, by its number there, and of each host the first that is
+    not, in words; ranks of which it is unknown are left out."""
+    near: dict[str, dict[int, bool]] = defaultdict(dict)
+    far: dict[str, str] = {}
+    of_node = grouped((rank.node.partition(".")[0], rank) for rank in ranks)
+    for node in nodes:
+        for number, rank in enumerate(of_node.get(node.node.partition(".")[0], ())):
+            gpu = node.host.gpus.get(gpus.get(rank.rank, ""))
+            homes = _homes(node.host, rank)
+            if gpu and gpu.numa is not None and homes:
+                near[node.node][number] = gpu.numa in homes
+                if gpu.numa not in homes:
+                    runs = names_text(sorted(map(str, homes)), MOST_SHOWN)
+                    at = f"its GPU {gpu.path[-1]} is at NUMA node {gpu.numa}"
+                    far.setdefault(node.node, f"rank {rank.rank} runs at NUMA node {runs}, {at}")
+    return near, far
 
 
 def _homes(host: Host, rank: RankPlace) -> set[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
-from fabric_checks.ports.counter_growth import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange, port_changes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
@@ -40,13 +40,12 @@ SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
 def port_outliers(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return a finding for each state in which a port differs from most ports of its name."""
     found: list[Finding] = []
-    for name in sorted({name for node in nodes for name in node.ports}):
-        ports = {node.node: node.ports[name].port for node in nodes if name in node.ports}
-        if all(port.stacked for port in ports.values()):
-            continue
+    of_name = grouped((name, (host, change.port)) for host, name, change in port_changes(nodes))
+    for name, ports in sorted(of_name.items()):
         for what, of in SAME:
-            values = {node: value for node, port in ports.items() if (value := of(port)) is not None}
-            found += _outliers("port", f"{what} of {name}", values, port=name)
+            values = {host: of(port) for host, port in ports}
+            if not all(port.stacked for _, port in ports):
+                found += _outliers("port", f"{what} of {name}", values, port=name)
     return found
 
 
@@ -60,10 +59,9 @@ def slow_links(
     if not link_MBps:
         return []
     slow = grouped(
-        ((name, str(_rate(change.port))), node.node)
-        for node in nodes
-        for name, change in sorted(node.ports.items())
-        if (change.port.rate_MBps or link_MBps) < SAME_RATE * link_MBps and carries(change.port)
+        ((name, str(_rate(change.port))), host)
+        for host, name, change in port_changes(nodes, carries)
+        if (change.port.rate_MBps or link_MBps) < SAME_RATE * link_MBps
     )
     found = []
     for (name, rate), hosts in slow.items():
@@ -77,16 +75,19 @@ def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> l
 
     :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
     """
+    settings = grouped(
+        (key, (node.node, value)) for node in nodes for key, value in node.host.settings.items()
+    )
     found: list[Finding] = []
-    for key in sorted({key for node in nodes for key in node.host.settings}):
-        values = {node.node: node.host.settings[key] for node in nodes if key in node.host.settings}
-        found += _outliers("host", key.replace("_kHz", "").replace("_", " "), values)
+    for key, values in sorted(settings.items()):
+        found += _outliers("host", key.replace("_kHz", "").replace("_", " "), dict(values))
     found += _outliers("host", "binding", bindings)
     return [*found, *_high_loads(nodes)]
 
 
 def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[Finding]:
     """Yield a finding for each value that is not that of most nodes, or one for all if no value is."""
+    values = {node: value for node, value in values.items() if value is not None}
     hosts_of = grouped((str(value), node) for node, value in values.items())
     if len(hosts_of) < 2:
         return

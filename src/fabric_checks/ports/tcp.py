@@ -46,10 +46,11 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     kind = _BROKEN if is_broken else _LOST
     missed = _counts(nodes, kind.missed)
     hosts = culprits(again, missed)
-    where = _where(hosts, again, missed, kind.what) or (
-        f"segments {kind.what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host"
-        " stands out"
-    )
+    seen_by = nodes_text(too_many or [*filter(broken.get, broken)])
+    where = f"segments {kind.what} on {seen_by}, and no host stands out"
+    if hosts:
+        part = f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
+        where = f"{part}: segments {kind.what}"
     text = f"{where}: {_counted(nodes, again, missed, kind)}"
     severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
     growth = sum(again.values())
@@ -85,17 +86,6 @@ class _Kind(NamedTuple):
 
 _LOST = _Kind("were lost", "RetransSegs", "TCPOFOQueue")
 _BROKEN = _Kind("arrived with a wrong checksum", "InCsumErrors", "InCsumErrors")
-
-
-def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, int], what: str) -> str:
-    """Return between which hosts segments were lost, or which of its segments a host loses."""
-    if not hosts:
-        return ""
-    if len(hosts) > 1:
-        return f"between {' and '.join(hosts)}: segments {what}"
-    (host,) = hosts
-    way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
-    return f"node {host}: segments that it {way} {what}"
 
 
 def _sent_again(node: NodeChange) -> int:
@@ -145,12 +135,6 @@ def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
     if first >= max(SCORE, TIMES_NEXT * second):
         return order[:1]
     return sorted(order[:2]) if is_pair else []
-
-
-def _way(again: float, missed: float) -> str:
-    if again >= 0.75 and missed < 0.4:
-        return "sends"
-    return "receives" if missed >= 0.75 and again < 0.4 else "sends and receives"
 
 
 def _most(counts: Mapping[str, int]) -> str:

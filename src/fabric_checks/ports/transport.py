@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text
-from fabric_checks.ports.counter_growth import NodeChange, PortChange
+from fabric_checks.ports.counter_growth import NodeChange, PortChange, port_changes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 from fabric_checks.ports.snapshots import Port
 
@@ -29,15 +30,18 @@ def is_of(port: Port, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
+def named(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[tuple[str, str, PortChange]]:
+    """Return node, name and activity of each port that patterns name."""
+    return list(port_changes(nodes, lambda port: is_of(port, fabric)))
+
+
 def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
     """Return how many bytes all nodes sent through the ports of a name; those that count for another are left
     out."""
-    sent: dict[str, int] = {}
-    for node in nodes:
-        for name, change in node.ports.items():
-            if not change.port.stacked and change.sent_B:
-                sent[name] = sent.get(name, 0) + change.sent_B
-    return dict(sorted(sent.items(), key=lambda each: -each[1]))
+    sent = Counter[str]()
+    for _, name, change in port_changes(nodes, lambda port: not port.stacked):
+        sent[name] += change.sent_B or 0
+    return {name: count for name, count in sent.most_common() if count}
 
 
 def disproof(
@@ -52,81 +56,67 @@ def disproof(
     """
     if not nodes or not fabric or moved_B == 0:
         return None
-    named = {node.node: _named(node, fabric) for node in nodes}
-    every = [change.sent_B for of in named.values() for change in of]
-    without = sorted(host for host, of in named.items() if not of)
-    if without:
+    ports = named(nodes, fabric)
+    counts = [change.sent_B for _, _, change in ports]
+    if without := sorted({node.node for node in nodes} - {host for host, _, _ in ports}):
         why = _lacking(nodes, without, fabric)
-    elif None in every:
+    elif None in counts:
         return None  # reported by :func:`uncounted`
     else:
-        why = _carried(nodes, fabric, sum(filter(None, every)), moved_B)
+        sent = sent_by_port(nodes)
+        others = {name: sent[name] for name in sent if name not in {name for _, name, _ in ports}}
+        why = _carried(nodes, others, fabric, sum(filter(None, counts)), moved_B)
     return ": ".join(filter(None, (measured, why))) if why else None
 
 
-def _named(node: NodeChange, fabric: Sequence[str]) -> list[PortChange]:
-    return [change for change in node.ports.values() if is_of(change.port, fabric)]
-
-
-def _carried(nodes: Sequence[NodeChange], fabric: Sequence[str], by_fabric: int, moved_B: int | None) -> str:
-    """Return what went over other ports than those of the named network, if that was too much."""
-    others = _of_others(nodes, fabric)
-    if _is_proven(by_fabric, sum(others.values()), moved_B):
-        return ""
-    ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
-    went = ", ".join(ways) or "nothing went over another port"
-    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
-    moved = f"; the program moved {bytes_text(moved_B)} between nodes" if moved_B is not None else ""
-    return f"{over}{moved}: {_likely(nodes, others, moved_B)}"
-
-
 def _lacking(nodes: Sequence[NodeChange], without: Sequence[str], fabric: Sequence[str]) -> str:
-    ports = {change.port.name for node in nodes for change in node.ports.values() if not change.port.stacked}
+    ports = {name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)}
     return (
         f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)}, only "
         f"{names_text(sorted(ports))}; is the driver loaded, and is `fabric` in the partition's extras right?"
     )
 
 
-def _of_others(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, int]:
-    """Return how many bytes went through the ports of each name that is none of the named network."""
-    named = {name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)}
-    return {name: count for name, count in sent_by_port(nodes).items() if name not in named}
-
-
-def _is_proven(by_fabric: int, by_others: int, moved_B: int | None) -> bool:
+def _carried(
+    nodes: Sequence[NodeChange],
+    others: Mapping[str, int],
+    fabric: Sequence[str],
+    by_fabric: int,
+    moved_B: int | None,
+) -> str:
+    """Return what went over other ports than those of the named network, if that was too much."""
+    by_others = sum(others.values())
     if moved_B is not None:
-        return by_fabric >= PROVEN_SHARE * moved_B
-    return by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
-
-
-def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], moved_B: int | None) -> str:
-    """Return what MPI probably uses instead."""
-    if moved_B and sum(others.values()) < PROVEN_SHARE * moved_B:
-        return "no port of these nodes counted them; is there one that `ports` does not know?"
+        is_proven = by_fabric >= PROVEN_SHARE * moved_B
+    else:
+        is_proven = by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
+    if is_proven:
+        return ""
+    ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
+    went = ", ".join(ways) or "nothing went over another port"
+    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
+    if moved_B is not None:
+        over += f"; the program moved {bytes_text(moved_B)} between nodes"
+    if moved_B and by_others < PROVEN_SHARE * moved_B:
+        return f"{over}: no port of these nodes counted them; is there one that `ports` does not know?"
     name = next(iter(others))
     kinds = {node.ports[name].port.kind for node in nodes if name in node.ports}
-    return f"MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
+    return f"{over}: MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
 
 
 def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
     """Return the finding that ports of the named network do not count their bytes, so that nothing is
     proven."""
     hosts_of = grouped(
-        (f"{name}: {change.why_uncounted}", node.node)
-        for node in nodes
-        for name, change in node.ports.items()
-        if is_of(change.port, fabric) and change.sent_B is None
+        (f"{name}: {change.why_uncounted}", host)
+        for host, name, change in named(nodes, fabric)
+        if change.sent_B is None
     )
     notes = []
     for why, hosts in hosts_of.items():
         text = f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}"
         notes.append(finding("wire", hosts, text, "uncounted", severity=Severity.NOTE))
     return notes
-
-
-def _moves(change: PortChange) -> int:
-    return (change.sent_B or 0) + (change.received_B or 0)
 
 
 def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -136,15 +126,16 @@ def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[
     :param fabric: patterns of the ports that are rails. A port that only other nodes of the job have is a
         rail that carries nothing.
     """
-    names = sorted(
-        {name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)}
-    )
-    shares = {}
-    for node in nodes:
-        moved = {name: _moves(node.ports[name]) if name in node.ports else 0 for name in names}
-        if len(names) > 1 and sum(moved.values()) >= ENOUGH_B:
-            shares[node.node] = {name: moved[name] / sum(moved.values()) for name in names}
-    return shares
+    ports = named(nodes, fabric)
+    names = sorted({name for _, name, _ in ports})
+    moved = {node.node: dict.fromkeys(names, 0) for node in nodes}
+    for host, name, change in ports:
+        moved[host][name] = (change.sent_B or 0) + (change.received_B or 0)
+    return {
+        host: {name: count / sum(of.values()) for name, count in of.items()}
+        for host, of in moved.items()
+        if len(names) > 1 and sum(of.values()) >= ENOUGH_B
+    }
 
 
 #: The metrics of a run whose nodes have several rails.
