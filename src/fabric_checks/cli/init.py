@@ -15,9 +15,9 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import examples, installation, questions, site_files
 from fabric_checks.onboarding.detection import look
 from fabric_checks.onboarding.facts import Facts, Mpi
+from fabric_checks.onboarding.launchers import SCHEDULERS
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.onboarding.questions import Answer, Question, taken
-from fabric_checks.onboarding.site_files import CALLED
 from fabric_checks.schedulers.model import Queue
 
 _EPILOG = """
@@ -105,7 +105,7 @@ _MOST = 20
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return the facts in lines."""
-    rows = [("scheduler", f"{CALLED[facts.scheduler]} {facts.cluster}".rstrip())]
+    rows = [("scheduler", f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip())]
     rows += (("nodes", _queue_text(queue)) for queue in facts.queues[:_MOST])
     if len(facts.queues) > _MOST:
         rows.append(("", f"... and {len(facts.queues) - _MOST} more"))

@@ -32,41 +32,35 @@ def changes(archive: Path, night: Night) -> Night:
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": night.system})
-    frame = reader.load([source], [*_CASE, "session", "time", "ports"]).frame
-    frame = frame.filter(pl.col("ports").is_not_null()).sort("time")
+    frame = reader.load([source], [*_CASE, "session", "time", "ports"]).frame.drop_nulls("ports").sort("time")
+    is_tonight = pl.col("session") == night.session
+    tonight = frame.filter(is_tonight)
+    past = frame.filter(pl.col("time") < pl.col("time").filter(is_tonight).min())
+    last, before = (part.unique(_CASE, keep="last", maintain_order=True) for part in (tonight, past))
     found: dict[tuple[str, str], list[str]] = {}
-    for _, of_case in frame.group_by(_CASE, maintain_order=True):
-        rows = of_case.rows(named=True)
-        now = [number for number, row in enumerate(rows) if row["session"] == night.session]
-        if not now or not now[0]:
-            continue
-        before, after = (_carriers(json.loads(rows[number]["ports"])) for number in (now[0] - 1, now[-1]))
-        if before and after and before != after:
-            found.setdefault((before, after), []).append(case_name(rows[now[-1]]))
-    return night.with_more(_finding(before, after, cases) for (before, after), cases in found.items())
+    for row in last.join(before, on=_CASE, suffix="_before").iter_rows(named=True):
+        then, now = (_carriers(json.loads(row[name])) for name in ("ports_before", "ports"))
+        if then and now and then != now:
+            found.setdefault((then, now), []).append(case_name(row))
+    return night.with_more(_entry(then, now, cases) for (then, now), cases in found.items())
 
 
-def _carriers(ports: Mapping[str, Any]) -> str | None:
-    """Return the kinds of ports that carried a case, as in ``eth*``; None if one is named, or few bytes were
-    moved."""
+def _carriers(ports: Mapping[str, Any]) -> str:
+    """Return the kinds of ports that carried a case, as in ``eth*``; nothing if one is named, or few bytes
+    were moved."""
     carried = ports.get("carried_B") or {}
     total = sum(carried.values())
     if ports.get("fabric") or total < ENOUGH_B:
-        return None
+        return ""
     kinds = {re.sub(r"\d+(:\d+)?$", "*", name) for name, count in carried.items() if count >= PART * total}
     return " and ".join(sorted(kinds))
 
 
-def _finding(before: str, after: str, cases: list[str]) -> Entry:
-    text = (
-        f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}"
-    )
-    findings = tuple(
-        Finding(
-            kind="wire", severity=Severity.FAULT, text=text, part=f"the ports of {case}",
-            key=f"{case}: over {before}, then over {after}",
-            advice="name the right one with `fabric` in the partition's extras",
-        )
-        for case in cases
+def _entry(then: str, now: str, cases: list[str]) -> Entry:
+    text = f"the bytes of {names_text(cases, 1)} went over {now}; when last measured, they went over {then}"
+    finding = Finding(
+        kind="wire", severity=Severity.FAULT, text=text, part=f"the ports of {names_text(cases, 1)}",
+        advice="name the right one with `fabric` in the partition's extras",
     )  # fmt: skip
-    return Entry(findings=findings, keys=frozenset(f"wire {case}" for case in cases), cases=frozenset(cases))
+    keys = frozenset(f"wire {case}" for case in cases)
+    return Entry(findings=(finding,), keys=keys, cases=frozenset(cases))

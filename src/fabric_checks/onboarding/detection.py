@@ -13,6 +13,7 @@ from fabric_checks.core.paths import name_is_sound, sound_path
 from fabric_checks.core.text import first_of, one_line
 from fabric_checks.onboarding import hardware
 from fabric_checks.onboarding.facts import Facts, Mpi, Suite
+from fabric_checks.onboarding.launchers import PMI
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.schedulers.flux import output as flux
 from fabric_checks.schedulers.lsf import output as lsf
@@ -23,16 +24,6 @@ from fabric_checks.software import modules
 
 T = TypeVar("T")
 
-#: The values of `srun --mpi` that launch an MPI, best first; `pmix` is also pmix_v4 and the like.
-_PMI = {
-    "openmpi": ("pmix", "pmi2"),
-    "hpcx-mpi": ("pmix", "pmi2"),
-    "spectrum-mpi": ("pmix",),
-    "cray-mpich": ("cray_shasta", "pmi2", "pmix"),
-    "mpich": ("pmi2", "pmix"),
-    "mvapich2": ("pmi2", "pmix"),
-    "intel-oneapi-mpi": ("pmi2", "pmix"),
-}
 #: The lines of `mpirun --version` of each MPI.
 _VERSIONS = {
     "openmpi": r"Open MPI\) (\d[\d.]*)",
@@ -281,6 +272,6 @@ def _pmi(family: str, offered: tuple[str, ...]) -> str:
     """Return the value of `srun --mpi` for an MPI: the best that Slurm offers; empty if it offers none for
     it."""
     found = (
-        pmi for wanted in _PMI[family] for pmi in offered if pmi == wanted or pmi.startswith(f"{wanted}_v")
+        pmi for wanted in PMI[family] for pmi in offered if pmi == wanted or pmi.startswith(f"{wanted}_v")
     )
     return next(found, "")

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import yaml
@@ -20,58 +19,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line, shortened
 from fabric_checks.onboarding.facts import Facts, Mpi
+from fabric_checks.onboarding.launchers import SCHEDULERS, TEMPLATES
 from fabric_checks.onboarding.questions import Answer, Answers
 
-TEMPLATES = ROOT / "config" / "templates"
-
-
-@dataclass(frozen=True)
-class Style:
-    """The way in which a scheduler starts an MPI.
-
-    :param options: options of the launcher for fewer processes than there is room for.
-    """
-
-    scheduler: str
-    launcher: str
-    options: tuple[str, ...] = ()
-
-
-_SRUN = (
-    *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
-    "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
-)
-#: By scheduler and by how an MPI's processes are managed. config/systems/generic.py says why.
-_STYLES = {
-    "slurm": {"": Style("fabric-slurm", "srun", _SRUN)},
-    "pbs": {
-        "hydra": Style("fabric-pbs", "mpiexec", ("-ppn {ppn}",)),
-        "prrte": Style("fabric-pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
-        "pals": Style("fabric-pbs", "mpiexec", ("--ppn {ppn}",)),
-    },
-    "lsf": {
-        "hydra": Style("fabric-lsf", "mpiexec", ("-ppn {ppn}",)),
-        "prrte": Style("fabric-lsf", "mpirun", ("--map-by ppr:{ppn}:node",)),
-        "jsm": Style("lsf", "jsrun"),
-    },
-    "flux": {"pmi": Style("fabric-flux", "flux-run"), "pmix": Style("fabric-flux", "flux-run-pmix")},
-    "local": {"": Style("local", "mpirun")},
-}
-#: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its
-#: styles.
-_MANAGED = {
-    **dict.fromkeys([("pbs", "openmpi"), ("pbs", "hpcx-mpi")], "prrte"),
-    **dict.fromkeys([("lsf", "openmpi"), ("lsf", "hpcx-mpi")], "prrte"),
-    **dict.fromkeys([("flux", "openmpi"), ("flux", "hpcx-mpi"), ("flux", "spectrum-mpi")], "pmix"),
-    ("pbs", "cray-mpich"): "pals",
-    ("lsf", "spectrum-mpi"): "jsm",
-}
-#: The name of each scheduler.
-CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local": "no scheduler"}
-#: The options that every job is submitted with: whole nodes, the queue, the account, resources.
-_WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
-_QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
-_ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
 #: The values of what is not asked.
 _UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "gres": None}
 
@@ -122,10 +72,11 @@ def wheels(facts: Facts) -> tuple[str, ...]:
 def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
     """Return the values of the template of a system."""
     link = f", {facts.links[0].kind}" if facts.links else ""
+    called = SCHEDULERS[facts.scheduler]["called"]
     return {
         "facts": facts,
         "answers": {"mpi": Answer(()), "account": Answer(None)} | answers.system,
-        "title": f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
+        "title": f"{answers.system['name'].value}: {called}{link}",
         "built": spack and any(map(_has_scope, facts.mpis)),
         "spack": spack,
         "wheels": wheels(facts),
@@ -144,35 +95,35 @@ def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, An
     own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[queue]
     # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
     name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
-    first = next(iter(_STYLES[facts.scheduler]))
-    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
-    for mpi in facts.mpis:
-        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), first), []).append(mpi)
+    scheduler = SCHEDULERS[facts.scheduler]
+    account = answers.system.get("account", Answer(None)).value
+    valued = [(scheduler["queue"], queue), (scheduler["account"], account), ("--gres=", own["gres"].value)]
+    access = [f"{option}{value}" for option, value in valued if value]
+    groups = _by_style(facts)
     return [
         {
             "name": f"{name}-{managed}" if len(groups) > 1 else name if facts.queues else "node",
             "descr": f"Nodes of {name}" if facts.queues else "This host",
-            "style": _STYLES[facts.scheduler][managed],
-            "access": _access(facts.scheduler, answers, queue, own, managed),
-            "mpis": mpis,
+            "style": style,
+            "access": [*filter(None, [(scheduler | style)["whole"]]), *access],
+            "mpis": groups[managed],
             "answers": own,
             "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
         }
-        for managed, mpis in groups.items()
+        for managed, style in scheduler["styles"].items()
+        if managed in groups
     ]
 
 
-def _access(
-    scheduler: str, answers: Answers, queue: str, own: dict[str, Answer], managed: str
-) -> Sequence[str]:
-    """Return the options that jobs are submitted with: those that have a value."""
-    if scheduler == "local":
-        return ()
-    # With jsrun, nodes are always exclusive.
-    whole = [] if managed == "jsm" else [_WHOLE[scheduler]]
-    account = answers.system.get("account", Answer(None)).value
-    valued = [(_QUEUE[scheduler], queue), (_ACCOUNT.get(scheduler), account), ("--gres=", own["gres"].value)]
-    return [*whole, *(f"{option}{value}" for option, value in valued if value)]
+def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
+    """Return the MPIs by how their processes are managed; the first way alone where there is no MPI."""
+    styles = SCHEDULERS[facts.scheduler]["styles"]
+    managed = {family: name for name, style in styles.items() for family in style.get("mpis", ())}
+    first = next(iter(styles))
+    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
+    for mpi in facts.mpis:
+        groups.setdefault(managed.get(mpi.family, first), []).append(mpi)
+    return groups
 
 
 def _variables(mpi: Mpi) -> list[list[str]]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError, RecordError
-from fabric_checks.core.finding import Finding
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
@@ -95,61 +94,50 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     :param last: the last line that ReFrame printed.
     :raises VetError: if no case ran, or what it needs could not be built.
     """
-    case = _only_case(session, last)
-    passed = is_success(case.result) or case.phase == "performance"
-    reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
-    outcome = Outcome(passed, why=one_line(reason[0]) if reason else case.result)
+    cases = [case for case in session.cases if not case.fixture and case.result not in ("skip", "fail_deps")]
+    if len(cases) != 1:
+        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
+        why = [*map(one_line, broken), f"{count_text(len(cases), 'case')} ran instead of one: {last}"]
+        raise VetError(f"{session.name}: {why[0]}")
+    passed = is_success(cases[0].result) or cases[0].phase == "performance"
+    why = [one_line(line) for line in (cases[0].reason or "").strip().splitlines()] or [cases[0].result]
     if not session.records:
-        return outcome
+        return Outcome(passed, why=why[0])
     record = session.records[0]
-    if not passed:
-        faulty = {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
-        outcome = replace(outcome, faulty=faulty, waited=not faulty and never_began(record))
-    blamed = _blamed(replace(outcome, unsure=_unsure(record)), findings_of(record))
-    seen = [limits.text(known)] if (known := record.get("limits")) else []
-    return replace(blamed, notes=(*blamed.notes, *seen))
-
-
-def _only_case(session: runs.Session, last: str) -> runs.Case:
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
-    if len(cases) == 1 and cases[0].result != "fail_deps":
-        return cases[0]
-    broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-    why = one_line(broken[0]) if broken else f"{count_text(len(cases), 'case')} ran instead of one: {last}"
-    raise VetError(f"{session.name}: {why}")
+    faults = {} if passed else record["node_faults"] or {}
+    found = [(each, one_line(each.text)) for each in findings_of(record)]
+    slow: dict[str, str] = {}
+    for each, text in found:
+        if each.is_fault and len(each.hosts) == 1:
+            node = each.hosts[0]
+            slow[node] = f"{slow[node]}; {text}" if node in slow else text
+    noise = [text for each, text in found if each.kind == "noise"]
+    known = record.get("limits")
+    return Outcome(
+        passed,
+        faulty={node: one_line(fault) for node, fault in faults.items()},
+        slow=slow,
+        paths=tuple(text for each, text in found if each.is_fault and len(each.hosts) != 1),
+        why=why[0],
+        notes=(*noise, *([limits.text(known)] if known else [])),
+        unsure=_unsure(record, noise),
+        waited=not passed and not faults and never_began(record),
+    )
 
 
 #: A job has to be able to name a node that has lost so much of its rate.
 LEAST_SIGHT = 0.5
 
 
-def _unsure(record: Mapping[str, Any]) -> str:
+def _unsure(record: Mapping[str, Any], noise: Sequence[str]) -> str:
     """Return why a run does not show which nodes are slow; nothing if it does."""
-    noise = next((one_line(each.text) for each in findings_of(record) if each.kind == "noise"), "")
-    node = (record.get("limits") or {}).get("node", 0.0)
-    if isinstance(node, float):
-        is_unsure, least = (
-            node > LEAST_SIGHT,
-            f"only a node slower by {100 * node:.0f} % would have been named",
-        )
+    least = (record.get("limits") or {}).get("node", 0.0)
+    if least is None:
+        is_unsure, text = noise or record["nodes"] >= FEWEST_NODES, "no node would have been named"
     else:
-        is_unsure, least = bool(noise) or record["nodes"] >= FEWEST_NODES, "no node would have been named"
-    return (noise or least) if is_unsure else ""
-
-
-def _blamed(outcome: Outcome, findings: Iterable[Finding]) -> Outcome:
-    """Return an outcome with slow nodes, slow paths, and what made it unsure."""
-    slow: dict[str, str] = {}
-    paths, notes = [], []
-    for found in findings:
-        hosts, text = found.hosts, one_line(found.text)
-        if found.kind == "noise":
-            notes.append(text)
-        elif found.is_fault and len(hosts) == 1:
-            slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text
-        elif found.is_fault:
-            paths.append(text)
-    return replace(outcome, slow=slow, paths=tuple(paths), notes=tuple(notes))
+        is_unsure = least > LEAST_SIGHT
+        text = f"only a node slower by {100 * least:.0f} % would have been named"
+    return next(iter(noise), text) if is_unsure else ""
 
 
 def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:

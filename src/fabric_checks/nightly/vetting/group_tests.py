@@ -137,7 +137,7 @@ class Vet:
 
     ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the
     last reason for each node. ``largest`` is the largest group that passed, of those whose job shows which
-    nodes are slow. ``explained`` are sets of nodes whose failure together has been reported.
+    nodes are slow.
     """
 
     def __init__(self, nodes: Sequence[str]) -> None:
@@ -145,7 +145,6 @@ class Vet:
         self.failed: list[Group] = []
         self.why: dict[str, str] = {}
         self.largest: Group = ()
-        self.explained: list[set[str]] = []
 
     def rounds(self) -> Steps[None]:
         """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each
@@ -253,14 +252,10 @@ class Vet:
         """Look into each group that failed although jobs on all of its nodes pass, the smallest first."""
         while True:
             passing = {*self.verdicts.of(Word.GOOD), *self.verdicts.of(Word.SLOW)}
-            unexplained = [
-                group
-                for group in self.failed
-                if passing.issuperset(group) and not any(nodes.issubset(group) for nodes in self.explained)
-            ]
-            if not unexplained:
+            groups = [group for group in self.failed if passing.issuperset(group)]
+            if not groups:
                 return
-            yield from self._narrow(min(unexplained, key=len))
+            yield from self._narrow(min(groups, key=len))
 
     def _narrow(self, group: Group) -> Steps[None]:
         """Find the two nodes of a group that fail together, and report the path between them."""
@@ -293,7 +288,7 @@ class Vet:
             self._explain(pair, f"the path between {names} {fails} ({last.why})")
 
     def _explain(self, group: Group, text: str) -> None:
-        self.explained.append(set(group))
+        self.failed = [each for each in self.failed if not set(group) <= set(each)]
         if not self._has_faulty(group):  # one may have been named since
             self.verdicts.paths.append(text)
 
