@@ -31,9 +31,8 @@ def test_every_row_of_a_long_table_is_read():
     assert table.alone is True
 
 
-@pytest.mark.parametrize("separator", ["\t", ";"])
-def test_other_separators_quotes_line_ends_and_marks_are_read(separator):
-    text = LONG.replace("a,", '"a",').replace(",", separator).replace(f"s{separator} l", "s, l")
+def test_tabs_quotes_line_ends_and_marks_are_read():
+    text = LONG.replace("a,", '"a",').replace(",", "\t").replace("s\t l", "s, l")
     assert cells(formats.parse("\ufeff" + text.replace("\n", "\r\n"))[0]) == cells(formats.parse(LONG)[0])
 
 

@@ -43,30 +43,36 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[:MOST_SLOW]
     if not nodes and not chosen:
         return [], 0
-    ranks = list[tuple[int, int]]()
-    for one, other in [*_with_healthy(run, nodes, chosen), *on_cables]:
-        ranks += [(min(one, other), max(one, other))] if run.table.both_ways else [(one, other), (other, one)]
-    unexplained = 0 if named else len(slow) // (1 + run.table.both_ways)
-    return [(run.ends[one], run.ends[other]) for one, other in dict.fromkeys(ranks)], unexplained
-
-
-def _with_healthy(run: Run, nodes: Sequence[int], slow: _Ranks) -> _Ranks:
-    """Return suspects with the nearest healthy ranks, slow pairs, and healthy pairs evenly spread.
-
-    Ends of a pair have devices of one name, and those of healthy pairs are in one pair each.
-    """
-    device = [end.device for end in run.ends]
-    suspect = {run.ends[rank].host for rank in {*nodes, *chain(*slow)}}
+    suspect = {run.ends[rank].host for rank in {*nodes, *chain(*chosen)}}
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
-    chosen = []
-    for rank in nodes:
-        alike = [(abs(other - rank), other) for other in healthy if device[other] == device[rank]]
-        chosen += [(rank, other) for _, other in sorted(alike)[:PARTNERS]]
-    by_device = sorted(healthy, key=device.__getitem__)
+    partners = [(rank, other) for rank in nodes for other in _nearest(run.ends, rank, healthy)]
+    most = FEW_HEALTHY if formats.measures_nodes(run.table) else MOST_HEALTHY
+    ranks = [*partners, *chosen, *_controls(run.ends, healthy, most), *on_cables]
+    unexplained = 0 if named else len(slow) // (1 + run.table.both_ways)
+    return _both_ways(run.ends, ranks, is_one=run.table.both_ways), unexplained
+
+
+def _both_ways(ends: Sequence[End], ranks: _Ranks, *, is_one: bool) -> list[Pair]:
+    """Return the ends of pairs in both directions, each once; :param is_one: whether one measures both."""
+    both = (
+        [sorted(pair) for pair in ranks] if is_one else [way for pair in ranks for way in (pair, pair[::-1])]
+    )
+    return [(ends[one], ends[other]) for one, other in dict.fromkeys(map(tuple, both))]
+
+
+def _nearest(ends: Sequence[End], rank: int, healthy: Sequence[int]) -> list[int]:
+    """Return healthy ranks with a device of the same name, the nearest in the order of ranks first."""
+    alike = [(abs(other - rank), other) for other in healthy if ends[other].device == ends[rank].device]
+    return [other for _, other in sorted(alike)[:PARTNERS]]
+
+
+def _controls(ends: Sequence[End], healthy: Sequence[int], most: int) -> _Ranks:
+    """Return pairs of neighbours among healthy ranks, with devices of one name, evenly spread and no rank
+    twice."""
+    by_device = sorted(healthy, key=lambda rank: ends[rank].device)
     neighbours = zip(by_device[::2], by_device[1::2], strict=False)
-    controls = [(one, other) for one, other in neighbours if device[one] == device[other]]
-    most = FEW_HEALTHY if run.table and formats.measures_nodes(run.table) else MOST_HEALTHY
-    return [*chosen, *slow, *controls[:: len(controls) // most + 1]]
+    found = [pair for pair in neighbours if ends[pair[0]].device == ends[pair[1]].device]
+    return found[:: -(-len(found) // most) or 1]
 
 
 def _slow(report: Report, nodes: Sequence[int]) -> tuple[_Ranks, _Ranks]:

@@ -4,6 +4,7 @@ it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, natural
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import kinds
@@ -20,6 +20,7 @@ from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import note
 from fabric_checks.matrices.model import LATENCY, End, PairTable
+from fabric_checks.matrices.shared_readers import require
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
@@ -69,27 +70,22 @@ def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
     :param tables: the name of the file of each, in the order of time.
     :raises OutputError: if there are too many ends to be analysed.
     """
-    groups: dict[tuple[object, ...], list[tuple[str, PairTable]]] = {}
+    groups = defaultdict[tuple[object, ...], list[tuple[str, PairTable]]](list)
     for name, table in tables:
-        groups.setdefault((table.format, table.metric, table.title, table.both_ways), []).append(
-            (name, table)
-        )
-    return [_run([name for name, _ in each], [table for _, table in each]) for each in groups.values()]
+        groups[table.format, table.metric, table.title, table.both_ways].append((name, table))
+    return [_run(*zip(*each, strict=True)) for each in groups.values()]
 
 
 def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
     first, files = tables[0], tuple(dict.fromkeys(names))
     found = {end for table in tables for end in table.ends}
     ends = tuple(sorted(found, key=lambda end: (natural(end.host), natural(end.device))))
-    if len(ends) ** 2 > MOST_PAIRS:
-        raise OutputError(
-            f"{names_text(files)}: {len(ends)} ends have too many pairs to be analysed; give a part"
-        )
+    shown = names_text(files)
+    is_small = len(ends) ** 2 <= MOST_PAIRS
+    require(is_small, f"{shown}: {len(ends)} ends have too many pairs to be analysed; give a part")
     frame = _rows(tables, [files.index(name) for name in names], ends)
-    if frame["within"].all():
-        raise OutputError(
-            f"{names_text(files)}: there are several hosts, but no pair of two of them: give such pairs"
-        )
+    is_across = not frame["within"].all()
+    require(is_across, f"{shown}: there are several hosts, but no pair of two of them: give such pairs")
     lines = _lines(tables, files, frame)
     if first.metric == LATENCY:
         return Run(files, _latencies(frame, ends, both_ways=first.both_ways), first, ends, lines)
@@ -189,27 +185,25 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     across = rows.filter(~pl.col("within")).group_by("devices", "host")
     of_host = across.agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len())
     less = pl.col("rate") - pl.col("rate").median().over("host")
-    usual = (
-        of_host.with_columns(less=less)
+    levels = (
+        of_host.with_columns(level=less)
         .group_by("devices")
-        .agg(level=pl.col("less").median(), count=pl.col("count").sum())
+        .agg(pl.col("level").median(), pl.col("count").sum())
     )
-    usual = usual.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("devices")
+    usual = levels.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("devices")
     # Devices of one name are one rail; between rails there is another way.
     rail = pl.col("devices").list.first() == pl.col("devices").list.last()
-    usual = usual.with_columns(best=pl.col("level").quantile(0.75, "nearest").over(rail))
-    usual = usual.with_columns(slower=pl.col("best") - pl.col("level"))
+    best = pl.col("level").quantile(0.75, "nearest").over(rail)
+    shares = usual.select("devices", share=(pl.col("level") - best).exp()).filter(pl.col("share") < 1 - NOTED)
     look = "look at the switches of that rail, and at how far these devices are from their adapters"
     findings = []
-    for (one, other), slower in usual.select("devices", "slower").iter_rows():
-        share = float(np.exp(-slower))
-        if share < 1 - NOTED:
-            text = (
-                f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike:"
-                f" no host is blamed for it; {look}"
-            )
-            findings.append(replace(note("node classes", text), size=1 - share, advice=look))
-    least = usual.select("devices", slower=pl.col("level").max() - pl.col("level"))
+    for (one, other), share in shares.iter_rows():
+        text = (
+            f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike:"
+            f" no host is blamed for it; {look}"
+        )
+        findings.append(replace(note("node classes", text), size=1 - share, advice=look))
+    least = usual.select("devices", slower=best.max() - pl.col("level"))
     rows = rows.join(least, on="devices", how="left", maintain_order="left")
     return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)), findings
 
@@ -254,9 +248,8 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     if at_once:
         usual = float(np.nanmedian(levels_of_nodes(rate, ends[0], ranks)[0]))
     else:
-        between = rows.with_columns(pair=ends[0] * ranks + ends[1], phase=pl.lit("alone")).filter(
-            ~pl.col("within")
-        )
+        pair = ends[0] * ranks + ends[1]
+        between = rows.with_columns(pair=pair, phase=pl.lit("alone")).filter(~pl.col("within"))
         scan = between.filter(pl.col("repeat") == 0).with_columns(phase=pl.lit("scan"))
         of_kind = kinds.of_rates(
             kinds.by_pair(pl.concat((scan, between)).select("pair", "rate", "phase")), ranks

@@ -79,8 +79,10 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str
     one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
     is_of_end = device in ("", one.device, other.device)
     require(is_of_end, f"neither end is named with the device {quoted(device)}, which this run has", line)
-    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if found["unit"] else (LATENCY, 1.0)
-    kind = _kind(part, "bw" if found["unit"] else "lat")
+    metric, factor, column, suffix = LATENCY, 1.0, 2, "lat"
+    if found["unit"]:
+        metric, factor, column, suffix = BANDWIDTH, _RATES[found["unit"]], 1, "bw"
+    kind = _kind(part, suffix)
     integers, others = (found["titles"].count(mark) for mark in "#[")
     form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
     rows = [cells for row in found["rows"].splitlines() if (cells := re.fullmatch(form, row))]
@@ -88,9 +90,9 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str
     require(is_whole, f"rows of different sizes with {integers + others} numbers were expected", line)
     for row in rows:
         size_B, values = int(row[1]), [float(cell) for cell in row[2].split()]
-        is_right = _is_right_rate(size_B, values, factor) if found["unit"] else _is_right_latency(values)
+        is_right = _is_right_rate(size_B, values, factor) if column == 1 else _is_right_latency(values)
         require(is_right, f"the values of a row contradict each other: {quoted(row[0])}", line)
-        yield (kind, metric, size_B), Row(one, other, values[1 if found["unit"] else 2] * factor, line)
+        yield (kind, metric, size_B), Row(one, other, values[column] * factor, line)
 
 
 def _kind(part: str, suffix: str) -> str:

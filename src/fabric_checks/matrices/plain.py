@@ -74,7 +74,7 @@ def _blocks(text: str) -> list[_Lines]:
         not last, "the last line does not end: the file may be cut; end it with a newline", len(lines) + 1
     )
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
-    separator = next((each for each in "\t;" if any(each in line for _, line in rows)), ",")
+    separator = "\t" if any("\t" in line for _, line in rows) else ","
     table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
     blocks = [list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty]
     require(blocks, "there is no table below the line with the unit")
