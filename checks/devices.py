@@ -4,7 +4,6 @@
 from reframe.core.builtins import run_after
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
-from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
@@ -37,8 +36,7 @@ class DeviceMemory(RegressionTestPlugin):
     def ask_for_device(self):
         """Run with buffers on a device only on partitions that have it."""
         if self.memory != HOST:
-            able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
-            self.valid_systems = [name for name in self.valid_systems if name in able]
+            self.run_only_on(lambda partition: self.memory in partition.features)
             self.tags = {*self.tags, self.memory}
 
     def require_memory(self, memory):
@@ -55,8 +53,7 @@ class ProcessPerGpu(RegressionTestPlugin):
     @run_after("init")
     def ask_for_gpus(self):
         """Leave out the partitions with fewer GPUs a node."""
-        enough = {p.fullname for p in runtime().system.partitions if gpus_of(p) >= self.current_layout.ppn}
-        self.valid_systems = [name for name in self.valid_systems if name in enough]
+        self.run_only_on(lambda partition: gpus_of(partition) >= self.current_layout.ppn)
 
 
 def gpu_layouts(needs, *, alone=False):

@@ -41,7 +41,6 @@ for library in ("fabric_checks", "fabric_profile", "fabric_twins"):
 from fabric_checks.reframe_ext import internals
 
 internals.require_reframe()
-internals.share_validators()
 
 from fabric_checks.schedulers import launchers  # noqa: F401  (launchers register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401

@@ -2,7 +2,6 @@
 """The share of the host that is left for work while messages move."""
 
 from reframe.core.builtins import parameter, run_after
-from reframe.core.runtime import runtime
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import Extras
@@ -35,12 +34,7 @@ class OverlapCheck(Sweep):
     def leave_out_many_ranks(self):
         """Run only where so many ranks can work at once: ``extras['most_work_tasks']``, without it any
         number."""
-        able = {
-            p.fullname
-            for p in runtime().system.partitions
-            if self.num_tasks <= (Extras.of(p).most_work_tasks or self.num_tasks)
-        }
-        self.valid_systems = [name for name in self.valid_systems if name in able]
+        self.run_only_on(lambda p: self.num_tasks <= (Extras.of(p).most_work_tasks or self.num_tasks))
 
     @property
     def range_B(self):

@@ -3,7 +3,8 @@
 
 import sys
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import parameter, run_after, run_before
 
 from fabric_checks.analysis import ppn_series
 from fabric_checks.core import families
@@ -11,7 +12,7 @@ from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.reframe_ext.mixins import LauncherlessMixin, whole_partitions
+from fabric_checks.reframe_ext.mixins import whole_partitions
 from fabric_twins import replay_table
 
 from ..base import FabricCheck
@@ -25,7 +26,7 @@ LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn == 2 and l
 
 
 @check(compare=False)
-class LammpsReplay(LauncherlessMixin, FabricCheck):
+class LammpsReplay(FabricCheck):
     """Run time, efficiency and gap between one process a node and two, over the nodes: predicted by replay.
 
     Source: SAND2005-5199, section 6, Figures 15 and 16. The traces have some time steps of 32,000 atoms in
@@ -57,6 +58,12 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
         """Unpack the traces into the stage folder."""
         archive = f"{EnvironExtras.of(self.current_environ).traces}/lammps-{self.problem}.tar.xz"
         self.prerun_cmds = [f"{sys.executable} -m tarfile -e {archive} ."]
+
+    @run_before("run")
+    def probe_placement(self):
+        """Start the probe by the launcher, and the program without it."""
+        super().probe_placement()
+        self.job.launcher = getlauncher("local")()
 
     def command(self):
         """Replay each layout in a simulation of its own."""

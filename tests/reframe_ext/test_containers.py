@@ -78,7 +78,7 @@ def test_traffic_over_another_network_names_the_image(stage):
     case = Inside(stage, TOGETHER, fabric=["mlx5_9"])
     with pytest.raises(SanityError, match=r"^inside osu:7\.4 \(Podman\): nodes n1, n2 have no port mlx5_9"):
         case.hold_to_ports("")
-    with pytest.raises(SanityError, match=r"^bandwidth|^n1|^nodes") as bare:
+    with pytest.raises(SanityError, match=r"^nodes") as bare:
         Inside(stage, TOGETHER, None, fabric=["mlx5_9"]).hold_to_ports("")
     assert "inside" not in str(bare.value)
 

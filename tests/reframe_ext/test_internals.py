@@ -2,7 +2,6 @@
 """Each part of the door to ReFrame's inside: fails where ReFrame has changed what it stands on."""
 
 import contextlib
-import copy
 import inspect
 import logging
 import os
@@ -13,13 +12,12 @@ import pytest
 import reframe
 import reframe as rfm
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import parameter
 from reframe.core.exceptions import ConfigError, JobError, SpawnedProcessError
 from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.core.variables import TestVar as Variable
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
@@ -56,36 +54,6 @@ def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
     assert (walks(With), walks(Without), walks(Derived)) == (True, False, False)
 
 
-def test_classes_share_validators_but_not_values(monkeypatch):
-    """Where the first line fails, ReFrame copies less by itself, and the function can go."""
-    variables = rfm.RunOnlyRegressionTest._rfm_var_space.vars
-    monkeypatch.delattr(Variable, "__deepcopy__", raising=False)
-    assert copy.deepcopy(variables["modules"]).field is not variables["modules"].field
-    monkeypatch.setattr(Variable, "__deepcopy__", None, raising=False)  # taken back at the end
-    internals.share_validators()
-
-    class Base(rfm.RunOnlyRegressionTest):
-        words = variable(list, value=["a"])
-        other = variable(list, alias=words)
-        missing = variable(int)
-
-    class Derived(Base):
-        words += ["b"]  # noqa: F821  (the namespace of ReFrame's classes has it)
-
-    assert Base._rfm_var_space["words"].field is Derived._rfm_var_space["words"].field
-    base, derived = Base(), Derived()
-    derived.words.append("c")
-    assert (base.words, base.other, Derived().words, derived.other) == (
-        ["a"],
-        ["a"],
-        ["a", "b"],
-        ["a", "b", "c"],
-    )
-    assert not hasattr(base, "missing")
-    with pytest.raises(TypeError):
-        derived.words = 1
-
-
 def test_the_values_of_parameters():
     class Check(rfm.RunOnlyRegressionTest):
         layout = parameter(["1x2", "2x1"], type=str)
@@ -118,8 +86,6 @@ def test_what_is_noted_of_a_job_can_be_read_from_it():
     facts["exception"] = JobError("x", "7")
     internals.note(job, **facts)
     assert {name: getattr(job, name) for name in facts} == facts
-    with pytest.raises(KeyError):
-        internals.note(job, colour="red")
 
 
 @pytest.fixture

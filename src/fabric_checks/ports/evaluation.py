@@ -39,7 +39,6 @@ def evaluate(
     moved_B: int | None = None,
     bindings: Mapping[str, str] | None = None,
     ranks: Sequence[RankPlace] = (),
-    measured: str = "",
 ) -> Evaluation:
     """Evaluate the ports of a case.
 
@@ -47,7 +46,6 @@ def evaluate(
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
     :param moved_B: bytes that the nodes sent to each other, as the program states.
     :param bindings: of ranks to CPUs, by node. :param ranks: with their nodes and CPUs.
-    :param measured: the value that a disproof is about.
     """
     shares = transport.rails(nodes, fabric)
     near = pcie.nearest(pcie.numbered(nodes), nodes, fabric)
@@ -71,7 +69,7 @@ def evaluate(
         *_unknown(unknown),
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
-    disproof = transport.disproof(whole, fabric, moved_B, measured)
+    disproof = transport.disproof(whole, fabric, moved_B)
     record = record_of(nodes, fabric, moved_B, shares, near)
     return Evaluation(findings, disproof, transport.rail_values(shares), record)
 

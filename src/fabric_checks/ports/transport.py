@@ -44,29 +44,24 @@ def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
     return {name: count for name, count in sent.most_common() if count}
 
 
-def disproof(
-    nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = ""
-) -> str | None:
+def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None) -> str | None:
     """Return why the named network did not carry what was measured, in a line; None if it did, or it is
     unknown.
 
     :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the
         program's output.
-    :param measured: the value that it is about, as in ``bandwidth 118 MB/s``.
     """
     if not nodes or not fabric or moved_B == 0:
         return None
     ports = named(nodes, fabric)
     counts = [change.sent_B for _, _, change in ports]
     if without := sorted({node.node for node in nodes} - {host for host, _, _ in ports}):
-        why = _lacking(nodes, without, fabric)
-    elif None in counts:
+        return _lacking(nodes, without, fabric)
+    if None in counts:
         return None  # reported by :func:`uncounted`
-    else:
-        sent = sent_by_port(nodes)
-        others = {name: sent[name] for name in sent if name not in {name for _, name, _ in ports}}
-        why = _carried(nodes, others, fabric, sum(filter(None, counts)), moved_B)
-    return ": ".join(filter(None, (measured, why))) if why else None
+    sent = sent_by_port(nodes)
+    others = {name: sent[name] for name in sent if name not in {name for _, name, _ in ports}}
+    return _carried(nodes, others, fabric, sum(filter(None, counts)), moved_B) or None
 
 
 def _lacking(nodes: Sequence[NodeChange], without: Sequence[str], fabric: Sequence[str]) -> str:

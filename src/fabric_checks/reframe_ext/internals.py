@@ -8,11 +8,9 @@ test of each that fails when ReFrame changes that.
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 import re
-import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -26,7 +24,6 @@ from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.core.variables import TestVar, Undefined
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
@@ -39,7 +36,6 @@ __all__ = [
     "SlurmScheduler",
     "TestCase",
     "check_of",
-    "drop_first_log",
     "end_pbs_job",
     "follow_links_to_stage",
     "job_script",
@@ -54,17 +50,12 @@ __all__ = [
     "select_only",
     "set_up",
     "set_up_anew",
-    "share_validators",
     "take_own_system",
     "take_system",
     "without_deprecated_alias",
 ]
 
 T = TypeVar("T", bound=type[RegressionTest])
-
-#: Types of values that copies of a variable may share.
-_NEVER_CHANGED = (str, int, float, bool, type(None), type(Undefined))
-
 
 # Classes of checks
 
@@ -79,30 +70,6 @@ def without_deprecated_alias(cls: T) -> T:
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls
-
-
-def share_validators() -> None:
-    """Let the variables of classes share what validates them, and copy their values only.
-
-    Why: for every class of checks ReFrame copies each variable of each of its bases as a whole, with the
-    validator and the aliases, which nothing changes. That is a fifth of the time that a listing takes.
-    """
-
-    slots = [getattr(TestVar, name) for name in TestVar.__slots__]
-
-    def copied(variable: TestVar, memo: dict[int, Any]) -> TestVar:
-        if type(variable) is not TestVar:
-            new = copy.copy(variable)
-        else:  # as copy.copy does it, in a fifth of the time
-            new = object.__new__(TestVar)
-            for slot in slots:
-                slot.__set__(new, slot.__get__(variable))
-        value = variable._p_default_value
-        if type(value) not in _NEVER_CHANGED:
-            new._p_default_value = copy.deepcopy(value, memo)
-        return new
-
-    TestVar.__deepcopy__ = copied
 
 
 def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
@@ -152,29 +119,17 @@ def log_results_by(make: Callable[[], logging.Handler], kind: type[logging.Handl
 
 # Jobs and schedulers
 
-#: What a scheduler learns of a job, and where ReFrame keeps it.
-_LEARNT = {
-    "jobid": "_jobid",
-    "state": "_state",
-    "exitcode": "_exitcode",
-    "submit_time": "_submit_time",
-    "completion_time": "_completion_time",
-    "exception": "_exception",
-    "nodelist": "_nodelist",
-    # Slurm's jobs only: the nodes in Slurm's notation, which ``nodelist`` is made from.
-    "nodespec": "_nodespec",
-}
-
 
 def note(job: Job, **learnt: Any) -> None:
     """Let a job know what its scheduler has learnt of it.
 
     Why: the properties of a job can be read only, and ReFrame's own schedulers write these too.
 
-    :param learnt: keys of :data:`_LEARNT`.
+    :param learnt: properties, and ``nodespec``: the nodes of a job of Slurm in Slurm's notation, which
+        ``nodelist`` is made from.
     """
     for name, value in learnt.items():
-        setattr(job, _LEARNT[name], value)
+        setattr(job, f"_{name}", value)
 
 
 def end_pbs_job(job: Job) -> None:
@@ -263,10 +218,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
-#: What an element of a list of settings is called.
-_KINDS = {"systems": "system", "partitions": "partition", "environments": "environment"}
-
-
 def take_system(files: list[str], name: str | None, folder: Path | None = None) -> None:
     """Let this process be on a system of configuration files, as ``reframe -C FILE --system NAME`` would be.
 
@@ -281,26 +232,18 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     """
     try:
         site = load_config("<builtin>", *files)
-    except ReframeError:
-        raise
-    except Exception as error:  # whatever a settings file raises: it is a program
-        # ReFrame itself raises KeyError for a system or a partition without a name.
-        lines = [
-            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files
-        ]
-        if isinstance(error, SyntaxError):
-            lines = [error.lineno]
-        where = f"line {lines[-1]}: " if lines else ""
-        if isinstance(error, KeyError) and error.args == ("name",) and not lines:
-            raise ConfigError("a system, partition or environment has no 'name': give each one") from None
-        raise ConfigError(f"{where}{type(error).__name__}: {error.args[0] if error.args else ''}") from None
-    try:
         site.validate()
     except ConfigError as error:
         fault: Any = error.__cause__  # of jsonschema, which ReFrame prints without its path
         if not hasattr(fault, "json_path"):
             raise
-        raise ConfigError(f"{_setting(site, fault.absolute_path)}: {cut(fault.message, 200)}") from None
+        raise ConfigError(f"{fault.json_path.removeprefix('$.')}: {cut(fault.message, 200)}") from None
+    except ReframeError:
+        raise
+    except Exception as error:  # whatever a settings file raises: it is a program
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename in files]
+        where = f"line {lines[-1]}: " if lines else ""
+        raise ConfigError(f"{where}{type(error).__name__}: {error}") from None
     if name is not None:
         require_system(name, site["systems"])
     site.select_subconfig(name)
@@ -309,21 +252,6 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     if folder is not None:
         context = rt.runtime()
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
-
-
-def _setting(settings: Any, keys: Iterable[str | int]) -> str:
-    """Return where a setting is: by the names of the systems, partitions and environments around it, else by
-    number."""
-    words: list[str] = []
-    for key in keys:
-        settings = settings[key]
-        if isinstance(key, int):
-            name = settings.get("name") if isinstance(settings, Mapping) else None
-            kind = words.pop()
-            words.append(f"{_KINDS.get(kind, kind)} {quoted(name) if isinstance(name, str) else key + 1}")
-        else:
-            words.append(key)
-    return ", ".join(words) or "site_configuration"
 
 
 def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
@@ -344,21 +272,6 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
             f"the system {wanted} has no partition {quoted(partition)}: choose one of"
             f" {', '.join(partitions[wanted])}"
         )
-
-
-def drop_first_log() -> None:
-    """Delete the log that ReFrame keeps until it has read its configuration.
-
-    Why: ReFrame leaves it in the folder for temporary files, one for each time it is started, also where it
-    succeeds.
-    """
-    logger = rfm_logging.getlogger().logger
-    for handler in list(logger.handlers if logger else ()):
-        path = Path(getattr(handler, "baseFilename", ""))
-        if path.parent == Path(tempfile.gettempdir()) and path.name.startswith("rfm-"):
-            handler.close()
-            logger.removeHandler(handler)
-            path.unlink(missing_ok=True)
 
 
 def take_own_system(name: str, folder: Path | None = None) -> None:

@@ -5,7 +5,6 @@ measures."""
 from __future__ import annotations
 
 import inspect
-import os
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,33 +19,29 @@ from reframe.core.systems import SystemPartition
 from fabric_checks.core import extras
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import names_text
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.handlers import PerflogHandler, create_jsonlines_handler
 from fabric_checks.reframe_ext.mixins import layout, references
-from fabric_checks.reframe_ext.mixins.launches import LAUNCH_OPTIONS, launch_options
+from fabric_checks.reframe_ext.mixins.launches import launch_options
 from fabric_checks.reframe_ext.site_configuration import can_write
 from fabric_checks.software import containers
 from fabric_checks.software.stacks import selected_stack
 
 PAGE = "docs/own-settings.md"
-#: For each of ReFrame's schedulers that of this collection, and what a run with ReFrame's goes without.
-_MUTE = (
-    "a failed case does not say that its job was cancelled, lost a node, ran over its time or could not start"
-)
-LACKS = {
-    "slurm": ("fabric-slurm", f"{_MUTE}, and a session ends if sacct fails"),
-    "squeue": ("fabric-slurm", _MUTE),
-    "pbs": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
-    "pbspro": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
-    "flux": ("fabric-flux", f"each job gets one core, so that only one host is measured, and {_MUTE}"),
-    "lsf": ("fabric-lsf", "jobs ask for nodes as only machines with jsrun take it"),
+#: For each of ReFrame's schedulers that of this collection.
+OURS = {
+    "slurm": "fabric-slurm",
+    "squeue": "fabric-slurm",
+    "pbs": "fabric-pbs",
+    "pbspro": "fabric-pbs",
+    "flux": "fabric-flux",
+    "lsf": "fabric-lsf",
 }
 #: What a partition lacks without some of its extras.
 OPTIONAL = {
     "nodes": "every job is on one node",
     "link_MBps": "no value is compared with the rate of a link",
-    LAUNCH_OPTIONS: "nothing is compared within one job, such as one process a node with more",
+    "launch_options": "nothing is compared within one job, such as one process a node with more",
 }
 
 
@@ -76,11 +71,6 @@ def _adopt(_context: object) -> None:
         internals.log_results_by(_perflog_handler, PerflogHandler)
     except FabricError as error:
         raise ConfigError(str(error)) from None
-    if runtime().get_option("general/0/stagedir_hashes") is False:  # an option of ReFrame 4.11
-        runtime().site_config.add_sticky_option("general/stagedir_hashes", True)
-        getlogger().warning(
-            "stage folders keep their hashes: names without them have spaces, which job scripts do not quote"
-        )
     for note in notes():
         getlogger().warning(note)
 
@@ -121,21 +111,12 @@ def _require_environments() -> None:
         )
     settings = runtime().site_config
     listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
-    stack, others = selected_stack(), "choose another --stack, --mpi or --system"
-    if listed:
-        # ReFrame has left out those that do not match.
+    remedy = "list one in the `environs` of its partitions, or choose another --stack, --mpi or --system"
+    if listed:  # ReFrame has left out those that do not match
         patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
-        why = f"no environment that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
-    elif stack:
-        why = (
-            f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or"
-            f" {others}"
-        )
-    elif os.environ.get("FABRIC_MPI") == "none":
-        why = f"no environment, because FABRIC_MPI is 'none'; {others}"
-    else:
-        why = f"no environment; list one in the `environs` of its partitions, or {others}"
-    raise ConfigError(f"the system {system.name} has {why}")
+        remedy = f"none that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+    of = f" of the stack {stack!r}" if (stack := selected_stack()) else ""
+    raise ConfigError(f"the system {system.name} has no environment{of}: {remedy}")
 
 
 def _require_subfolders() -> None:
@@ -160,22 +141,19 @@ def _perflog_handler() -> PerflogHandler:
 def notes() -> Iterator[str]:
     """Yield what a run on the current system goes without, once for each cause."""
     said = set()
-    partitions_by_scheduler: dict[str, list[str]] = {}
     for partition in layout.partitions():
         path, is_recorded_only = references.path_of(runtime().system.name, partition)
+        scheduler = partition.scheduler.registered_name
         if path not in said and not path.exists():
             named = f"extras['references'] of {partition.fullname} names it, and its cases fail"
             loss = "values are recorded and not judged" if is_recorded_only else named
             yield f"no references: there is no {path}: {loss}"
-        said.add(path)
-        partitions_by_scheduler.setdefault(partition.scheduler.registered_name, []).append(partition.fullname)
-    for scheduler, names in partitions_by_scheduler.items():
-        if scheduler in LACKS:
-            ours, lack = LACKS[scheduler]
+        if scheduler in OURS and scheduler not in said:
             yield (
-                f"{names_text(names)}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see"
-                f" {PAGE}"
+                f"{partition.fullname}: with ReFrame's own {scheduler!r} a failed case does not say why its"
+                f" job did; {OURS[scheduler]!r} is for that: see {PAGE}"
             )
+        said |= {path, scheduler}
 
 
 def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]:
@@ -199,11 +177,13 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
     left_out: dict[str, list[str]] = {}
     for check, reason in layout.LEFT_OUT.items():
         left_out.setdefault(reason, []).append(check)
-    notes_of_all = [*_missing(), *notes()]
     return {
-        "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out,
-        "notes": notes_of_all
-    }  # fmt: skip
+        "system": runtime().system.name,
+        "files": files,
+        "cases": cases,
+        "left_out": left_out,
+        "notes": [*_missing(), *notes()],
+    }
 
 
 def _require_references() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import getpass
 import os
 import re
 import runpy
@@ -36,6 +35,9 @@ _LEAST_ROOM_B = 64 * 2**20
 
 _JSON_LINES = {"type": "jsonlines", "level": "info"}
 
+#: The folders of files, and the lists that these define.
+_KINDS = ("environments", "systems")
+
 Data = dict[str, Any]
 
 
@@ -45,8 +47,6 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     :param ask_for_nodes: adds the reservation and the nodes that the user requests to a partition.
     :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
     """
-    _name_user()
-    internals.drop_first_log()
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
@@ -62,9 +62,7 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
             internals.require_system(wanted, systems)
         for system in systems:
             if has_others and _matches_any_machine(system):
-                system[
-                    "hostnames"
-                ] = []  # the system is one of the other files', in whichever order they are named
+                system["hostnames"] = []  # it is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
                 partition["environs"] = environments_for(
@@ -102,32 +100,29 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         # Ten times a second at all times. By default ReFrame polls less and less often, in the end every few
         # seconds, as is right for a batch system; polling a process of this host costs nothing.
         "general": [general, {"target_systems": local, "poll_rate_decay": 0}],
-        "logging": [_logging(prefix, session), *found["perflogs"]],
+        "logging": [_logging(prefix, session), *found["logging"]],
         "storage": found["storage"],
     }
 
 
 def _collected(folder: Path) -> dict[str, list[Data]]:
     """Return the lists that the files define, in the order of their names."""
-    found: dict[str, list[Data]] = {"systems": [], "environments": [], "perflogs": [], "storage": []}
-    for kind in ("environments", "systems"):
-        for file in sorted((folder / kind).glob("*.py")):
-            defined = runpy.run_path(str(file))
-            if kind not in defined:
-                raise ConfigError(f"{file}: defines no list {kind!r}")
-            found["systems"] += defined.get("systems", [])
-            found["environments"] += defined.get("environments", [])
-            names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
-            if "handlers_perflog" in defined:
-                # ReFrame uses a system's own entry instead of the general one.
-                found["perflogs"].append(
-                    {"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **names}
-                )
-            found["storage"] += [{**entry, **names} for entry in defined.get("storage", [])]
-    for kind in ("environments", "systems"):
-        own = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
-        for name in own:
-            if own.count(name) > 1:  # ReFrame would use one of them without a warning
+    found: dict[str, list[Data]] = {"systems": [], "environments": [], "logging": [], "storage": []}
+    for file in [file for kind in _KINDS for file in sorted((folder / kind).glob("*.py"))]:
+        defined = runpy.run_path(str(file))
+        if file.parent.name not in defined:
+            raise ConfigError(f"{file}: defines no list {file.parent.name!r}")
+        for kind in _KINDS:
+            found[kind] += defined.get(kind, [])
+        own = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
+        if "handlers_perflog" in defined:
+            # ReFrame uses a system's own entry instead of the general one.
+            found["logging"].append({"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **own})
+        found["storage"] += [entry | own for entry in defined.get("storage", [])]
+    for kind in _KINDS:
+        names = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
+        for name in names:
+            if names.count(name) > 1:  # ReFrame would use one of them without a warning
                 raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
     return found
 
@@ -220,9 +215,13 @@ def can_write(folder: Path) -> bool:
 
     :raises ConfigError: if it cannot, and this is a run.
     """
+    fault = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        fault = _why_not(folder)
+        if not os.access(folder, os.W_OK):
+            fault = os.strerror(errno.EACCES)
+        elif (room_B := shutil.disk_usage(folder).free) < _LEAST_ROOM_B:
+            fault = f"{room_B / 2**20:.0f} MiB are free, and a run needs {_LEAST_ROOM_B / 2**20:.0f}"
     except OSError as error:
         fault = error.strerror
     if fault and (_is_run() or _is_dry_run()):
@@ -231,25 +230,3 @@ def can_write(folder: Path) -> bool:
             " FOLDER or FABRIC_RESULTS"
         )
     return fault is None
-
-
-def _why_not(folder: Path) -> str | None:
-    """Return why a run cannot write to a folder, or None if it can."""
-    if not os.access(folder, os.W_OK):
-        return os.strerror(errno.EACCES)
-    room_B = shutil.disk_usage(folder).free
-    if room_B < _LEAST_ROOM_B:
-        return f"{room_B / 2**20:.0f} MiB are free, and a run needs {_LEAST_ROOM_B / 2**20:.0f}"
-    return None
-
-
-def _name_user() -> None:
-    """Name the user of this process, where neither a variable nor the password file does, as in some
-    containers.
-
-    ReFrame joins the name to other texts.
-    """
-    try:
-        getpass.getuser()
-    except (KeyError, OSError):  # OSError from Python 3.13 on
-        os.environ["USER"] = str(os.getuid())

@@ -5,7 +5,7 @@ The order of their hooks, and what exists by the end of which phase, is the tabl
 """
 
 from fabric_checks.reframe_ext.mixins.container import ContainerMixin
-from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin, PpnRatioMixin
+from fabric_checks.reframe_ext.mixins.launches import LaunchesMixin, PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.layout import (
     LayoutMixin,
     layouts,
@@ -24,7 +24,6 @@ from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 __all__ = [
     "SIZES",
     "ContainerMixin",
-    "LauncherlessMixin",
     "LaunchesMixin",
     "LayoutMixin",
     "PlacementMixin",

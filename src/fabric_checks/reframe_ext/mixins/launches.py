@@ -14,8 +14,8 @@ from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
-from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
+from reframe.utility import temp_setattr
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import FabricError, OutputError
@@ -23,9 +23,6 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.levels import NIGHTLY, SMOKE, SMOKE_NODES, includes
 from fabric_checks.core.metrics import Headline, Metric
-
-#: The key of a partition's extras with the options of its launcher.
-LAUNCH_OPTIONS = "launch_options"
 
 
 def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
@@ -38,7 +35,7 @@ def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
         return [option.format(**numbers) for option in options]
     except (KeyError, IndexError, ValueError):
         raise FabricError(
-            f"{partition.fullname}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than"
+            f"{partition.fullname}: extras['launch_options'] is {options!r}: it names something else than"
             " {nodes}, {tasks} and {ppn}"
         ) from None
 
@@ -68,16 +65,17 @@ class LaunchesMixin(RegressionTestPlugin):
     @run_after("init", always_last=True)
     def ask_for_launch_options(self):
         """Run only where the partition has options to launch fewer processes than it has room for."""
-        able = {}
-        for partition in runtime().system.partitions:
-            able[partition.fullname] = Extras.of(partition).launch_options is not None
-            if not able[partition.fullname]:
+
+        def is_able(partition: SystemPartition) -> bool:
+            if Extras.of(partition).launch_options is None:
+                name = partition.fullname
                 getlogger().warning(
-                    f"{partition.fullname} has no extras[{LAUNCH_OPTIONS!r}]: nothing is compared within one"
-                    " job there",
+                    f"{name} has no extras['launch_options']: nothing is compared within one job there",
                     cache=True,
                 )
-        self.valid_systems = [name for name in self.valid_systems if able[name]]
+            return Extras.of(partition).launch_options is not None
+
+        self.run_only_on(is_able)
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
@@ -123,16 +121,11 @@ class LaunchesMixin(RegressionTestPlugin):
     def _launch(self, layout: Layout) -> str:
         """Return the launcher's part of a command line for a layout that may be smaller than the
         allocation."""
-        launcher = self.job.launcher
-        before = launcher.options
         numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
-        own = launch_options(self.current_partition, **numbers)
+        launcher, own = self.job.launcher, launch_options(self.current_partition, **numbers)
         self.job.num_tasks, self.job.num_tasks_per_node = layout.tasks, layout.ppn
-        launcher.options = [*before, *own]
-        try:
+        with temp_setattr(launcher, "options", [*launcher.options, *own]):
             return str(launcher.run_command(self.job))
-        finally:
-            launcher.options = before
 
     def verify_placement(self):
         """Verify the placement of every launch, and record the last one."""
@@ -229,19 +222,6 @@ class PpnRatioMixin(LaunchesMixin):
                 "values": of,
             }
         return compared
-
-
-class LauncherlessMixin(RegressionTestPlugin):
-    """Start the check's program as one process, without a launcher; the placement probe is launched as usual.
-
-    Needs: ``probe_placement()`` (:class:`PlacementMixin`).
-    """
-
-    @run_before("run")
-    def probe_placement(self):
-        """Start the probe by the launcher, and the program without it."""
-        super().probe_placement()
-        self.job.launcher = getlauncher("local")()
 
 
 def output_of(layout: Layout) -> str:

@@ -134,17 +134,18 @@ def whole_partitions() -> list[Layout]:
 
 def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
     """Return why the current system has no case of a check class, and note it; None if it has some."""
-    LEFT_OUT.pop(cls.__name__, None)  # of another system of this process
-    needed = cls.needed()
+    why, needed = None, cls.needed()
     if not offered(*needed):
         offers = [set(environ.features) for partition in partitions() for environ in partition.environs]
-        lacking = min(
-            ([need for need in needed if need not in each] for each in offers), key=len, default=needed
-        )
-        LEFT_OUT[cls.__name__] = f"no environment has {' and '.join(lacking)}"
+        lacking = [[need for need in needed if need not in each] for each in offers]
+        fewest = min(lacking, key=len, default=list(needed))
+        why = f"no environment has {' and '.join(fewest)}"
     elif not parameter_values(cls)["layout"]:
-        LEFT_OUT[cls.__name__] = "no layout of a partition fits"
-    return LEFT_OUT.get(cls.__name__)
+        why = "no layout of a partition fits"
+    LEFT_OUT.pop(cls.__name__, None)  # of another system of this process
+    if why:
+        LEFT_OUT[cls.__name__] = why
+    return why
 
 
 class LayoutMixin(RegressionTestPlugin):
@@ -204,18 +205,24 @@ class LayoutMixin(RegressionTestPlugin):
         """Request room for each of the launches, and select partitions and environments that fit."""
         self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
         self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
-        self.valid_systems = [
-            partition.fullname
-            for partition in partitions()
-            if set(self.launches) <= set(all_layouts_of(partition))
-            and set(self.partition_features) <= set(partition.features)
-        ]
+        self.valid_systems = [partition.fullname for partition in partitions()]
+        self.run_only_on(
+            lambda partition: (
+                set(self.launches) <= set(all_layouts_of(partition))
+                and set(self.partition_features) <= set(partition.features)
+            )
+        )
         more = [
             need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())
         ]
         self.valid_prog_environs = [
             " ".join(f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more)))
         ]
+
+    def run_only_on(self, is_able: Callable[[SystemPartition], bool]) -> None:
+        """Leave out the partitions that the check cannot run on."""
+        offered = [partition for partition in partitions() if partition.fullname in self.valid_systems]
+        self.valid_systems = [partition.fullname for partition in offered if is_able(partition)]
 
     @classmethod
     def needed(cls) -> tuple[str, ...]:
@@ -235,11 +242,13 @@ class LayoutMixin(RegressionTestPlugin):
         if not includes(self.levels.nightly, self):
             return found
         own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
-        fitting = [own & set(all_layouts_of(partition)) for partition in partitions()]
-        on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
-        if any(self.current_layout in corners(fit) for fit in on_few):
-            return found | {SMOKE, NIGHTLY}
-        return found | ({NIGHTLY} if any(self.current_layout in corners(fit) for fit in fitting) else set())
+        for partition in partitions():
+            fit = own & set(all_layouts_of(partition))
+            if self.current_layout in corners(layout for layout in fit if layout.nodes <= SMOKE_NODES):
+                found |= {SMOKE, NIGHTLY}
+            elif self.current_layout in corners(fit):
+                found.add(NIGHTLY)
+        return found
 
     @run_after("setup")
     def bound_pending_time(self):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,6 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import value_text
 from fabric_checks.records.record import SIMULATED
 
 # Modules that read and judge a job's files are imported after the job: a listing needs none of them.
@@ -108,12 +108,16 @@ class PortsMixin(RegressionTestPlugin):
         try:
             packages.require(["scipy"], "they evaluate the port counters")
         except packages.MissingPackageError as error:
-            return self._note_not_evaluated(f"the port counters were not evaluated: {error}")
+            if not any(map(self._has_ports_in, self.launches)):
+                return None
+            why = f"the port counters were not evaluated: {error}"
+            self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
+            return why if Extras.of(self.current_partition).fabric else None
         from fabric_checks.analysis import placement
         from fabric_checks.ports import evaluation  # SciPy, which may be missing
 
+        extras = Extras.of(self.current_partition)
         disproof: str | None = None
-        findings: list[Finding] = []
         for layout in self.launches:
             with self.launched_in(layout):
                 if not self.has_ports:
@@ -122,19 +126,17 @@ class PortsMixin(RegressionTestPlugin):
                 judged = evaluation.evaluate(
                     nodes,
                     unknown,
-                    fabric=Extras.of(self.current_partition).fabric,
-                    link_MBps=Extras.of(self.current_partition).link_MBps,
+                    fabric=extras.fabric,
+                    link_MBps=extras.link_MBps,
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
                     ranks=self.ranks,
-                    measured=self._fastest(),
                 )
             self.facts.ports = judged.record
             if len(self.launches) == 1:
                 self.rail_values = judged.values
-            findings += judged.findings
+            self._add_findings(*judged.findings)
             disproof = disproof or judged.disproof
-        self._add_findings(*findings)
         return disproof
 
     def _add_findings(self, *found: Finding) -> None:
@@ -143,13 +145,6 @@ class PortsMixin(RegressionTestPlugin):
             new = {each.key: each.as_dict() for each in found}
             known = [each for each in self.facts.findings or [] if each.get("key") not in new]
             self.facts.findings = [*known, *new.values()]
-
-    def _note_not_evaluated(self, why: str) -> str | None:
-        """Record that the ports are not evaluated; where a network is required, that is a failure."""
-        if not any(map(self._has_ports_in, self.launches)):
-            return None
-        self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
-        return why if Extras.of(self.current_partition).fabric else None
 
     def _nodes(self):
         """Return the changes of each node during a launch, and the reason by name for nodes without any."""
@@ -180,14 +175,7 @@ class PortsMixin(RegressionTestPlugin):
                 unknown[rank.node] = why
         return nodes, unknown
 
-    def _fastest(self) -> str:
-        """Return the largest measured bandwidth as text for a message."""
-        values = getattr(self, "values", None) or {}
-        rates = {m.name: values[m.name] for m in self.metrics() if m.unit == "MB/s" and m.name in values}
-        name = max(rates, key=lambda each: rates[each], default=None)
-        return f"{name.rsplit('_', 1)[0].replace('_', ' ')} {value_text(rates[name])} MB/s" if name else ""
-
 
 def _short(name: str) -> str:
     """Return a node's name without its domain, as a file name."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name.split(".", 1)[0])
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name.partition(".")[0])

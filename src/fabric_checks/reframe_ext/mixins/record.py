@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -20,7 +21,7 @@ from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
-from fabric_checks.reframe_ext import internals, requested
+from fabric_checks.reframe_ext import internals
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -111,7 +112,7 @@ class RecordMixin(RegressionTestPlugin):
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,
             tasks=self.current_layout.tasks,
-            not_offered={name: why for name, why in without.items() if requested.is_asked_for(name)},
+            not_offered={name: why for name, why in without.items() if _is_asked_for(name)},
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             metrics=self._facts_of(metrics),
         )
@@ -293,3 +294,13 @@ class RecordMixin(RegressionTestPlugin):
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+
+
+def _is_asked_for(feature: str) -> bool:
+    """Return whether the command line of this process may select checks that need a feature, by the names
+    that it has.
+
+    The names of a suite's checks begin as those of its features: ``OsuGather`` needs ``osu_c``.
+    """
+    suite, words = feature.partition("_")[0], sys.argv[1:]
+    return {"-n", "--name"}.isdisjoint(words) or any(suite in word.lower() for word in words)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,25 +113,22 @@ class ReferencesMixin(RegressionTestPlugin):
         path, is_recorded_only = path_of(
             self.current_system.name, self.current_partition, self.reference_file
         )
-        self._reference_error = ""
+        self._reference_error = why = ""
         self._derived = {}
         metrics = self.recorded_metrics()
-        try:
-            if self.profile or is_recorded_only:
-                complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
-                none = (
-                    "a profile describes a program and is not judged"
-                    if self.profile
-                    else f"there is no {path}"
-                )
-                reasons = dict.fromkeys(complete, none)
-            else:
+        if self.profile:
+            why = "a profile describes a program and is not judged"
+        elif is_recorded_only:
+            why = f"there is no {path}"
+        else:
+            try:
                 complete, reasons = self._find_references(path, metrics)
-        except ReferenceError as error:
-            # The values are still measured and logged, to correct the file with them.
-            self._reference_error = str(error)
-            complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
-            reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
+            except ReferenceError as error:
+                # The values are still measured and logged, to correct the file with them.
+                self._reference_error = str(error)
+                why = f"the reference file is wrong: {error}"
+        if why:
+            complete, reasons = _not_judged(metrics, why)
         for name, reason in reasons.items():
             self.facts.metrics[name].no_reference = reason
         if not (self._reference_error or is_recorded_only):
@@ -164,19 +162,20 @@ class ReferencesMixin(RegressionTestPlugin):
         extras = Extras.of(self.current_partition)
         derived = line_rate.references(file.derived, metrics, extras, f"{path}: {name}: derived", **case)
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        held, others = metrics, []
-        if self.changed:
-            known = found.keys() | derived.keys()
-            held = [metric for metric in metrics if metric.name in known and self.still_means(metric)]
-            others = [metric for metric in metrics if metric not in held]
-            found = {metric.name: found[metric.name] for metric in held if metric.name in found}
-        complete, reasons = reference_file.complete(file, found, held, derived, **case)
-        complete |= {metric.name: (0, None, None, metric.unit) for metric in others}
-        reasons |= {
-            metric.name: f"references are for the check's own settings, not {self.changed_text}"
-            for metric in others
-        }
-        return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
+        known = found.keys() | derived.keys()
+        held = [
+            metric
+            for metric in metrics
+            if not self.changed or (metric.name in known and self.still_means(metric))
+        ]
+        own = {metric.name: found[metric.name] for metric in held if metric.name in found}
+        complete, reasons = reference_file.complete(
+            file, own if self.changed else found, held, derived, **case
+        )
+        why = f"references are for the check's own settings, not {self.changed_text}"
+        others, reasons_of_others = _not_judged([each for each in metrics if each not in held], why)
+        judged = {metric: _of_reframe(each) for metric, each in complete.items()}
+        return judged | others, reasons | reasons_of_others
 
     def _index_value(self, item: str) -> Any:
         """Return the case's value of an item of ``$index``, by ReFrame's names of them.
@@ -211,6 +210,11 @@ class ReferencesMixin(RegressionTestPlugin):
         """Fail with the fault of the reference file."""
         if self._reference_error:
             raise PerformanceError(self._reference_error)
+
+
+def _not_judged(metrics: Sequence[Metric], why: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return references that any value meets, and the reason of each."""
+    return {each.name: (0, None, None, each.unit) for each in metrics}, {each.name: why for each in metrics}
 
 
 def _of_reframe(reference: Any) -> Any:
