@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks whose buffers are in the memory of GPUs: where they run, and in which layouts."""
 
-from reframe.core.builtins import run_after
+from reframe.core.builtins import parameter, run_after
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
@@ -57,7 +57,7 @@ class ProcessPerGpu(RegressionTestPlugin):
 
 
 def gpu_layouts(needs, *, alone=False):
-    """Return values of ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two
+    """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two
     nodes.
 
     A warning names a partition whose layouts have no process for each GPU.
@@ -83,4 +83,4 @@ def gpu_layouts(needs, *, alone=False):
         found |= {
             layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)
         }
-    return [str(layout) for layout in sorted(found)]
+    return parameter(map(str, sorted(found)), type=str)

@@ -81,7 +81,7 @@ def on_device(cls):
         "headlines": (),
     }
     if getattr(cls, "device_buffers", ""):
-        body["settings"] = {**cls.settings, "device_buffers": ""}
+        body["settings"] = {"device_buffers": ""}
     return [make_test(cls.__name__ + ON_DEVICE, (cls,), body, module=cls.__module__)]
 
 

@@ -7,7 +7,7 @@ from reframe.core.builtins import run_after, run_before, variable
 
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
-from fabric_checks.reframe_ext.mixins import SIZES, SizesMixin
+from fabric_checks.reframe_ext.mixins import SizesMixin, optional
 
 from ..base import FabricCheck
 
@@ -60,15 +60,15 @@ class Sweep(SizesMixin, OwnProgram):
     #:
     #: :type: :class:`float` or :obj:`None`
     #: :default: ``None``: the program's own; of some checks less
-    seconds_per_point = variable(float, type(None), value=None)
+    seconds_per_point = optional(float)
 
     #: Repetitions before the first sample of a point (``--warmup``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    warmup = variable(int, type(None), value=None)
+    warmup = optional(int)
 
-    settings = {**OwnProgram.settings, **SIZES, "seconds_per_point": "", "warmup": "--warmup"}
+    settings = {"seconds_per_point": "", "warmup": "--warmup"}
     powers_only = True
 
     def arguments(self):

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost of fresh buffers."""
 
-from reframe.core.builtins import parameter, variable
-
 from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric, curve, points
 from fabric_checks.parsers import buffer_reuse
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..registration import check
 from .base import Sweep
@@ -25,7 +23,7 @@ class BufferReuse(Sweep):
     """
 
     descr = "Buffer reuse: latency and bandwidth by the share of reused buffers"
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     own_program = "buffer_reuse"
     tags = {"fabric", "pt2pt"}
     family = families.STRESS
@@ -33,9 +31,9 @@ class BufferReuse(Sweep):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    iterations = variable(int, type(None), value=None)
+    iterations = optional(int)
 
-    settings = Sweep.settings | {"iterations": "--iterations"}
+    settings = {"iterations": "--iterations"}
     range_B = (1024, 4 * 1024**2)
     powers_only = False
     seconds_per_point = 0.1

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hot spot: one busy node and more and more others that send to it."""
 
-from reframe.core.builtins import parameter
-
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, point
@@ -23,7 +21,7 @@ class HotSpot(Sweep):
     """
 
     descr = "Hot spot: one root, more and more ranks that send to it or receive from it"
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     own_program = "hot_spot"
     tags = {"fabric"}
     family = families.STRESS

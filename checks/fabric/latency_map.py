@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The latency of every pair: which nodes are near each other."""
 
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..registration import check
 from .base import OwnProgram
@@ -21,7 +21,7 @@ class LatencyMap(OwnProgram):
     """
 
     descr = "Latency of all pairs"
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     own_program = "latency_map"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"
@@ -45,12 +45,11 @@ class LatencyMap(OwnProgram):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    repetitions = variable(int, type(None), value=None)
-    samples = variable(int, type(None), value=None)
-    passes = variable(int, type(None), value=None)
+    repetitions = optional(int)
+    samples = optional(int)
+    passes = optional(int)
 
     settings = {
-        **OwnProgram.settings,
         "most_rounds": "",
         "message_B": "--size",
         **{name: f"--{name}" for name in ("repetitions", "samples", "passes")},

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost of completing a receive: polling or waiting."""
 
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric, curve, points
 from fabric_checks.parsers import notification
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..registration import check
 from .base import Sweep
@@ -29,7 +29,7 @@ class Notification(Sweep):
 
     descr = "Notification: polling, waiting, and the CPU it takes"
     wait = parameter(["default", "blocking"])
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     own_program = "notification"
     tags = {"fabric", "pt2pt"}
     family = families.STRESS
@@ -38,9 +38,9 @@ class Notification(Sweep):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    waits = variable(int, type(None), value=None)
+    waits = optional(int)
 
-    settings = Sweep.settings | {"waits": "--waits"}
+    settings = {"waits": "--waits"}
     least_B = 0
     range_B = (0, 65536)
 

@@ -69,7 +69,7 @@ class Overlap(OverlapCheck):
 
     descr = "Overlap of computation and point-to-point messages"
     poll = parameter(["none", "test"])
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     own_program = "overlap"
     tags = {"fabric", "pt2pt", "overlap"}
     transfers = overlap.TRANSFERS
@@ -116,7 +116,7 @@ class CollectiveOverlap(OverlapCheck):
     """
 
     descr = "Overlap of computation and non-blocking collectives"
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
     transfers = overlap.COLLECTIVES

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import Extras
@@ -12,7 +12,7 @@ from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.ports import expected_bytes
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..devices import DeviceMemory, gpu_layouts
 from ..registration import check
@@ -52,7 +52,7 @@ class Rotate(OwnProgram):
 
     descr = "Cross-section bandwidth of all pairs"
     pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to separate slow nodes, slow paths and chance in the matrix of pairs"
@@ -69,25 +69,24 @@ class Rotate(OwnProgram):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    message_B = variable(int, type(None), value=None)
+    message_B = optional(int)
 
     #: Messages in a row in a test, and tests of a round, of which the best counts (``--messages``,
     #: ``--tests``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    messages = variable(int, type(None), value=None)
-    tests = variable(int, type(None), value=None)
+    messages = optional(int)
+    tests = optional(int)
 
     #: Rounds that are measured (``--shifts``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: all; of ``round-robin`` those that measure every node and every leaf's ways both
     #: ways
-    rounds = variable(int, type(None), value=None)
+    rounds = optional(int)
 
     settings = {
-        **OwnProgram.settings,
         "message_B": "--size",
         "messages": "--messages",
         "tests": "--tests",
@@ -156,7 +155,7 @@ class RotateOnDevice(DeviceMemory, Rotate):
     device = parameter(["cuda", "rocm"], type=str)
     needs_of = {"device": {"cuda": ("mpi_cuda",), "rocm": ("mpi_rocm",)}}
     pattern = parameter(["round-robin"])
-    layout = parameter(gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"}), type=str)
+    layout = gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"})
     levels = Levels(nightly=True, procurement=True)
     headlines = ()
     #: A node has a switch for each rail, and files of the topology one for each node.

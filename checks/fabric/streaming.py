@@ -39,7 +39,7 @@ class StreamingCheck(Sweep):
     #: :default: ``64``
     window = variable(int, value=64)
 
-    settings = Sweep.settings | {"window": "--window"}
+    settings = {"window": "--window"}
     least_B = 0
     range_B = (0, 4 * MiB)
     seconds_per_point = 0.15
@@ -92,7 +92,7 @@ class Streaming(StreamingCheck):
     """
 
     descr = "Streaming against ping-pong"
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"fabric", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
@@ -180,7 +180,7 @@ class StreamingQueue(StreamingCheck):
     """
 
     descr = "Streaming with a bounded queue"
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     queue_depth = parameter([8, 16, 32], type=int)
     tags = {"fabric", "pt2pt"}
     seconds_per_point = 0.05

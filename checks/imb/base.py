@@ -1,39 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of the checks of the Intel MPI Benchmarks."""
 
-from reframe.core.builtins import variable
+from dataclasses import replace
 
 from fabric_checks import parsers
-from fabric_checks.core.metrics import curve, point
-from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
+from fabric_checks.reframe_ext.mixins import ProgramMixin, SizesMixin, optional
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
+from ..tables import Curve, Tables
 
-#: The settings of a benchmark without message sizes.
-NO_SIZES = dict.fromkeys(SIZES)
+TIME = Curve(
+    "time",
+    "us",
+    "smaller",
+    "time_us",
+    about="t[usec], averaged over the processes; of PingPong half the round trip",
+)
+BANDWIDTH = Curve(
+    "bandwidth",
+    "MB/s",
+    "larger",
+    "bandwidth_MBps",
+    about="Bandwidth as IMB counts it: of a pair, or of a process in a ring",
+)
+ONE_WAY = replace(BANDWIDTH, one_way=True)
+MESSAGE_RATE = Curve(
+    "message_rate",
+    "Mmsg/s",
+    "larger",
+    "message_rate_per_s",
+    1e-6,
+    about="Messages a second, summed over the pairs",
+)
 
 
-class ImbProgram(SizesMixin, ProgramMixin, FabricCheck):
+class ImbProgram(Tables, SizesMixin, ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
-    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, and in
-    ``needs`` the features that the environment has to have in addition to ``imb``.
+    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``curves``,
+    and in ``needs`` the features that the environment has to have in addition to ``imb``.
     """
 
     #: Iterations at most, at each message size (``-iter``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: 20 to 5000, by benchmark
-    iterations = variable(int, type(None), value=None)
+    iterations = optional(int)
 
     #: MiB at most that they move at one message size (``-iter``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: 1 to 200, by benchmark
-    overall_MiB = variable(int, type(None), value=None)
+    overall_MiB = optional(int)
 
-    settings = {**FabricCheck.settings, **SIZES, "iterations": "", "overall_MiB": ""}
+    settings = {"iterations": "", "overall_MiB": ""}
     suite = "imb"
     built = built_by_spack("imb")
     range_B = (8, 2**20)
@@ -91,46 +112,8 @@ class ImbProgram(SizesMixin, ProgramMixin, FabricCheck):
         self.note_version("imb", output.version)
         return output.rows
 
-
-def curves(columns, sizes_B, *, one_way=False):
-    """Declare the metrics of a table.
-
-    :param one_way: whether its bandwidths count one direction only.
-    :param columns: for each column of the output the name, unit and better of its metric, the column, and a
-        factor.
-    """
-    return [
-        metric
-        for name, unit, better, *_ in columns
-        for metric in curve(
-            name, unit, better, sizes_B, one_way=one_way and unit == "MB/s", about=ABOUT[name]
-        )
-    ]
-
-
-def values(columns, rows, sizes_B):
-    """Return the metrics that :func:`curves` declares, from the rows of the output."""
-    at = {row.size_B: row.values for row in rows}
-    return {
-        point(name, size): at[size][column] * factor
-        for name, _, _, column, factor in columns
-        for size in sizes_B
-    }
-
-
-TIME = ("time", "us", "smaller", "time_us", 1)
-BANDWIDTH = ("bandwidth", "MB/s", "larger", "bandwidth_MBps", 1)
-MESSAGE_RATE = ("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)
-#: What each quantity is.
-ABOUT = {
-    "time": "t[usec], averaged over the processes; of PingPong half the round trip",
-    "bandwidth": "Bandwidth as IMB counts it: of a pair, or of a process in a ring",
-    "message_rate": "Messages a second, summed over the pairs",
-    "aggregate_time": "Time of an operation where many are completed at once",
-    "aggregate_bandwidth": "Bandwidth where many operations are completed at once",
-    "time_busy_target": "Time of a put whose target computes; as long as of an idle one if it needs no help",
-    "overall_time": "Time of the collective with work meanwhile",
-    "communication_time": "Time of the collective alone",
-    "work_time": "Time of the work alone",
-    "overlap": "Overlap of the collective with work, as its suite defines it",
-}
+    def measure(self, text):
+        values = {}
+        for mode in dict.fromkeys(each.mode for each in self.curves):
+            values |= self.values_of(self.read_rows(text, mode), mode)
+        return values

@@ -6,14 +6,13 @@ from reframe.core.builtins import parameter
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.core.metrics import Metric, curve
 from fabric_checks.ports import expected_bytes
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from .. import screen
 from ..devices import CUDA, HOST, DeviceMemory
 from ..registration import check
-from .base import ABOUT, BANDWIDTH, MESSAGE_RATE, NO_SIZES, ImbProgram, curves, values
+from .base import BANDWIDTH, MESSAGE_RATE, ONE_WAY, TIME, ImbProgram
 
 LARGEST_B = 4 * 2**20
 #: Repetitions at most, and MiB at most, of what is measured well.
@@ -37,14 +36,13 @@ class ImbCheck(DeviceMemory, ImbProgram):
     """One benchmark of IMB-MPI1, or of IMB-MPI1-GPU with buffers in the memory of a device.
 
     The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare
-    whether it has a ``bandwidth``, whether that is ``one_way``, and whether all sizes are measured well
-    (``thorough``).
+    whether all sizes are measured well (``thorough``).
     """
 
     family = families.PAIRS
     devices = (CUDA,)
     needs_of = {"device": {CUDA: ("imb_cuda",)}}
-    bandwidth = one_way = False
+    curves = (TIME,)
     thorough = True
 
     @property
@@ -70,23 +68,11 @@ class ImbCheck(DeviceMemory, ImbProgram):
         """
         return THOROUGHLY if self.thorough else ImbProgram.repetitions
 
-    def metrics(self):
+    def sizes_of(self, column):
+        """Return the sizes at which a column is a metric; the row of empty messages has a time alone."""
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
-        first = 1 if self.benchmark in parsers.imb.COLLECTIVES else 0
-        declared = curve(
-            "time", "us", "smaller", [size for size in self.rows_B if size >= first], about=ABOUT["time"]
-        )
-        if self.bandwidth:
-            declared += curve(
-                "bandwidth", "MB/s", "larger", self.sizes_B, one_way=self.one_way, about=ABOUT["bandwidth"]
-            )
-        return declared
-
-    def measure(self, text):
-        rows = self.read_rows(text)
-        column = {"time": "time_us", "bandwidth": "bandwidth_MBps"}
-        at = {row.size_B: row.values for row in rows}
-        return {metric.name: at[metric.size_B][column[metric.quantity]] for metric in self.metrics()}
+        has_time = column == TIME and self.benchmark not in parsers.imb.COLLECTIVES
+        return self.rows_B if has_time else self.sizes_B
 
 
 @check()
@@ -95,14 +81,14 @@ class ImbPointToPoint(ImbCheck):
 
     descr = "IMB-MPI1 between two processes"
     benchmark = parameter(["PingPong", "PingPing"], type=str)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     levels = Levels(nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]})
     headlines = (
         screen.latency("time", rank=1, benchmark="PingPong"),
         screen.bandwidth("bandwidth", rank=2, benchmark="PingPong"),
     )
-    bandwidth = one_way = True
+    curves = (TIME, ONE_WAY)
 
 
 @check()
@@ -114,10 +100,10 @@ class ImbSource(ImbCheck):
         ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"],
         type=str,
     )
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"imb", "pt2pt"}
     thorough = False
-    bandwidth = one_way = True
+    curves = (TIME, ONE_WAY)
 
 
 @check()
@@ -126,17 +112,16 @@ class ImbBand(ImbCheck):
 
     descr = "IMB-MPI1 bandwidth and message rate"
     benchmark = parameter(["Uniband", "Biband"], type=str)
-    layout = parameter(layouts("pairs"), type=str)
+    layout = layouts("pairs")
     tags = {"imb", "pt2pt"}
     levels = Levels(ppn_ratio={"benchmark": ["Uniband"]})
     thorough = False
     repetitions = (20, 1)
 
-    def metrics(self):
-        return curves([BANDWIDTH, MESSAGE_RATE], self.sizes_B, one_way=self.benchmark == "Uniband")
-
-    def measure(self, text):
-        return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), self.sizes_B)
+    @property
+    def curves(self):
+        """Bandwidth, of both directions for Biband, and message rate."""
+        return (ONE_WAY if self.benchmark == "Uniband" else BANDWIDTH, MESSAGE_RATE)
 
 
 @check()
@@ -146,11 +131,11 @@ class ImbParallel(ImbCheck):
 
     descr = "IMB-MPI1 between neighbours"
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     tags = {"imb", "pt2pt"}
     levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
     headlines = (screen.both_ways("bandwidth", rank=2, benchmark="Sendrecv"),)
-    bandwidth = True
+    curves = (TIME, BANDWIDTH)
 
     def moved_B(self, text):
         repetitions = {row.size_B: row.values["repetitions"] for row in self.read_rows(text)}
@@ -165,7 +150,7 @@ class ImbCollective(ImbCheck):
     descr = "IMB-MPI1 collective"
     family = families.COLLECTIVES
     benchmark = parameter(THOROUGH + QUICK, type=str)
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     tags = {"imb", "collective"}
     levels = Levels(procurement={"benchmark": THOROUGH})
     headlines = screen.collectives("time", rank=1, names=("Allreduce", "Alltoall", "Allgather", "Bcast"))
@@ -184,16 +169,10 @@ class ImbBarrier(ImbCheck):
     devices = ()  # there is no buffer
     family = families.COLLECTIVES
     benchmark = "Barrier"
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     tags = {"imb", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("time", rank=1),)
-    settings = ImbCheck.settings | NO_SIZES
+    settings = NO_SIZES
     rows_B = [0]
-
-    def metrics(self):
-        return [Metric("time", "us", "smaller", about=ABOUT["time"])]
-
-    def measure(self, text):
-        (row,) = self.read_rows(text)
-        return {"time": row.values["time_us"]}
+    has_sizes = False

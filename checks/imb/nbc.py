@@ -4,17 +4,23 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
-from fabric_checks.core.metrics import Metric
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from ..registration import check
-from .base import ABOUT, NO_SIZES, ImbProgram, curves, values
+from ..tables import Curve
+from .base import ImbProgram
 
 OVERLAP = (
-    ("overall_time", "us", "smaller", "overall_us", 1),
-    ("communication_time", "us", "smaller", "communication_us", 1),
-    ("work_time", "us", "smaller", "compute_us", 1),
-    ("overlap", "%", "larger", "overlap_percent", 1),
+    Curve("overall_time", "us", "smaller", "overall_us", about="Time of the collective with work meanwhile"),
+    Curve("communication_time", "us", "smaller", "communication_us", about="Time of the collective alone"),
+    Curve("work_time", "us", "smaller", "compute_us", about="Time of the work alone"),
+    Curve(
+        "overlap",
+        "%",
+        "larger",
+        "overlap_percent",
+        about="Overlap of the collective with work, as its suite defines it",
+    ),
 )
 
 
@@ -26,6 +32,7 @@ class ImbNonBlockingProgram(ImbProgram):
     needs = ("imb_nbc",)
     tags = {"imb", "collective", "nbc"}
     repetitions = (100, 4)
+    curves = OVERLAP
 
 
 @check()
@@ -54,13 +61,7 @@ class ImbNonBlocking(ImbNonBlockingProgram):
         ],
         type=str,
     )
-    layout = parameter(layouts("several", scan=False), type=str)
-
-    def metrics(self):
-        return curves(OVERLAP, self.sizes_B)
-
-    def measure(self, text):
-        return values(OVERLAP, self.read_rows(text), self.sizes_B)
+    layout = layouts("several", scan=False)
 
 
 @check()
@@ -69,13 +70,7 @@ class ImbNonBlockingBarrier(ImbNonBlockingProgram):
 
     descr = "IMB-NBC non-blocking barrier"
     benchmark = "Ibarrier"
-    layout = parameter(layouts("several", scan=False), type=str)
-    settings = ImbProgram.settings | NO_SIZES
+    layout = layouts("several", scan=False)
+    settings = NO_SIZES
     rows_B = [0]
-
-    def metrics(self):
-        return [Metric(name, unit, better, about=ABOUT[name]) for name, unit, better, *_ in OVERLAP]
-
-    def measure(self, text):
-        (row,) = self.read_rows(text)
-        return {name: row.values[column] for name, _, _, column, _ in OVERLAP}
+    has_sizes = False

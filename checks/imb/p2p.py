@@ -7,9 +7,7 @@ from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, TIME, ImbProgram, curves, values
-
-COLUMNS = (TIME, BANDWIDTH, MESSAGE_RATE)
+from .base import BANDWIDTH, MESSAGE_RATE, TIME, ImbProgram
 
 
 def prime_factors(number):
@@ -27,16 +25,11 @@ class ImbP2P(ImbProgram):
     tags = {"imb", "pt2pt"}
     repetitions = (1000, 20)
     has_zero = False
+    curves = (TIME, BANDWIDTH, MESSAGE_RATE)
 
     def command(self):
         """Let it not rest for a tenth of a second before each sample."""
         return [*super().command(), "-pause", "0"]
-
-    def metrics(self):
-        return curves(COLUMNS, self.sizes_B)
-
-    def measure(self, text):
-        return values(COLUMNS, self.read_rows(text), self.sizes_B)
 
 
 @check()
@@ -48,7 +41,7 @@ class ImbAllPairs(ImbP2P):
     benchmark = parameter(
         ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str
     )
-    layout = parameter(layouts("pairs", scan=False), type=str)
+    layout = layouts("pairs", scan=False)
 
 
 @check()
@@ -58,7 +51,7 @@ class ImbStencil2D(ImbP2P):
     descr = "IMB-P2P stencil of two dimensions"
     benchmark = "Stencil2D"
     # IMB refuses a grid that is flat.
-    layout = parameter(layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2), type=str)
+    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2)
 
 
 @check()
@@ -67,4 +60,4 @@ class ImbStencil3D(ImbP2P):
 
     descr = "IMB-P2P stencil of three dimensions"
     benchmark = "Stencil3D"
-    layout = parameter(layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3), type=str)
+    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3)

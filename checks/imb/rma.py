@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Intel MPI Benchmarks, IMB-RMA: one-sided communication."""
 
+from dataclasses import replace
+
 from reframe.core.builtins import parameter
 
 from fabric_checks import parsers
 from fabric_checks.core import families
-from fabric_checks.core.metrics import Metric
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from ..registration import check
-from .base import ABOUT, BANDWIDTH, NO_SIZES, TIME, ImbProgram, curves, values
+from ..tables import Curve
+from .base import BANDWIDTH, TIME, ImbProgram
 
 #: Benchmarks whose bandwidth is of one direction.
-ONE_WAY = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
-ATOMIC = ["Compare_and_swap", "Fetch_and_op"]
+ONE_DIRECTION = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
 #: A put is over at the origin, or, without "local", at the target; many are completed at once in the mode
 #: "aggregate".
-AGGREGATED = [(f"aggregate_{name}", *rest) for name, *rest in (TIME, BANDWIDTH)]
+ALONE = replace(TIME, mode=parsers.imb.NON_AGGREGATE)
+MANY = replace(
+    TIME,
+    quantity="aggregate_time",
+    mode=parsers.imb.AGGREGATE,
+    about="Time of an operation where many are completed at once",
+)
 
 
 class ImbOneSidedProgram(ImbProgram):
@@ -47,14 +54,15 @@ class ImbOneSided(ImbOneSidedProgram):
         ],
         type=str,
     )
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
 
-    def metrics(self):
-        return curves([TIME, BANDWIDTH, *AGGREGATED], self.sizes_B, one_way=self.benchmark in ONE_WAY)
-
-    def measure(self, text):
-        alone = values([TIME, BANDWIDTH], self.read_rows(text, parsers.imb.NON_AGGREGATE), self.sizes_B)
-        return alone | values(AGGREGATED, self.read_rows(text, parsers.imb.AGGREGATE), self.sizes_B)
+    @property
+    def curves(self):
+        """Time and bandwidth, each operation on its own and many at once."""
+        alone = replace(BANDWIDTH, one_way=self.benchmark in ONE_DIRECTION, mode=ALONE.mode)
+        about = "Bandwidth where many operations are completed at once"
+        many = replace(alone, quantity="aggregate_bandwidth", mode=MANY.mode, about=about)
+        return (ALONE, alone, MANY, many)
 
 
 @check()
@@ -63,19 +71,12 @@ class ImbAtomic(ImbOneSidedProgram):
     once."""
 
     descr = "IMB-RMA atomic operation"
-    benchmark = parameter(ATOMIC, type=str)
-    layout = parameter(layouts("pair"), type=str)
-    settings = ImbProgram.settings | NO_SIZES
+    benchmark = parameter(["Compare_and_swap", "Fetch_and_op"], type=str)
+    layout = layouts("pair")
+    settings = NO_SIZES
     rows_B = [4]
-
-    def metrics(self):
-        return [Metric(name, "us", "smaller", about=ABOUT[name]) for name in ("time", "aggregate_time")]
-
-    def measure(self, text):
-        (alone,), (many,) = (
-            self.read_rows(text, mode) for mode in (parsers.imb.NON_AGGREGATE, parsers.imb.AGGREGATE)
-        )
-        return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
+    has_sizes = False
+    curves = (ALONE, MANY)
 
 
 @check()
@@ -97,13 +98,8 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
         ],
         type=str,
     )
-    layout = parameter(layouts("several", scan=False), type=str)
-
-    def metrics(self):
-        return curves([TIME], self.sizes_B)
-
-    def measure(self, text):
-        return values([TIME], self.read_rows(text), self.sizes_B)
+    layout = layouts("several", scan=False)
+    curves = (TIME,)
 
 
 @check()
@@ -115,14 +111,14 @@ class ImbPassiveTarget(ImbOneSidedProgram):
 
     descr = "IMB-RMA put to a passive target"
     benchmark = "Truly_passive_put"
-    layout = parameter(layouts("pair"), type=str)
-    columns = (
-        ("time", "us", "smaller", "communication_us", 1),
-        ("time_busy_target", "us", "smaller", "overall_us", 1),
+    layout = layouts("pair")
+    curves = (
+        replace(TIME, column="communication_us"),
+        Curve(
+            "time_busy_target",
+            "us",
+            "smaller",
+            "overall_us",
+            about="Time of a put whose target computes; as long as of an idle one if it needs no help",
+        ),
     )
-
-    def metrics(self):
-        return curves(self.columns, self.sizes_B)
-
-    def measure(self, text):
-        return values(self.columns, self.read_rows(text), self.sizes_B)

@@ -89,7 +89,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     #: :default: ``1``
     threads = variable(int, value=1)
 
-    settings = {**FabricCheck.settings, "steps": "", "threads": ""}
+    settings = {"steps": "", "threads": ""}
     suite = "lammps"
     built = built_by_spack("lammps")
     tags = {"lammps", "applications"}

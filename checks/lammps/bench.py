@@ -25,7 +25,7 @@ class LammpsBench(LammpsCheck):
 
     descr = "LAMMPS bench"
     problem = parameter(PROBLEMS, type=str)
-    layout = parameter(layouts("any"), type=str)
+    layout = layouts("any")
     headlines = timesteps()
 
     @run_after("init")
@@ -75,7 +75,7 @@ class LammpsScaled(LammpsCheck):
 
     descr = "LAMMPS bench, scaled with the nodes"
     problem = parameter(PROBLEMS, type=str)
-    layout = parameter(layouts("several", where=lambda layout: layout.nodes > 1), type=str)
+    layout = layouts("several", where=lambda layout: layout.nodes > 1)
     scaled = True
     levels = Levels(procurement=True)
     headlines = timesteps(rank=1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPP-DYNA on a deck of the site's: speed-up, and what another decomposition gains."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import run_after
 from reframe.utility import udeps
 
 from fabric_checks import parsers
@@ -76,7 +76,7 @@ class MppDyna(DynaDeck):
     """
 
     descr = "MPP-DYNA"
-    layout = parameter(layouts("any"), type=str)
+    layout = layouts("any")
 
     @run_after("init")
     def depend_on_one_rank(self):
@@ -121,7 +121,7 @@ class MppDynaDecomposition(DynaDeck):
     """
 
     descr = "MPP-DYNA, another decomposition"
-    layout = parameter(layouts("any", where=lambda layout: layout.tasks > 1), type=str)
+    layout = layouts("any", where=lambda layout: layout.tasks > 1)
     needs = ("ls_dyna_pfile",)
 
     @property

@@ -13,7 +13,7 @@ from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
-from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
+from fabric_checks.reframe_ext.mixins import ProgramMixin, SizesMixin, optional
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
@@ -55,15 +55,15 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    iterations = variable(int, type(None), value=None)
+    iterations = optional(int)
 
     #: Iterations before them (``-w``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
-    warmup = variable(int, type(None), value=None)
+    warmup = optional(int)
 
-    settings = {**FabricCheck.settings, **SIZES, "size_factor": "", "iterations": "-n", "warmup": "-w"}
+    settings = {"size_factor": "", "iterations": "-n", "warmup": "-w"}
     range_B = (1024, 1024**3)
     benchmark = parameter(COLLECTIVES, type=str)
     family = FAMILY
@@ -216,7 +216,7 @@ class NcclCollective(GpuCollective):
     built = built_by_spack("nccl_tests")
     iterations_since = [2, 19, 2]
     partition_features = [CUDA]
-    layout = parameter(gpu_layouts({CUDA: suite}, alone=True), type=str)
+    layout = gpu_layouts({CUDA: suite}, alone=True)
 
 
 @check(compare=False, only_on=(ROCM,))
@@ -227,4 +227,4 @@ class RcclCollective(GpuCollective):
     suite = "rccl_tests"
     built = built_by_spack("rccl_tests")
     partition_features = [ROCM]
-    layout = parameter(gpu_layouts({ROCM: suite}, alone=True), type=str)
+    layout = gpu_layouts({ROCM: suite}, alone=True)

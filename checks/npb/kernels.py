@@ -29,7 +29,7 @@ class NpbKernel(ProgramMixin, FabricCheck):
     kernel = parameter(["is", "ft"], type=str)
     problem_class = parameter(["A", "B", "C"], type=str)
     # IS and FT take powers of two only.
-    layout = parameter(layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0), type=str)
+    layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
     tags = {"npb", "applications"}
     family = families.APPLICATIONS
     levels = Levels(procurement=True)

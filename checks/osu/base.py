@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of the OSU checks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import reframe.utility.sanity as sn
@@ -12,13 +12,13 @@ from reframe.core.pipeline import RegressionTestPlugin
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.extras import EnvironExtras
-from fabric_checks.core.metrics import Metric, curve, point
-from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
+from fabric_checks.reframe_ext.mixins import ProgramMixin, SizesMixin, optional
 from fabric_checks.software.suites.osu import can_verify, known_fault
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
 from ..devices import HOST, DeviceMemory
+from ..tables import Curve, Tables
 
 MiB = 1024**2
 #: The arguments of mpi4py's ports for each setting: they have two of some, for small and for large messages.
@@ -32,43 +32,27 @@ PORT_ARGUMENTS = {
 VALIDATION = "validation.txt"
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One column of a table as metrics: the arguments of ``fabric_checks.core.metrics.curve``, and the
-    column.
-
-    The column times ``factor`` is the metric in its unit.
-    """
-
-    quantity: str
-    unit: str
-    better: str
-    column: str
-    factor: float = 1
-    one_way: bool = False
-    about: str = ""
-
-    def metrics(self, sizes_B):
-        """Return the points of the curve."""
-        return curve(self.quantity, self.unit, self.better, sizes_B, one_way=self.one_way, about=self.about)
-
-    @property
-    def metric(self):
-        """The one metric of a benchmark without sizes."""
-        return Metric(self.quantity, self.unit, self.better, about=self.about)
-
-
 LATENCY = Curve(
-    *("latency", "us", "smaller", "latency_us"),
+    "latency",
+    "us",
+    "smaller",
+    "latency_us",
     about="Half the round trip; of collectives and one-sided operations the time of a call",
 )
 BANDWIDTH = Curve(
-    *("bandwidth", "MB/s", "larger", "bandwidth_MBps"),
+    "bandwidth",
+    "MB/s",
+    "larger",
+    "bandwidth_MBps",
     about="Bandwidth of windows of messages, summed over pairs and directions",
 )
 ONE_WAY = replace(BANDWIDTH, one_way=True)
 MESSAGE_RATE = Curve(
-    *("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6),
+    "message_rate",
+    "Mmsg/s",
+    "larger",
+    "message_rate_per_s",
+    1e-6,
     about="Messages a second, summed over the pairs",
 )
 
@@ -139,12 +123,10 @@ class Window(RegressionTestPlugin):
     #: :default: ``64``
     window = variable(int, value=64)
 
-
-#: The settings of a benchmark without message sizes: none of those of the others that come from them.
-NO_SIZES = dict.fromkeys(SIZES)
+    settings = {"window": "-W"}
 
 
-class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
+class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
     """A benchmark that goes through message sizes, all in one launch.
 
     Subclasses declare ``most_B``, the largest message without ``-S``, and ``curves``, and in ``has_zero``
@@ -158,13 +140,13 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: OSU's own, fewer for large messages
-    iterations = variable(int, type(None), value=None)
+    iterations = optional(int)
 
     #: Iterations before them (``-x``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: OSU's own, fewer for large messages
-    warmup = variable(int, type(None), value=None)
+    warmup = optional(int)
 
     #: Where the buffers of the two ranks are, with ``device``: ``D`` on the device, ``H`` on the host, ``M``
     #: managed. Collectives take none.
@@ -173,7 +155,7 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
     #: :default: ``D D`` of point-to-point and one-sided benchmarks
     device_buffers = variable(str, value="")
 
-    settings = {**FabricCheck.settings, **SIZES, "iterations": "-i", "warmup": "-x", "device_buffers": None}
+    settings = {"iterations": "-i", "warmup": "-x", "device_buffers": None}
     curves = (LATENCY,)
     has_zero = True
     most_B = 4 * MiB
@@ -257,9 +239,6 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
             ]  # the output is judged
         return before, behind
 
-    def metrics(self):
-        return [metric for each in self.curves for metric in each.metrics(self.sizes_B)]
-
     def read(self, text):
         """Return the parsed output.
 
@@ -284,9 +263,4 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
         return output
 
     def measure(self, text):
-        rows = self.read(text).rows
-        return {
-            point(c.quantity, row.size_B): row.values[c.column] * c.factor
-            for c in self.curves
-            for row in rows
-        }
+        return self.values_of(self.read(text).rows)

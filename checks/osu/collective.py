@@ -5,11 +5,12 @@ from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from .. import screen
 from ..registration import check
-from .base import LATENCY, NO_SIZES, Curve, MiB, OsuCheck
+from ..tables import Curve
+from .base import LATENCY, MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
 C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
@@ -88,7 +89,7 @@ class OsuCollective(OsuCollectives):
             **dict.fromkeys(C_ONLY_7_4, ("osu_c", "osu_7_4")),
         },
     }
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     tags = {"osu", "collective"}
     headlines = screen.collectives("latency")
     curves = (LATENCY,)
@@ -102,19 +103,13 @@ class OsuBarrier(OsuCollectives):
     benchmark = "barrier"
     devices = ()  # there is no buffer
     validates = False
-    layout = parameter(layouts("several"), type=str)
+    layout = layouts("several")
     tags = {"osu", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("latency"),)
-    settings = OsuCollectives.settings | NO_SIZES
+    settings = NO_SIZES
     sizes_B = [0]
-
-    def metrics(self):
-        return [LATENCY.metric]
-
-    def measure(self, text):
-        (row,) = self.read(text).rows
-        return {"latency": row.values["latency_us"]}
+    has_sizes = False
 
 
 @check()
@@ -136,7 +131,7 @@ class OsuNeighbourhood(OsuCollectives):
     descr = "OSU neighbourhood collective"
     benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("ring", scan=False, needs=needs), type=str)
+    layout = layouts("ring", scan=False, needs=needs)
     tags = {"osu", "collective"}
     has_zero = False
 
@@ -161,7 +156,7 @@ class OsuNonBlocking(OsuCollectives):
             **dict.fromkeys(NON_BLOCKING_7_4, ("osu_7_4",)),
         },
     }
-    layout = parameter(layouts("several", scan=False), type=str)
+    layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
@@ -177,17 +172,12 @@ class OsuNonBlockingBarrier(OsuCollectives):
     devices = ()  # there is no buffer
     validates = False
     needs = ("osu_c",)
-    layout = parameter(layouts("several", scan=False), type=str)
+    layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}
-    settings = OsuCollectives.settings | NO_SIZES
+    settings = NO_SIZES
     sizes_B = [0]
-
-    def metrics(self):
-        return [each.metric for each in OVERLAP]
-
-    def measure(self, text):
-        (row,) = self.read(text).rows
-        return {c.quantity: row.values[c.column] for c in OVERLAP}
+    has_sizes = False
+    curves = OVERLAP
 
 
 @check()
@@ -198,7 +188,7 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     family = families.NON_BLOCKING
     benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("ring", scan=False, needs=needs), type=str)
+    layout = layouts("ring", scan=False, needs=needs)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP

@@ -23,9 +23,8 @@ class OsuCongestion(Window, OsuCheck):
     family = families.STRESS
     folder = "congestion"
     needs = ("osu_c", "osu_7_4")
-    layout = parameter(layouts("several", where=lambda layout: layout.nodes > 1), type=str)
+    layout = layouts("several", where=lambda layout: layout.nodes > 1)
     tags = {"osu", "congestion"}
-    settings = OsuCheck.settings | {"window": "-W"}
     has_zero = False
     validates = False
     curves = (BANDWIDTH,)

@@ -7,10 +7,10 @@ from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.extras import EnvironExtras
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, NO_SIZES, ONE_WAY, OsuCheck, Window
+from .base import BANDWIDTH, HOST, LATENCY, ONE_WAY, OsuCheck, Window
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -30,7 +30,7 @@ class OsuOneSided(OsuCheck):
     #: :default: ``""``: ``allocate``, of device memory ``create``
     window_memory = variable(str, value="")
 
-    settings = OsuCheck.settings | {"window_memory": ""}
+    settings = {"window_memory": ""}
     family = families.ONE_SIDED
     folder = "one-sided"
     needs = ("osu_c",)
@@ -73,7 +73,7 @@ class OsuOneSidedLatency(OsuOneSided):
     descr = "OSU one-sided latency"
     benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     curves = (LATENCY,)
 
 
@@ -84,8 +84,8 @@ class OsuOneSidedAtomic(OsuOneSided):
     descr = "OSU one-sided atomic operation"
     benchmark = parameter(["cas_latency", "fop_latency"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = parameter(layouts("pair"), type=str)
-    settings = OsuOneSided.settings | NO_SIZES
+    layout = layouts("pair")
+    settings = NO_SIZES
 
     @property
     def sizes_B(self):
@@ -101,9 +101,8 @@ class OsuOneSidedBandwidth(Window, OsuOneSided):
     descr = "OSU one-sided bandwidth"
     benchmark = parameter(["put_bw", "get_bw"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     curves = (ONE_WAY,)
-    settings = OsuOneSided.settings | {"window": "-W"}
 
 
 @check()
@@ -113,6 +112,5 @@ class OsuOneSidedBothWays(Window, OsuOneSided):
     descr = "OSU one-sided bandwidth, both ways at once"
     benchmark = "put_bibw"
     synchronisation = parameter(ACTIVE, type=str)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     curves = (BANDWIDTH,)
-    settings = OsuOneSided.settings | {"window": "-W"}

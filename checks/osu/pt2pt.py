@@ -31,7 +31,6 @@ class OsuWindows(Window, OsuPointToPoint):
     The bandwidth of ``bibw`` programs is that of both directions.
     """
 
-    settings = OsuPointToPoint.settings | {"window": "-W"}
     has_zero = False
 
     @property
@@ -57,7 +56,7 @@ class OsuLatency(OsuPointToPoint):
 
     descr = "OSU latency"
     benchmark = "latency"
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (screen.latency("latency"),)
@@ -69,7 +68,7 @@ class OsuMultiLatency(OsuPointToPoint):
 
     descr = "OSU latency of many pairs at once"
     benchmark = "multi_lat"
-    layout = parameter(layouts("pairs"), type=str)
+    layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
 
 
@@ -80,7 +79,7 @@ class OsuBandwidth(OsuWindows):
 
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
@@ -101,7 +100,7 @@ class OsuMessageRate(OsuWindows):
     descr = "OSU bandwidth and message rate of many pairs at once"
     benchmark = "mbw_mr"
     needs = ("osu_c",)
-    layout = parameter(layouts("pairs"), type=str)
+    layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
     levels = Levels(procurement=True)
     headlines = (screen.message_rate("message_rate", rank=1),)
@@ -128,7 +127,7 @@ class OsuConcurrentLatency(OsuPointToPoint):
     benchmark = parameter(["latency_mt", "latency_mp"], type=str)
     devices = ()  # a forked process has none
     needs = ("osu_c",)
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     curves = (LATENCY,)
 
@@ -167,7 +166,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     descr = "OSU latency with persistent requests"
     benchmark, folder = "latency_persistent", "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     has_zero = False
     curves = (LATENCY,)
@@ -181,5 +180,5 @@ class OsuPersistentBandwidth(OsuWindows):
     benchmark = parameter(["bw_persistent", "bibw_persistent"], type=str)
     folder = "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = parameter(layouts("pair"), type=str)
+    layout = layouts("pair")
     tags = {"osu", "pt2pt"}

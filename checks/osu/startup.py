@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU start-up benchmarks."""
 
-from reframe.core.builtins import parameter
-
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
@@ -29,7 +27,7 @@ class OsuInit(OsuStartup):
 
     descr = "OSU time of MPI_Init"
     benchmark = "init"
-    layout = parameter(layouts("any"), type=str)
+    layout = layouts("any")
 
     def metrics(self):
         return [
@@ -50,7 +48,7 @@ class OsuHello(OsuStartup):
 
     descr = "OSU time of a launch"
     benchmark = "hello"
-    layout = parameter(layouts("any"), type=str)
+    layout = layouts("any")
 
     def around_launch(self):
         """Take the time around the launch, behind the placement probe; the program itself takes none."""

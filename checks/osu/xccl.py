@@ -38,7 +38,7 @@ class OsuXcclCollective(OsuXccl):
         type=str,
     )
     folder = "../xccl/collective"
-    layout = parameter(gpu_layouts({CUDA: "osu_xccl", ROCM: "osu_xccl"}), type=str)
+    layout = gpu_layouts({CUDA: "osu_xccl", ROCM: "osu_xccl"})
     tags = {"osu", "nccl", "collective"}
     most_B = OsuCollectives.most_B
     within_memory_B = OsuCollectives.within_memory_B
@@ -53,9 +53,9 @@ class OsuXcclPair(OsuXccl):
     """Messages between two processes, of two GPUs."""
 
     folder = "../xccl/pt2pt"
-    settings = OsuXccl.settings | {"device_buffers": ""}
+    settings = {"device_buffers": ""}
     device_buffers = "D D"
-    layout = parameter(layouts("pair", needs=OsuXccl.needs), type=str)
+    layout = layouts("pair", needs=OsuXccl.needs)
     tags = {"osu", "nccl", "pt2pt"}
 
 

@@ -52,9 +52,7 @@ def test_several_jobs_and_one_that_is_unknown():
     assert len(parse((PRINTED / "one_unknown.json").read_text())) == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"jobs": 1}', '{"jobs": [{"id": "x"}]}', '{"id": 1}', "3", "null"]
-)
+@pytest.mark.parametrize("text", ["", "{}", '{"jobs": [{"id": "x"}]}', "null"])
 def test_another_text_is_no_list_of_jobs(text):
     with pytest.raises(OutputError, match="flux jobs printed no list of jobs"):
         parse(text)

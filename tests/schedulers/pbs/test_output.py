@@ -2,7 +2,6 @@
 """PBS's texts of jobs, nodes and queues are read as meant; those of jobs and nodes are of a real OpenPBS."""
 
 import json
-from datetime import datetime
 
 import pytest
 
@@ -47,12 +46,7 @@ def test_jobs(name, state, status, nodes, reason):
     assert found.least_nodes == (9 if name == "never" else 2)
     assert found.waits == (state in ("QUEUED", "HELD"))
     assert found.has_ended == (state not in ("QUEUED", "HELD", "RUNNING"))
-    assert (found.began is not None) == bool(nodes)
-
-
-def test_a_job_began_in_the_time_zone_of_this_host():
-    began = datetime.fromisoformat(job("completed").began)
-    assert began.tzinfo and began.replace(tzinfo=None) == datetime(2026, 11, 22, 16, 58, 30)
+    assert (found.began or "")[:13] == ("2026-11-22T16" if nodes else "")
 
 
 def test_several_jobs_and_one_that_is_unknown():
@@ -62,9 +56,7 @@ def test_several_jobs_and_one_that_is_unknown():
     assert pbs.parse_jobs('{"timestamp": 1}') == {}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "3", '{"Jobs": 1}', '{"Jobs": {"1": {}}}', "qstat: Unknown Job Id"]
-)
+@pytest.mark.parametrize("text", ["[]", '{"Jobs": {"1": {}}}', "qstat: Unknown Job Id"])
 def test_another_text_is_no_list_of_jobs(text):
     with pytest.raises(OutputError, match="qstat printed no list of jobs"):
         pbs.parse_jobs(text)
@@ -84,40 +76,24 @@ def test_nodes():
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "more", "says", "blamed"),
     [
-        ("completed", None),
-        ("failed", None),
-        ("timeout", "ran on n1, n2; it ran over its time limit (Exit_status -29; Job run at Sun Nov 22"),
-        (
-            "cancelled",
-            "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0; Job run at Sun Nov",
-        ),
-        ("cancelled_waiting", "had not started; it was cancelled, but not by this session (substate 91)"),
-        ("node_lost", "ran on n1, n2; a node of it failed (Exit_status 0; Job run at Sun Nov 22"),
-        ("first_node_lost", "ran on n3, n4; a node of it failed (Exit_status -20; Job run at Sun Nov 22"),
+        ("timeout", {}, "ran on n1, n2; it ran over its time limit (Exit_status -29; Job run", ()),
+        ("timeout", {"Exit_status": -30}, "ran on n1, n2; a node of it failed (Exit_status -30", ()),
+        ("timeout", {"Exit_status": -26}, "ran on n1, n2; it ran out of memory (Exit_status -26", ()),
+        ("cancelled", {}, "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0;", ()),
+        ("cancelled_waiting", {}, "had not started; it was cancelled, but not by this session (substate", ()),
+        ("node_lost", {}, "ran on n1, n2; a node of it failed (Exit_status 0; Job run", ("n2",)),
+        ("first_node_lost", {}, "ran on n3, n4; a node of it failed (Exit_status -20", ("n3", "n4")),
     ],
 )
-def test_exit_reasons(name, says):
-    nodes = NODES if "lost" in name else BUSY
-    reason = pbs.exit_reason("7.head", job(name), nodes)
-    if says is None:
-        assert reason is None
-        return
-    assert reason.text.startswith(f"job 7.head {says}")
-    lost = pbs.exit_reason("7.head", job("timeout", Exit_status=-30), nodes)
-    assert "a node of it failed (Exit_status -30" in lost.text
-    assert set(reason.node_faults) == {"node_lost": {"n2"}, "first_node_lost": {"n3", "n4"}}.get(name, set())
-    assert name != "node_lost" or reason.text.endswith("): n2 is down")
+def test_exit_reasons(name, more, says, blamed):
+    reason = pbs.exit_reason("7.head", job(name, **more), NODES if "lost" in name else BUSY)
+    assert reason.text.startswith(f"job 7.head {says}") and tuple(reason.node_faults) == blamed
 
 
-@pytest.mark.parametrize("status", [-26, -27])
-def test_a_job_that_pbs_ends_for_its_memory_says_so(status):
-    reason = pbs.exit_reason("7.head", job("timeout", Exit_status=status), BUSY)
-    assert f"it ran out of memory (Exit_status {status};" in reason.text
-
-
-def test_an_end_without_success_or_reason_is_a_failure():
+def test_ends_that_the_output_or_nothing_explains():
+    assert pbs.exit_reason("7", job("completed"), BUSY) is pbs.exit_reason("7", job("failed"), BUSY) is None
     assert "PBS ended it (Exit_status 0;" in pbs.exit_reason("7", job("node_lost"), []).text
 
 
@@ -140,13 +116,6 @@ def test_queues_that_take_no_jobs():
     (one,) = pbs.queues(LISTED, QUEUE.format("a", False))
     assert not one.takes_jobs
     assert pbs.queues(LISTED, "Queue: r\n    queue_type = Route\n") == []
-
-
-def test_a_queue_of_several_nodes():
-    (one,) = pbs.queues(
-        LISTED.replace("queue = b", "queue = a, c").replace("down", "free"), QUEUE.format("c", True)
-    )
-    assert (one.nodes, one.cores) == (1, 4)
 
 
 def test_another_text_is_no_list_of_queues():
@@ -205,27 +174,12 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
         (("queue_list", "q_gpu_long"), "queue_list = q_default", "queue_list = q_gpu,q_gpu_long"),
         # Palmetto (Clemson), a listing in a lesson of The Carpentries: blanks behind commas
         (("qcat", "skystd_qcat"), "qcat = c2_workq_qcat", "qcat = skylight_qcat, skystd_qcat, c2_workq_qcat"),
-        # SUTD's notes on PBS Professional 19
-        (("Qlist", "dev_vn"), "Qlist = prod_vn", "Qlist = dev_vn,blackout1_vn"),
-        # schedulers of CRAM and others ask for the type of vnode
-        (("vntype", "gpu_node"), "vntype = cpu_node", "vntype = gpu_node"),
         (("Qlist", "w"), "qlist = v", "qlist = w"),
         (("has_gpu", "True"), "has_gpu = False", "has_gpu = True"),
         (("has_gpu", "True"), "other = 1", "has_gpu = True"),
         (("ngpus", "1"), "ngpus = 0", "ngpus = 4"),
-        (("tier3-fast.x", "a"), "tier3-fast.x = b", "tier3-fast.x = a"),
     ],
-    ids=[
-        "MetaCentrum",
-        "Palmetto",
-        "SUTD",
-        "vntype",
-        "any case",
-        "boolean",
-        "boolean of one",
-        "number",
-        "odd name",
-    ],
+    ids=["MetaCentrum", "Palmetto", "any case", "boolean", "boolean of one", "number"],
 )
 def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
     nodes = vnode("c1")[:-1] + f"     resources_available.{c1}\n\n" + vnode("g1", ncpus=64)[:-1]

@@ -18,10 +18,11 @@ from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
-from fabric_checks.reframe_ext.mixins.settings import SIZES, SettingsMixin, SizesMixin
+from fabric_checks.reframe_ext.mixins.settings import NO_SIZES, SIZES, SettingsMixin, SizesMixin, optional
 from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 
 __all__ = [
+    "NO_SIZES",
     "SIZES",
     "ContainerMixin",
     "LaunchesMixin",
@@ -38,5 +39,6 @@ __all__ = [
     "layouts",
     "layouts_of",
     "offered",
+    "optional",
     "whole_partitions",
 ]

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
@@ -91,16 +92,15 @@ def layouts(
     scan: bool = True,
     where: Callable[[Layout], bool] = lambda _: True,
     needs: tuple[str, ...] = (),
-) -> list[str]:
-    """Return the values of a check's parameter ``layout``: the layouts of a shape that fit the current
-    system.
+) -> Any:
+    """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
     :param scan: see :func:`layouts_of`.
     :param where: selects some of them.
     :param needs: features; if no environment has them, there is no layout, and no warning that none fits.
     """
     found = layouts_of(shape, scan=scan) if offered(*needs) else []
-    return [str(layout) for layout in found if where(layout)]
+    return parameter([str(layout) for layout in found if where(layout)], type=str)
 
 
 def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:

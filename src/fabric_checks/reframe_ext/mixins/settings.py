@@ -30,8 +30,9 @@ class SettingsMixin(RegressionTestPlugin):
     #: :default: ``[]``
     program_options = variable(typ.List[str], value=[])
 
-    #: The settings of the check, each with the option that passes a changed value to the program: empty for
-    #: those that the check itself passes on, None for those of its bases that it does not take.
+    #: The settings that a class adds to those of its bases, each with the option that passes a changed value
+    #: to the program: empty for those that the check itself passes on, None for those of the bases that it
+    #: does not take. When the class is registered, those of all.
     settings: Mapping[str, str | None] = MappingProxyType({"program_options": ""})
 
     #: The values of the settings without ``-S``; known when the class is registered.
@@ -39,7 +40,9 @@ class SettingsMixin(RegressionTestPlugin):
 
     @classmethod
     def note_defaults(cls) -> None:
-        """Keep the values of the settings; ReFrame sets those of ``-S`` later."""
+        """Collect the settings of all bases, and keep their values; ReFrame sets those of ``-S`` later."""
+        of_bases = [vars(base).get("settings", {}) for base in reversed(cls.__mro__)]
+        cls.settings = {name: option for settings in of_bases for name, option in settings.items()}
         cls.defaults = {name: cls.var_space[name].default_value for name in cls.settings}
 
     @classmethod
@@ -109,28 +112,35 @@ class SettingsMixin(RegressionTestPlugin):
             )
 
 
-#: The settings of :class:`SizesMixin`.
+def optional(kind: type) -> Any:
+    """Return a variable that is None unless ``-S`` gives it a value: the program's own default counts."""
+    return variable(kind, type(None), value=None)
+
+
+#: The settings of :class:`SizesMixin`, and those of a check without message sizes: none of them.
 SIZES: Mapping[str, str | None] = MappingProxyType({"smallest_B": "", "largest_B": ""})
+NO_SIZES = dict.fromkeys(SIZES)
 
 
 class SizesMixin(RegressionTestPlugin):
     """Go through message sizes, in factors of two from the smallest to the largest.
 
-    Needs: ``range_B``, the smallest and the largest message without ``-S``, in bytes; :data:`SIZES` among
-    ``settings``.
+    Needs: ``range_B``, the smallest and the largest message without ``-S``, in bytes.
     """
+
+    settings = SIZES
 
     #: The smallest message, in bytes.
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the check's own
-    smallest_B = variable(int, type(None), value=None)
+    smallest_B = optional(int)
 
     #: The largest message, in bytes.
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the check's own
-    largest_B = variable(int, type(None), value=None)
+    largest_B = optional(int)
 
     #: The smallest message that the program can send.
     least_B = 1
