@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost of fresh buffers."""
 
+import reframe  # noqa: F401  (ReFrame loads only files that import it)
+
 from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric, curve, points

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hot spot: one busy node and more and more others that send to it."""
 
+import reframe  # noqa: F401  (ReFrame loads only files that import it)
+
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, point

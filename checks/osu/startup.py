@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU start-up benchmarks."""
 
+import reframe  # noqa: F401  (ReFrame loads only files that import it)
+
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
