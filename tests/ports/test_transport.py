@@ -61,9 +61,7 @@ def test_nothing_is_disproven(nodes, fabric, moved_B):
     ],
 )  # fmt: skip
 def test_another_network_than_the_named_one_is_a_disproof(nodes, moved_B, text):
-    assert disproof(nodes, ["mlx5_*"], moved_B, "bandwidth 118 MB/s").startswith(
-        f"bandwidth 118 MB/s: {text}"
-    )
+    assert disproof(nodes, ["mlx5_*"], moved_B).startswith(text)
 
 
 def test_uncounted_bytes_prove_nothing_and_are_reported():
