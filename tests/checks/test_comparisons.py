@@ -2,7 +2,6 @@
 """One process a node against more: which checks have a comparison, the job that it runs, and what it makes of
 it."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -60,20 +59,6 @@ def test_what_is_compared_with_what(rich):
     assert list(map(str, lj.launches)) == ["1x1", "1x2", "2x1", "2x2"]
 
 
-def test_few_comparisons_are_short(rich):
-    short = {
-        (getattr(check, "benchmark", None) or check.problem, check.layout)
-        for check in rich
-        if comparison(check) and "smoke" in check.tags
-    }
-    assert short == {
-        ("PingPong", "1x2"),
-        *(("Sendrecv", layout) for layout in ("1x2", "2x2")),
-        *(("Uniband", layout) for layout in ("1x2", "2x2")),
-        *(("lj", layout) for layout in ("1x2", "2x2")),  # the other partition has one node
-    }
-
-
 def prepared(check):
     """Return the lines of a check's job that start programs."""
     for hook in ("probe_placement", "wrap_launch"):
@@ -108,16 +93,6 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     # ReFrame puts nothing of its own before the last of these.
     assert check.job.launcher.run_command(check.job) == ""
     assert check.time_limit == 2 * 600
-
-
-def test_what_goes_by_the_number_of_processes_goes_by_that_of_the_launch(rich):
-    lines = prepared(the_only(rich, "ImbParallelPpnRatio", "2x2", benchmark="Sendrecv"))
-    assert re.search(
-        r"-np 2 -ppn 1 \S+/ports --output ports-2x1 -- /imb/IMB-MPI1 Sendrecv -npmin 2 ", lines[1]
-    )
-    assert re.search(
-        r"-np 4 -ppn 2 \S+/ports --output ports-2x2 -- /imb/IMB-MPI1 Sendrecv -npmin 4 ", lines[3]
-    )
 
 
 def test_what_stands_around_a_launch_stands_around_each(rich):

@@ -2,16 +2,13 @@
 """Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing
 runs."""
 
-import ast
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from fabric_checks.parsers import nccl_tests
 from fabric_checks.reframe_ext import system_description
 from tests import programs
 from tests.conftest import TESTS
@@ -86,12 +83,6 @@ def test_gpus_for_which_no_layout_has_processes_are_named_with_the_remedy(listed
     assert "%layout=2x6" in listed(["cuda"], {"gpus": 6, "ppn": [6]})[1]
 
 
-def test_a_number_of_gpus_that_is_none_is_refused(listed):
-    status, text = listed(["cuda"], {"gpus": "eight"})
-    assert status == 1
-    assert "gpus:p: extras: gpus is 'eight'; give a whole number" in text and "Traceback" not in text
-
-
 def test_rotate_runs_between_gpus_where_the_mpi_takes_their_memory(listed):
     status, text = listed(["cuda"], {"gpus": 4}, ["mpi_cuda"], "fabric")
     rows = [line for line in text.splitlines() if "RotateOnDevice" in line]
@@ -127,13 +118,6 @@ def test_a_listing_has_cases_between_gpus_only_where_there_are_some_and_loads_no
     _, text = listed(features, {"gpus": 4}, ["osu", "osu_c"], "", command=[sys.executable, "-c", LOADED])
     assert not MODULES & set(json.loads(text.split("LOADED ")[1].splitlines()[0]))
     assert ("NcclCollective %" in text) == has_gpus and "OsuXccl" not in text and "OsuLatency" in text
-
-
-def test_the_collectives_are_those_of_the_parser():
-    values = re.search(
-        r"^COLLECTIVES = (.*)$", (TESTS.parent / "checks/nccl/collectives.py").read_text(), re.MULTILINE
-    )
-    assert ast.literal_eval(values[1]) == list(nccl_tests.BUS_FACTOR)
 
 
 @pytest.mark.parametrize("extras", [{"gpus": 4}, {}], ids=["extras", "devices"])

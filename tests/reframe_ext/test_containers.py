@@ -56,12 +56,6 @@ def test_the_record_has_platform_image_and_digest(tmp_path):
     assert bare.facts.image is None and not bare.texts and bare.with_cause("x") == "x"
 
 
-def test_a_digest_that_cannot_be_had_is_unknown_with_the_name_of_the_image(tmp_path):
-    case = Inside(tmp_path, TOGETHER)
-    case.note_image()
-    assert case.facts.image_digest == "unknown (osu:7.4)"
-
-
 def test_a_network_of_its_own_comes_first_in_a_failure_between_nodes_alone(tmp_path):
     private = "osu:7.4 (Podman) runs with a network of its own: give it the host's (Podman: `--network=host`)"
     (tmp_path / "rfm_job.err").write_text("UCX ERROR: Destination is unreachable\n")
@@ -72,15 +66,6 @@ def test_a_network_of_its_own_comes_first_in_a_failure_between_nodes_alone(tmp_p
     assert noted.texts == [private]
     for case in (Inside(tmp_path, TOGETHER), Inside(tmp_path, APART, layout="1x2"), Inside(tmp_path, "")):
         assert case.with_cause("it ended").startswith("inside osu:7.4 (Podman): UCX has no transport")
-
-
-def test_traffic_over_another_network_names_the_image(stage):
-    case = Inside(stage, TOGETHER, fabric=["mlx5_9"])
-    with pytest.raises(SanityError, match=r"^inside osu:7\.4 \(Podman\): nodes n1, n2 have no port mlx5_9"):
-        case.hold_to_ports("")
-    with pytest.raises(SanityError, match=r"^nodes") as bare:
-        Inside(stage, TOGETHER, None, fabric=["mlx5_9"]).hold_to_ports("")
-    assert "inside" not in str(bare.value)
 
 
 def test_another_mpi_inside_fails_the_case_and_explains_a_wrong_placement(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ import pytest
 import reframe
 import reframe as rfm
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.builtins import parameter
 from reframe.core.exceptions import ConfigError, JobError, SpawnedProcessError
 from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
@@ -52,13 +51,6 @@ def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
         pass
 
     assert (walks(With), walks(Without), walks(Derived)) == (True, False, False)
-
-
-def test_the_values_of_parameters():
-    class Check(rfm.RunOnlyRegressionTest):
-        layout = parameter(["1x2", "2x1"], type=str)
-
-    assert internals.parameter_values(Check) == {"layout": ["1x2", "2x1"]}
 
 
 def test_the_check_of_a_log_record():
@@ -162,12 +154,6 @@ def test_a_reframe_that_was_not_tried(monkeypatch, version, why):
         internals.require_reframe()
 
 
-def test_a_process_can_take_one_system_after_the_other():
-    for name in ("generic_slurm", "local", "generic_slurm"):
-        internals.take_system([str(SETTINGS)], name)
-        assert runtime().system.name == name
-
-
 def test_the_configuration_files_of_the_variable_are_used(monkeypatch):
     monkeypatch.setenv("RFM_CONFIG_FILES", str(SETTINGS))
     internals.take_own_system("generic_pbs")
@@ -268,23 +254,3 @@ def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
 def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
     assert "--duration itself sets how long the run takes" in printed and "handed over" not in printed
-
-
-def test_a_job_script_is_that_of_the_dry_run_and_expands_nothing(tmp_path):
-    """The scripts of whole systems are in tests/checks/test_job_scripts.py."""
-
-    class Listed(rfm.RunOnlyRegressionTest):
-        valid_systems, valid_prog_environs = ["*"], ["*"]
-        executable, prerun_cmds = "date", ["one\ntwo"]
-        env_vars = {"X": f"$(touch {tmp_path}/ran)"}
-
-    partition = runtime().system.partitions[0]
-    check = Listed()
-    check.setup(partition, partition.environs[0])
-    directives, commands = internals.job_script(check)
-    assert (
-        directives[0].startswith("#SBATCH")
-        and commands[:2] == ["one", "two"]
-        and commands[-1].endswith("date")
-    )
-    assert not (tmp_path / "ran").exists() and not list(tmp_path.rglob("rfm_job.sh"))

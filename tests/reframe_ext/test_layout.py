@@ -2,13 +2,11 @@
 """The limits of a case's job, the wait for another session's job on its host, and a system without
 environments."""
 
-import runpy
 from types import SimpleNamespace
 
 import pytest
 
 from fabric_checks.core import locks
-from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.mixins import LayoutMixin
 from tests.core.test_locks import Holder
 
@@ -39,11 +37,6 @@ def test_a_launcher_that_bounds_the_time_replaces_the_jobs_limit(extras, expecte
     check = case(**extras)
     LayoutMixin.leave_time_to_the_launcher(check)
     assert check.time_limit == expected
-
-
-def test_the_launcher_of_the_simulated_clusters_bounds_the_time():
-    systems = runpy.run_path(str(ROOT / "config" / "systems" / "twins.py"))["systems"]
-    assert all(part["extras"]["launcher_bounds_time"] for system in systems for part in system["partitions"])
 
 
 def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(tmp_path, monkeypatch):

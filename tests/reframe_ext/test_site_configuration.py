@@ -67,12 +67,6 @@ def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, comma
     assert bool(systems) == is_named == site_configuration.is_system_named()
 
 
-def test_a_program_that_lengthens_its_own_arguments_may_want_any_system(monkeypatch):
-    monkeypatch.setattr(site_configuration.sys, "argv", ["wrapper", "-m", "pytest", "-q"])
-    monkeypatch.setattr(site_configuration.sys, "orig_argv", ["python3", "-c", "..."])
-    assert site_configuration.is_system_named()
-
-
 @pytest.mark.parametrize(
     ("system", "fault"),
     [

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The topology that a check knows: from files that the partition names, or from Slurm."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +9,7 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
 from fabric_twins.model.routing import routes
-from lab.faults import fabric, program
-from lab.faults.trials import NOISES
+from lab.faults import fabric
 from tests.diagnosis.cross_section.model import Fabric, run
 from tests.diagnosis.fabric_map import printed
 
@@ -88,21 +86,6 @@ def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_la
     assert known.switches == ("leaf1", "leaf2") and note["severity"] == "note"
     lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; update it"
     assert note["text"] == f"the topology is used for the other nodes: {lacks}"
-
-
-@pytest.mark.parametrize("slow", ["n5", "n13"])
-def test_a_slow_node_is_named_by_a_topology_that_lacks_one(slow):
-    """Whether it is the one that is lacking or not."""
-    rank = HOSTS.index(slow)
-    wiring, ways = fabric.wired("fat tree 2", 32, "d-mod-k")
-    known = replace(ways, hosts=tuple("gone" if host == "n13" else host for host in HOSTS))
-    simulated = fabric.Fabric(wiring, ways, NOISES["3 %"], 1, senders={rank: 0.8})
-    output = replace(program.run(simulated), hosts=HOSTS)
-    report = evaluation.of_run(output, known=known)
-    assert [(each.part, each.side) for each in report.findings if each.is_fault] == [
-        (f"node {slow}", "sending")
-    ]
-    assert any("not in the topology" in line and "'n13'" in line for line in report.missed)
 
 
 def test_the_files_of_the_partition_name_cables(tmp_path):
