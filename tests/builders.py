@@ -180,7 +180,7 @@ def write_session(results, *passes, session=SESSION, records=None, log="", numbe
     if records is not None:
         write(results / "perflogs/A.jsonl", records)
     content = {
-        "session_info": {"log_files": [f"/x/{session}.log"], **info},
+        "session_info": info,
         "runs": [{"testcases": cases} for cases in passes],
     }
-    (results / f"reports/run-report-{number}.json").write_text(json.dumps(content, indent=2))
+    (results / f"reports/run-report-{session}-{number}.json").write_text(json.dumps(content, indent=2))

@@ -156,41 +156,22 @@ def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
 
 
 CASE = {"name": "A", "system": "s", "partition": "p", "environ": "e", "result": "pass", "fixture": False}
-INFO = {"log_files": [f"/x/{NAME}.log"], "cmdline": "reframe"}
 
 
-def report_of(cases, **info):
-    return json.dumps({"session_info": INFO | info, "runs": cases}, indent=2)
+def report_of(cases):
+    return json.dumps({"session_info": {}, "runs": cases}, indent=2)
 
 
 #: Run reports, and the message about each.
 REPORTS = {
-    "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
-    "empty": ("", "a run report that does not name its run"),
-    "brackets": (
-        json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 100_000,
-        "nested too deeply",
-    ),
-    "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
-    "no runs": (json.dumps({"session_info": INFO}, indent=2), "it has no list 'runs'"),
-    "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: not a JSON object"),
-    "a case without name": (
-        report_of([{"testcases": [CASE, CASE | {"name": None}]}]),
-        "case 2: it has no name",
-    ),
-    "a system, a list": (
-        report_of([{"testcases": [CASE | {"system": []}]}]),
-        "'system' is '[]' where text is",
-    ),
-    "a result, null": (
-        report_of([{"testcases": [CASE | {"result": None}]}]),
-        "'result' is 'None' where text is",
-    ),
-    "values without value": (
-        report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]),
-        "not an object of lists",
-    ),
-    "a command, a list": (report_of([{"testcases": []}], cmdline=[1]), "no case ran"),
+    "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report ("),
+    "empty": ("", "not a complete run report ("),
+    "brackets": (json.dumps({"runs": 0})[:-2] + "[" * 100_000, "not a complete run report ("),
+    "no runs": (json.dumps({"session_info": {}}), "missing required field `runs`"),
+    "cases of texts": (report_of([{"testcases": [CASE, "x"]}]), "`$.runs[0].testcases[1]`"),
+    "a case without name": (report_of([{"testcases": [CASE | {"name": None}]}]), "testcases[0].name`"),
+    "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "perfvalues"),
+    "no case": (report_of([{"testcases": []}]), "no case ran"),
 }
 
 
@@ -198,13 +179,10 @@ REPORTS = {
 def test_run_reports(name, folder, capsys):
     """The fault of a report is named, and the records are shown all the same."""
     text, cause = REPORTS[name]
-    path = folder / "reports/run-report-0.json"
+    path = folder / f"reports/run-report-{NAME}-0.json"
     path.write_text(text)
     status, output = run("show", folder, "--session", NAME, "--gate")
-    # Of a report that does not say whose it is, another run is not blamed.
-    nameless = "not name its run" in cause
-    assert status == 1 and "latency_8B" in output
-    assert ("ReFrame ended before it could write its report" if nameless else cause) in output
+    assert status == 1 and "latency_8B" in output and cause in output
     status, output = run("show", folder, "--list")
     assert NAME in output and status == (0 if cause == "no case ran" else 1), output
     assert len([line for line in output.splitlines() if line.startswith(f"warning: {path}: ")]) == status
@@ -275,7 +253,7 @@ def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", ["reports/run-report-9.json", "nightly/s/nights.jsonl"])
+@pytest.mark.parametrize("place", ["reports/run-report-x-9.json", "nightly/s/nights.jsonl"])
 def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
     (folder / place).parent.mkdir(parents=True, exist_ok=True)
     kind(folder / place, outside)

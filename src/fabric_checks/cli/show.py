@@ -79,12 +79,12 @@ def _status(found: runs.Session, *, gate: bool) -> int:
         return FAILED
     if gate:
         return FOUND if runs.failed(found) else DONE
-    return FAILED if found.unreadable or found.report_faults else DONE
+    return FAILED if found.unreadable or found.report_fault else DONE
 
 
 def _session(folder: Path, found: runs.Session, *, as_json: bool) -> None:
     if as_json:
-        console.warn([*found.unreadable, *found.report_faults])
+        console.warn([*found.unreadable, *filter(None, [found.report_fault])])
         console.print_json(list(found.records))
         return
     console.print_rich(summary.render(found))

@@ -2,21 +2,21 @@
 """Read runs: sessions from ReFrame's run report, its log and the records, and judge whether they were a
 success.
 
-A run report is one JSON object, so of a truncated one nothing is left; a malformed case in it costs that case
-only. An archive has records alone: there the cases of a session are known by their records.
+A run report is one JSON object, so of a truncated one nothing is left. An archive has records alone: there
+the cases of a session are known by their records.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 
 from fabric_checks.core import files
@@ -27,30 +27,44 @@ from fabric_checks.records.record import FIELDS, SUCCESS, Record, case_name, is_
 from fabric_checks.records.sessions import started
 from fabric_checks.records.sources import Faults, Source
 
-#: Members of a case in a run report that are text, and those that may be null.
-_TEXTS = ("system", "partition", "environ", "result")
-_OPTIONAL = ("display_name", "fail_phase", "fail_reason", "skip_reason")
-#: The log files stand near the start of a report, which has megabytes.
-_HEAD_B = 65536
-#: The longest stem of a log file's name.
-_LONGEST = 200
 #: Clocks of hosts and of file servers differ, never by more than a day.
 _CLOCKS_DIFFER_S = 86400
 
 
-@dataclass(frozen=True)
-class RunReport:
-    """A run report of ReFrame.
+class _Reported(msgspec.Struct):
+    """A case as ReFrame reports it."""
 
-    :param runs: the well-formed cases of each pass, as ReFrame writes them, with ``metrics``, the names of
-        those that have a value.
-    :param faults: a line for each malformed case: file, position and cause.
-    :param elapsed_s: how long the session took, None if the report does not say.
-    """
+    name: str
+    system: str
+    partition: str
+    environ: str
+    result: str
+    display_name: str | None = None
+    unique_name: str | None = None
+    fail_phase: str | None = None
+    fail_reason: str | None = None
+    skip_reason: str | None = None
+    fixture: bool = False
+    perfvalues: dict[str, Annotated[list[Any], msgspec.Meta(min_length=1)]] | None = None
+    dependencies_actual: list[tuple[str, str, str]] = []
 
-    runs: tuple[tuple[Mapping[str, Any], ...], ...]
-    faults: tuple[str, ...] = ()
-    elapsed_s: float | None = None
+    @property
+    def key(self) -> tuple[str | None, str, str]:
+        """Return how those name it that depend on it."""
+        return self.unique_name, f"{self.system}:{self.partition}", self.environ
+
+
+class _Pass(msgspec.Struct):
+    testcases: list[_Reported]
+
+
+class _Info(msgspec.Struct):
+    time_elapsed: float | None = None
+
+
+class _Report(msgspec.Struct):
+    session_info: _Info
+    runs: list[_Pass]
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ class Session:
     :param cases: what ran, from the report; :param records: what was measured, from the perflog.
     :param passed_over: warnings of ReFrame about what it could not load or evaluate.
     :param unreadable: lines of the perflog that are no records; they may be of another session.
-    :param report_faults: what of the report could not be read.
+    :param report_fault: why the report could not be read, or nothing.
     :param archived: whether it is made of records alone, without report and log.
     :param elapsed_s: how long it took, None if the report does not say.
     :param selected_none: whether ReFrame had no case to run, by its log: it writes no report then.
@@ -97,7 +111,7 @@ class Session:
     records: tuple[Record, ...] = ()
     passed_over: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
-    report_faults: tuple[str, ...] = ()
+    report_fault: str = ""
     archived: bool = False
     elapsed_s: float | None = None
     selected_none: bool = False
@@ -119,172 +133,82 @@ class Run:
     passed: int | None = None
 
 
-def read_report(path: Path, within: Path | None = None) -> RunReport:
-    """Read a run report.
+def _read_report(path: Path, within: Path) -> tuple[tuple[Case, ...], float | None]:
+    """Return the cases of a run report, and how long the session took.
 
     :param within: the folder of results; see :func:`fabric_checks.core.files.opened`.
     :raises RecordError: if it is none, as one that was cut when the disk was full.
     """
     try:
         data = json.loads(files.read_bytes(path, within).decode(errors="replace"))
+        report = msgspec.convert(data, _Report)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; the run report cannot be read") from None
-    except RecursionError:
-        raise RecordError(f"{path}: nested too deeply to be a run report; delete it") from None
-    except ValueError as error:
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise RecordError(
-            f"{path}: not a complete run report{where}, for example because a disk was full: its cases are"
+            f"{path}: not a complete run report ({error}), for example because a disk was full: its cases are"
             " unknown; delete it, or run them again"
         ) from None
-    runs = data.get("runs") if isinstance(data, dict) else None
-    if not isinstance(runs, list):
-        raise RecordError(f"{path}: not a run report of ReFrame: it has no list 'runs'; delete it")
-    faults: list[str] = []
-    found = tuple(_cases_of_pass(path, number, run, faults) for number, run in enumerate(runs, 1))
-    info = data.get("session_info")
-    elapsed_s = info.get("time_elapsed") if isinstance(info, dict) else None
-    is_time = isinstance(elapsed_s, (int, float)) and 0 <= elapsed_s < 1e9
-    return RunReport(found, tuple(faults), elapsed_s if is_time else None)
+    return _cases_of([_with_failed_dependencies(each.testcases) for each in report.runs]), (
+        report.session_info.time_elapsed
+    )
 
 
-def _cases_of_pass(path: Path, number: int, run: Any, faults: list[str]) -> tuple[Mapping[str, Any], ...]:
-    listed = run.get("testcases") if isinstance(run, dict) else None
-    if not isinstance(listed, list):
-        faults.append(f"{path}: run {number} has no list 'testcases'; it is left out")
-        return ()
-    found: list[dict[str, Any]] = []
-    for position, case in enumerate(listed, 1):
-        if cause := _fault(case):
-            faults.append(f"{path}: run {number}, case {position}: {cause}; it is left out")
-        else:
-            values = case.get("perfvalues") or {}
-            metrics = frozenset(key.split(":")[-1] for key, each in values.items() if each[0] is not None)
-            found.append({**case, "metrics": metrics})
-    return tuple(_with_failed_dependencies(found))
-
-
-def _fault(case: Any) -> str | None:
-    """Return the fault of a case, or None."""
-    if not isinstance(case, dict):
-        return "not a JSON object"
-    if not (case.get("display_name") or case.get("name")):
-        return "it has no name"
-    for name in ("name", *_TEXTS, *_OPTIONAL):
-        value = case.get(name)
-        if not isinstance(value, str) and (value is not None or name in _TEXTS):
-            return f"{name!r} is {quoted(str(value)[:100], 40)} where text is expected"
-    values = case.get("perfvalues") or {}
-    if not isinstance(values, dict) or not all(isinstance(each, list) and each for each in values.values()):
-        return "'perfvalues' is not an object of lists"
-    return None
-
-
-def _with_failed_dependencies(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_failed_dependencies(cases: list[_Reported]) -> list[_Reported]:
     """Change the result of a case that ReFrame skipped because of a failed dependency to ``fail_deps``.
 
     Of a chain ReFrame has ``fail_deps`` for the case whose dependency failed, and ``skip`` for those that
     depend on it.
     """
-    failed = {_key(case) for case in cases if case["result"] in ("fail", "fail_deps")}
-    while True:
-        more = [
-            case for case in cases if case["result"] == "skip" and not failed.isdisjoint(_dependencies(case))
-        ]
-        if not more:
-            return cases
-        failed |= {_key(case) for case in more}
+    failed = {case.key for case in cases if case.result in ("fail", "fail_deps")}
+    skipped = [case for case in cases if case.result == "skip"]
+    while more := [
+        case for case in skipped if case.key not in failed and failed & {*case.dependencies_actual}
+    ]:
+        failed.update(case.key for case in more)
         for case in more:
-            case["result"] = "fail_deps"
+            case.result = "fail_deps"
+    return cases
 
 
-def _key(case: Mapping[str, Any]) -> tuple[Any, ...]:
-    return case.get("unique_name"), f"{case['system']}:{case['partition']}", case["environ"]
-
-
-def _dependencies(case: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    listed = case.get("dependencies_actual")
-    return (
-        [tuple(map(str, each)) for each in listed if isinstance(each, list)]
-        if isinstance(listed, list)
-        else []
-    )
-
-
-def name_of(case: Mapping[str, Any]) -> str:
-    """Return the name of a case of a run report, see :func:`fabric_checks.records.record.case_name`."""
-    return case_name({**case, "test": case.get("display_name") or case["name"]})
-
-
-def cases_of(report: RunReport) -> tuple[Case, ...]:
+def _cases_of(passes: Sequence[Sequence[_Reported]]) -> tuple[Case, ...]:
     """Return the result of each case; a report may have several of a case.
 
     Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several
     times (``--reruns``), each counts, so it is the first that is no success.
     """
-    tried: dict[str, list[Mapping[str, Any]]] = {}
-    for run in report.runs:
-        for case in run:
-            tried.setdefault(name_of(case), []).append(case)
+    tried: dict[str, list[_Reported]] = {}
+    for each in passes:
+        for case in each:
+            name = case_name({**msgspec.structs.asdict(case), "test": case.display_name or case.name})
+            tried.setdefault(name, []).append(case)
     # A retry is of cases that failed, and of builds that they need.
-    is_rerun = any(
-        not case.get("fixture") and is_success(case["result"])
-        for results in tried.values()
-        for case in results[:-1]
-    )
+    earlier = [case for results in tried.values() for case in results[:-1]]
+    is_rerun = any(not case.fixture and is_success(case.result) for case in earlier)
     found = []
     for name, results in tried.items():
-        bad = [case for case in results if not is_success(case["result"])]
+        bad = [case for case in results if not is_success(case.result)]
         case = bad[0] if is_rerun and bad else results[-1]
+        values = case.perfvalues or {}
         found.append(
             Case(
                 name=name,
-                result=case["result"],
-                phase=case.get("fail_phase"),
-                reason=case.get("fail_reason") or case.get("skip_reason"),
-                fixture=bool(case.get("fixture")),
-                metrics=case["metrics"],
-                failed_before=not is_rerun and any(each["result"] == "fail" for each in results[:-1]),
-                system=case["system"],
+                result=case.result,
+                phase=case.fail_phase,
+                reason=case.fail_reason or case.skip_reason,
+                fixture=case.fixture,
+                metrics=frozenset(key.split(":")[-1] for key, each in values.items() if each[0] is not None),
+                failed_before=not is_rerun and any(each.result == "fail" for each in results[:-1]),
+                system=case.system,
             )
         )
     return tuple(found)
 
 
-def reports_of(results: Path, faults: list[str] | None = None) -> dict[str, Path]:
-    """Return the run reports by session; a report names the session's log file.
-
-    :param faults: gets a line for each report that does not name its session.
-    """
-    found: dict[str, Path] = {}
-    for path in sorted((results / "reports").glob("run-report-*.json")):
-        try:
-            found |= dict.fromkeys(_sessions_of(path, results), path)
-        except RecordError as error:
-            if faults is not None:
-                faults.append(str(error))
-    return found
-
-
-def _sessions_of(path: Path, within: Path) -> list[str]:
-    """Return the sessions that a report is of: its log files have their names, or with a site's own logs the
-    report.
-
-    :raises RecordError: if it does not say.
-    """
-    try:
-        with files.opened(path, within) as file:
-            head = re.search(r'"log_files": (\[[^\]\[]*\])', file.read(_HEAD_B).decode(errors="replace"))
-        stems = [Path(log).stem for log in json.loads(head[1]) if isinstance(log, str)] if head else []
-    except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the run report is skipped") from None
-    except ValueError:
-        stems = []
-    found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
-    if not found:
-        raise RecordError(f"{path}: a run report that does not name its run; it is skipped: delete it")
-    own = re.fullmatch(r"run-report-(.+)-\d+\.json", path.name)
-    return [own[1]] if own and own[1] not in found else found
+def reports_of(results: Path) -> dict[str, Path]:
+    """Return the run reports by session, which is in their names: ``run-report-SESSION-NUMBER.json``."""
+    paths = sorted((results / "reports").glob("run-report-*-*.json"))
+    return {path.stem.removeprefix("run-report-").rpartition("-")[0]: path for path in paths}
 
 
 def load_session(results: Path, name: str | None = None) -> Session:
@@ -293,38 +217,40 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :param results: the folder of all results.
     :raises RecordError: if there are no results at all, or none of that name.
     """
-    nameless: list[str] = []
-    reports = reports_of(results, nameless)
+    reports = reports_of(results)
     if name is None:
         if not reports:
-            why = f"; {nameless[0]}" if nameless else ""
-            if any(
-                (results / "perflogs").glob("*/*/*.jsonl")
-            ):  # of runs by a site's own settings, whose reports it has
+            # Of runs by a site's own settings, whose reports it has.
+            if any((results / "perflogs").glob("*/*/*.jsonl")):
                 raise RecordError(
-                    f"{results}: only records, and no report of a run: name {results / 'perflogs'}{why}"
+                    f"{results}: only records, and no report of a run: name {results / 'perflogs'}"
                 )
-            raise RecordError(f"{results}: no run has left results here; start one with ci/run{why}")
+            raise RecordError(f"{results}: no run has left results here; start one with ci/run")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
-    else:
-        nameless = []  # of other runs, if that one has a report
-    path, log = reports.get(name), results / "logs" / f"{name}.log"
-    if path is None and not log.exists():
+    path, log = reports.get(name), _log(results, name)
+    if path is None and log is None:
         raise RecordError(f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
-    passed_over = _passed_over(log, results)
     faults = Faults()
     began = started(name)
     records = reader.of_session(results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults)
-    try:
-        report = read_report(path, results) if path else RunReport(())
-    except RecordError as error:
-        report = RunReport((), (str(error),))
-    unreadable = (*nameless, *faults.lines())
-    none = path is None and _logged(log, results, "[==========] Running 0 check(s)")
+    cases: tuple[Case, ...] = ()
+    elapsed_s, report_fault = None, ""
+    if path:
+        try:
+            cases, elapsed_s = _read_report(path, results)
+        except RecordError as error:
+            report_fault = str(error)
     return Session(
-        name, path, cases_of(report), tuple(records), passed_over, unreadable, report.faults,
-        elapsed_s=report.elapsed_s, selected_none=none,
-    )  # fmt: skip
+        name,
+        path,
+        cases,
+        tuple(records),
+        passed_over=_passed_over(log or ""),
+        unreadable=tuple(faults.lines()),
+        report_fault=report_fault,
+        elapsed_s=elapsed_s,
+        selected_none=path is None and "[==========] Running 0 check(s)" in (log or ""),
+    )
 
 
 def ended_early(results: Path, name: str) -> str:
@@ -338,42 +264,27 @@ def ended_early(results: Path, name: str) -> str:
         is_killed = (results / "logs" / f"{name}.log").exists()
         return "ReFrame was killed: the cases that had ended are shown" if is_killed else ""
     try:
-        cases = [case for case in cases_of(read_report(path, results)) if not case.fixture]
+        cases = [case for case in _read_report(path, results)[0] if not case.fixture]
     except RecordError as error:
         return str(error)
     left = sum(case.result == "abort" for case in cases)
-    return (
-        f"the run was interrupted: {len(cases) - left} of {count_text(len(cases), 'case')} ran"
-        if left
-        else ""
-    )
+    of_all = f"{len(cases) - left} of {count_text(len(cases), 'case')}"
+    return f"the run was interrupted: {of_all} ran" if left else ""
 
 
-def _logged(log: Path, results: Path, text: str) -> bool:
-    """Return whether a line of a session's log has a text."""
-    if not log.exists():
-        return False
-    with (
-        files.opened(log, results) as file,
-        io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines,
-    ):
-        return any(text in line for line in lines)
+def _log(results: Path, name: str) -> str | None:
+    """Return the log of a session, or None if there is none."""
+    try:
+        return files.read_text(results / "logs" / f"{name}.log", results)
+    except OSError:
+        return None
 
 
-def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
+def _passed_over(log: str) -> tuple[str, ...]:
     """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on
     without."""
-    if not log.exists():
-        return ()
-    with (
-        files.opened(log, results) as file,
-        io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines,
-    ):
-        return tuple(
-            uncoloured(line[line.index(sign) :]).strip()
-            for line in lines
-            if (sign := "skipping ") in line and "WARNING" in line
-        )
+    found = re.findall(r"WARNING.*?(skipping .*)", log)
+    return tuple(uncoloured(line).strip() for line in found)
 
 
 def only_records(path: Path) -> bool:
@@ -434,29 +345,22 @@ def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
 def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
     faults: list[str] = []
     found = []
-    reports = reports_of(results, faults)
-    logs = (
-        log for log in (results / "logs").glob("*.log") if log.stem not in reports and not _is_listing(log)
-    )
-    for name in (*reports, *(log.stem for log in logs)):
+    reports = reports_of(results)
+    for name, path in reports.items():
         try:
-            report = read_report(reports[name], results) if name in reports else RunReport(())
+            cases, _ = _read_report(path, results)
         except RecordError as error:
-            report = RunReport((), (str(error),))
-        faults += report.faults
-        cases = [case for case in cases_of(report) if not case.fixture and case.result != "skip"]
-        systems = tuple(dict.fromkeys(case.system for case in cases))
-        passed = sum(is_success(case.result) for case in cases)
-        found.append(Run(name, started(name), systems, *((len(cases), passed) if cases else ())))
+            faults.append(str(error))
+            cases = ()
+        ran = [case for case in cases if not case.fixture and case.result != "skip"]
+        systems = tuple(dict.fromkeys(case.system for case in ran))
+        passed = sum(is_success(case.result) for case in ran)
+        found.append(Run(name, started(name), systems, *((len(ran), passed) if ran else ())))
+    for log in sorted((results / "logs").glob("*.log")):
+        # That of `reframe -l` is of no run.
+        if log.stem not in reports and "[List of matched checks]" not in (_log(results, log.stem) or ""):
+            found.append(Run(log.stem, started(log.stem)))
     return found, tuple(faults)
-
-
-def _is_listing(log: Path) -> bool:
-    """Tell whether a log is of ``reframe -l``, which runs nothing."""
-    try:
-        return b"[List of matched checks]" in files.read_bytes(log)
-    except OSError:
-        return False
 
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
@@ -487,26 +391,15 @@ def failed(session: Session) -> list[Case]:
 def other_faults(session: Session) -> list[str]:
     """Return the reasons apart from failed cases why a session is no success, one line each."""
     cases = [case for case in session.cases if not case.fixture]
-    faults = [*session.passed_over, *session.report_faults]
+    faults = [*session.passed_over, *filter(None, [session.report_fault])]
     if session.report is None and session.records and not session.archived:
         faults.append(
             "ReFrame ended before it could write its report, for example because it was killed: the records"
             f" are those of {len({case_name(record) for record in session.records})} cases that had ended;"
             " run it again"
         )
-    elif not (session.report_faults or any(case.result != "skip" for case in cases)):
-        faults.append(
-            "no case ran: every one was skipped"
-            if cases
-            else (
-                "no case ran: no check matches the selection; ci/run -l lists the checks there are"
-                if session.report or session.selected_none
-                else (
-                    "nothing was recorded: ReFrame ended before its first case, or could not write its"
-                    " report; see its log"
-                )
-            )
-        )
+    elif not session.report_fault and all(case.result == "skip" for case in cases):
+        faults.append(_why_no_case(session, cases))
     logged: dict[str, set[str]] = {}
     for record in session.records:
         logged.setdefault(case_name(record), set()).add(record["metric"])
@@ -517,3 +410,14 @@ def other_faults(session: Session) -> list[str]:
         if lost:
             faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")
     return faults
+
+
+def _why_no_case(session: Session, cases: Sequence[Case]) -> str:
+    if cases:
+        return "no case ran: every one was skipped"
+    if session.report or session.selected_none:
+        return "no case ran: no check matches the selection; ci/run -l lists the checks there are"
+    return (
+        "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its"
+        " log"
+    )

@@ -72,12 +72,14 @@ REPEATED = (
 
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a row; its fields are in the order of
-    :data:`fabric_checks.records.record.FIELDS`."""
-    record = {name: row[name] for name in FIELDS}
+    :data:`fabric_checks.records.record.FIELDS`, None where the row has none."""
+    record: dict[str, Any] = {name: row.get(name) for name in FIELDS}
     for name in NESTED:
         if record[name] is not None:
             record[name] = _parsed(record[name])
-    return record | {"time": row["time"].isoformat()}
+    if record["time"] is not None:
+        record["time"] = record["time"].isoformat()
+    return record
 
 
 @lru_cache(maxsize=256)
