@@ -133,9 +133,7 @@ def test_a_slow_node_reaches_alert_and_command_within_its_night_and_a_healthy_on
 def test_hostile_names_pass_through_the_exporter_as_text(tmp_path):
     require("prometheus-node-exporter")
     name = 'n1" } 1\nfabric_checks_vet_nodes{x="\\'
-    made.write(
-        tmp_path, "vet", "sys", made.of_vet("sys:p", "20260101T000000Z-0001", Verdicts({name: Word.SLOW}))
-    )
+    made.of_vet("sys:p", "20260101T000000Z-0001", Verdicts({name: Word.SLOW})).write(tmp_path, "vet")
 
     def read():
         try:

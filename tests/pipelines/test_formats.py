@@ -4,7 +4,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -52,16 +51,6 @@ def test_workflows_are_safe(path):
 
 
 @needs_shellcheck
-@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
-def test_workflows_by_actionlint(path, tmp_path):
-    if shutil.which("actionlint") is None:
-        pytest.skip("actionlint is not here (go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7)")
-    config = tmp_path / "actionlint.yaml"
-    config.write_text("self-hosted-runner: {labels: [fabric-checks]}\n")
-    check("actionlint", "-config-file", config, "-shellcheck", SHELLCHECK, path)
-
-
-@needs_shellcheck
 @pytest.mark.parametrize(("file", "name"), steps.scripts())
 def test_scripts_by_shellcheck(file, name):
     script = steps.scripts()[file, name]
@@ -98,6 +87,7 @@ def test_units_by_systemd(tmp_path):
     for unit in units:  # as an operator copies them, with a clone that exists
         unit.write_text((steps.PIPELINES / unit.name).read_text().replace(steps.CLONE, str(TESTS.parent)))
     # What it has to say is an error or a warning, whatever its status.
+    assert steps.Unit(steps.SERVICE)["Service"]["User"] not in ("", "root", "0")
     assert check("systemd-analyze", "--man=no", "verify", *units) == ""
     threshold = f"--threshold={round(EXPOSURE * 10)}"
     check("systemd-analyze", "security", "--offline=true", "--no-pager", threshold, units[0])
@@ -106,29 +96,12 @@ def test_units_by_systemd(tmp_path):
     assert re.search(r"Next elapse: .* 01:17:00", output)
 
 
-def test_the_service_is_of_no_root():
-    unit = steps.Unit(steps.SERVICE)["Service"]
-    assert unit["User"] not in ("", "root", "0")
-    assert (unit["NoNewPrivileges"], unit["ProtectSystem"], unit["CapabilityBoundingSet"]) == (
-        "true",
-        "strict",
-        "",
-    )
-
-
-def test_crontab_by_cron(tmp_path):
-    """By the published order of a line, and by Debian's own crontab."""
+def test_the_crontab_is_of_one_night_a_day():
+    """By the published order of a line."""
     _, ((schedule, _),) = steps.crontab()
     nights = CronSim(schedule, datetime(2026, 3, 1, tzinfo=timezone.utc))
     first, second = next(nights), next(nights)
     assert (first.hour, second - first) == (1, timedelta(days=1))
-    if shutil.which("crontab") is None:
-        pytest.skip("the crontab was parsed, but Debian's own check of it is not here (apt install cron)")
-    output = check("crontab", "-n", steps.CRONTAB)
-    assert "successfully checked" in output
-    broken = tmp_path / "crontab"
-    broken.write_text("FABRIC_NIGHTLY_OPTIONS=\n")
-    assert subprocess.run(["crontab", "-n", broken], capture_output=True).returncode != 0
 
 
 @pytest.mark.parametrize("path", sorted(steps.PIPELINES.iterdir()), ids=lambda path: path.name)

@@ -132,7 +132,7 @@ def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: V
     system = partition.partition(":")[0]
     folder = folder or folder_of(paths.results().absolute(), system)
     try:
-        gauges.write(folder, "vet", system, gauges.of_vet(partition, session, verdicts))
+        gauges.of_vet(partition, session, verdicts).write(folder, "vet")
     except OSError as error:
         return [f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"]
     return []

@@ -79,7 +79,7 @@ def _written(plan: Plan, judged: Summary, trouble: Trouble, session: Session | N
     """Write gauges and summary, tell the news, and let `latest` be this night; what fails is added to it."""
     found = gauges.of_night(judged, session.records if session else ())
     folder = plan.metrics or plan.folder
-    trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found))
+    trouble.attempt("the gauges", lambda: found.write(folder, "night"))
     judged = _with_failures(judged, trouble)
     told = news.tell(plan.on_finding, judged, plan.files / "night.json")
     night = structs.replace(judged.night, warnings=(*told, *judged.night.warnings))

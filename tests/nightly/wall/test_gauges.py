@@ -25,7 +25,7 @@ def value(test="A", title="latency", **changes):
 
 def shown(folder, found, of="night"):
     """Write gauges; return the values that the file has by name and labels."""
-    gauges.write(folder, of, "sys", found)
+    found.write(folder, of)
     families = parser.text_string_to_metric_families((folder / f"fabric_checks_{of}_sys.prom").read_text())
     return {
         (sample.name.removeprefix("fabric_checks_"), *sorted(sample.labels.items())): sample.value

@@ -8,8 +8,7 @@ Names follow https://prometheus.io/docs/practices/naming/.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from fabric_checks.core import files
 from fabric_checks.core.text import clean
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import Open, State
+from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.records.record import Record, is_success
@@ -37,119 +37,117 @@ BASE_UNITS = {
     "1/s": ("per_second", 1.0),
     "Matom-step/s": ("atom_steps_per_second", 1e6),
 }
-_Labels = dict[str, str]
-_Rows = list[tuple[_Labels, float]]
+#: What each gauge is, by its name without prefix; those of values have their unit behind it.
+HELP = {
+    "night_timestamp_seconds": "Start of the last night that was judged.",
+    "night_verdict": "1 for the verdict on it, else 0.",
+    "night_blind": "Whether it would not have named a slow node.",
+    "night_info": "Its level, and whether its values are of a simulation.",
+    "night_findings": "Findings by state after it.",
+    "night_nodes": "Nodes that were measured, or out of service.",
+    "finding_since_timestamp_seconds": "Start of the night that saw an open finding first.",
+    "finding_loss_ratio": "The share that is lost by the largest part of a finding.",
+    "finding_excess_seconds": "The latency above that of others by the largest part.",
+    "value": "A headline value of the last night.",
+    "reference": "The reference of a headline value.",
+    "value_within_reference": "Whether a value is within the bounds of its reference.",
+    "vet_timestamp_seconds": "Start of the last vet.",
+    "vet_nodes": "Nodes by verdict of the last vet.",
+    "vet_paths": "Paths that are slow or faulty.",
+    "vet_node_verdict": "1 for each node that is not good.",
+}
 
 
-def of_night(summary: Summary, records: Sequence[Record]) -> CollectorRegistry:
+class Gauges:
+    """The gauges of a file; :param labels: of all of them."""
+
+    def __init__(self, **labels: str) -> None:
+        self.registry = CollectorRegistry()
+        self.labels = labels
+        self.known: dict[str, Gauge] = {}
+
+    def set(self, name: str, value: float, unit: str = "", **labels: str) -> None:
+        """Set the value of a gauge for some labels."""
+        full, labels = f"{name}_{unit}" if unit else name, self.labels | labels
+        if full not in self.known:
+            of = self.registry
+            self.known[full] = Gauge(f"fabric_checks_{full}", HELP[name], list(labels), registry=of)
+        self.known[full].labels(**{key: clean(text) for key, text in labels.items()}).set(value)
+
+    def write(self, folder: Path, of: str) -> None:
+        """Write them as a file of a folder; :param of: ``night`` or ``vet``.
+
+        :raises OSError: if it cannot be written; then the old file is unchanged.
+        """
+        path = folder / f"fabric_checks_{of}_{self.labels['system']}.prom"
+        with files.replacing(path, ending="") as new:
+            new.write_bytes(generate_latest(self.registry))
+
+
+def of_night(summary: Summary, records: Sequence[Record]) -> Gauges:
     """Return the gauges of a night; :param records: of its session."""
-    night, into = summary.night, CollectorRegistry()
-    system = {"system": night.system}
-    counts = Counter(each.state for each in summary.news)
-    states = {state.value: counts[state] for state in State}
-    verdicts = {each.value: each is summary.verdict for each in Verdict}
-    info = {**system, "level": night.level, "simulated": str(night.simulated).lower()}
-    began: _Rows = [(system, _epoch_s(night.session))]
-    _add(into, "night_timestamp", "Start of the last night that was judged.", began, "seconds")
-    _add(into, "night_verdict", "1 for the verdict on it, else 0.", _by(system, "verdict", verdicts))
-    _add(into, "night_blind", "Whether it would not have named a slow node.", [(system, bool(night.blind))])
-    _add(into, "night_info", "Its level, and whether its values are of a simulation.", [(info, 1)])
-    _add(into, "night_findings", "Findings by state after it.", _by(system, "state", states))
-    nodes = _by(system, "verdict", _nodes(summary, records))
-    _add(into, "night_nodes", "Nodes that were measured, or out of service.", nodes)
-    _add_findings(into, system, [each for each in summary.news if each.state is not State.CLOSED])
-    _add_values(into, records)
-    return into
+    night = summary.night
+    found = Gauges(system=night.system)
+    found.set("night_timestamp_seconds", _epoch_s(night.session))
+    found.set("night_blind", bool(night.blind))
+    found.set("night_info", 1, level=night.level, simulated=str(night.simulated).lower())
+    for verdict in Verdict:
+        found.set("night_verdict", verdict is summary.verdict, verdict=verdict.value)
+    for state in State:
+        found.set("night_findings", len(summary.of(state)), state=state.value)
+    for name, count in _nodes(night, records).items():
+        found.set("night_nodes", count, verdict=name)
+    for entry in summary.news:
+        if entry.state is not State.CLOSED:
+            _add_finding(found, entry)
+    for row in Values(records).rows():
+        for cell in row.cells.values():
+            if cell.record is not None and cell.record["unit"] in BASE_UNITS:
+                _add_value(found, cell.record, section=row.section, title=row.title, program=row.program)
+    return found
 
 
-def of_vet(partition: str, session: str, verdicts: Verdicts) -> CollectorRegistry:
+def of_vet(partition: str, session: str, verdicts: Verdicts) -> Gauges:
     """Return the gauges of a vet; :param partition: ``SYSTEM:PARTITION``."""
-    into = CollectorRegistry()
-    where = dict(zip(("system", "partition"), partition.split(":"), strict=True))
-    counts = {word.value: len(verdicts.of(word)) for word in Word}
-    bad: _Rows = [
-        ({**where, "node": node, "verdict": word.value}, 1)
-        for word in Word
-        if word is not Word.GOOD
-        for node in verdicts.of(word)
-    ]
-    _add(into, "vet_timestamp", "Start of the last vet.", [(where, _epoch_s(session))], "seconds")
-    _add(into, "vet_nodes", "Nodes by verdict of the last vet.", _by(where, "verdict", counts))
-    _add(into, "vet_paths", "Paths that are slow or faulty.", [(where, len(verdicts.paths))])
-    _add(into, "vet_node_verdict", "1 for each node that is not good.", bad)
-    return into
-
-
-def write(folder: Path, of: str, system: str, gauges: CollectorRegistry) -> None:
-    """Write gauges as a file of a folder.
-
-    :param of: ``night`` or ``vet``; :param system: which has to be a name of a file.
-    :raises OSError: if it cannot be written; then the old file is unchanged.
-    """
-    with files.replacing(folder / f"fabric_checks_{of}_{system}.prom", ending="") as new:
-        new.write_bytes(generate_latest(gauges))
-
-
-def _add(into: CollectorRegistry, name: str, meaning: str, rows: _Rows, unit: str = "") -> None:
-    """Add a gauge with a series for each row of labels and a value; :param name: without prefix and unit."""
-    if rows:
-        gauge = Gauge(f"fabric_checks_{name}", meaning, list(rows[0][0]), unit=unit, registry=into)
-        for labels, value in rows:
-            gauge.labels(**{key: clean(label) for key, label in labels.items()}).set(value)
-
-
-def _by(labels: _Labels, name: str, counts: Mapping[str, int]) -> _Rows:
-    return [({**labels, name: value}, count) for value, count in counts.items()]
+    found = Gauges(**dict(zip(("system", "partition"), partition.split(":"), strict=True)))
+    found.set("vet_timestamp_seconds", _epoch_s(session))
+    found.set("vet_paths", len(verdicts.paths))
+    for word in Word:
+        found.set("vet_nodes", len(verdicts.of(word)), verdict=word.value)
+    for node, word in verdicts.words.items():
+        if word is not Word.GOOD:
+            found.set("vet_node_verdict", 1, node=node, verdict=word.value)
+    return found
 
 
 def _epoch_s(session: str) -> float:
     return (started(session) or datetime.now(timezone.utc)).timestamp()
 
 
-def _nodes(summary: Summary, records: Sequence[Record]) -> dict[str, int]:
+def _nodes(night: Night, records: Sequence[Record]) -> dict[str, int]:
     """Return how many nodes a night measured and did not blame, blamed, and could not use."""
     away = {node for record in records for node in record["node_faults"] or ()}
-    blamed = {host for finding in summary.night.findings for host in finding.hosts} - away
-    measured = {
-        node for record in records if record["metric"] is not None for node in record["nodelist"] or ()
-    }
+    blamed = {host for finding in night.findings for host in finding.hosts} - away
+    measured = {node for record in records if record["metric"] for node in record["nodelist"] or ()}
     return {"not blamed": len(measured - blamed - away), "blamed": len(blamed), "not seen": len(away)}
 
 
-def _add_findings(into: CollectorRegistry, system: _Labels, found: Iterable[Open]) -> None:
-    """Add since when each finding is open, its largest loss, and its largest excess of latency."""
-    since, losses, excesses = _Rows(), _Rows(), _Rows()
-    for entry in found:
-        finding = entry.finding
-        labels = {**system, "finding": entry.id, "kind": finding.kind, "part": finding.subject}
-        since.append(({**labels, "state": entry.state.value}, _epoch_s(entry.since)))
-        losses.append((labels, finding.largest("share")))
-        excesses.append((labels, 1e-6 * finding.largest("us")))
-    meaning = "Start of the night that saw an open finding first."
-    _add(into, "finding_since_timestamp", meaning, since, "seconds")
-    meaning = "The share that is lost by the largest part of a finding."
-    _add(into, "finding_loss", meaning, [row for row in losses if row[1]], "ratio")
-    meaning = "The latency above that of others by the largest part."
-    _add(into, "finding_excess", meaning, [row for row in excesses if row[1]], "seconds")
+def _add_finding(found: Gauges, entry: Open) -> None:
+    """Add since when a finding is open, its largest loss, and its largest excess of latency."""
+    labels = {"finding": entry.id, "kind": entry.finding.kind, "part": entry.finding.subject}
+    state = entry.state.value
+    found.set("finding_since_timestamp_seconds", _epoch_s(entry.since), state=state, **labels)
+    if loss := entry.finding.largest("share"):
+        found.set("finding_loss_ratio", loss, **labels)
+    if excess_us := entry.finding.largest("us"):
+        found.set("finding_excess_seconds", 1e-6 * excess_us, **labels)
 
 
-def _add_values(into: CollectorRegistry, records: Sequence[Record]) -> None:
-    """Add the headline values, their references, and whether each is within the bounds of its reference."""
-    values, references, within = defaultdict[str, _Rows](list), defaultdict[str, _Rows](list), _Rows()
-    for row in Values(records).rows():
-        for record in (cell.record for cell in row.cells.values()):
-            if record["unit"] not in BASE_UNITS:
-                continue
-            unit, factor = BASE_UNITS[record["unit"]]
-            labels = {key: str(record[key]) for key in ("system", "partition", "environ", "layout", "metric")}
-            labels |= {"section": row.section, "title": row.title, "program": row.program}
-            values[unit].append((labels, factor * record["value"]))
-            if record["reference"] is not None:
-                references[unit].append((labels, factor * record["reference"]))
-                within.append((labels, is_success(record["result"])))
-    for unit, rows in values.items():
-        _add(into, "value", "A headline value of the last night.", rows, unit)
-    for unit, rows in references.items():
-        _add(into, "reference", "The reference of a headline value.", rows, unit)
-    meaning = "Whether a value is within the bounds of its reference."
-    _add(into, "value_within_reference", meaning, within)
+def _add_value(found: Gauges, record: Record, **of: str) -> None:
+    """Add a headline value, its reference, and whether it is within the bounds of that."""
+    unit, factor = BASE_UNITS[record["unit"]]
+    of |= {key: str(record[key]) for key in ("partition", "environ", "layout", "metric")}
+    found.set("value", factor * record["value"], unit, **of)
+    if record["reference"] is not None:
+        found.set("reference", factor * record["reference"], unit, **of)
+        found.set("value_within_reference", is_success(record["result"]), **of)
