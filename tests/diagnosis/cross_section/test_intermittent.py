@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation, intermittent
+from fabric_checks.diagnosis.cross_section import evaluation
 from lab.faults.fabric import Fabric, History, Noise, wired
 from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
@@ -61,41 +61,6 @@ def test_what_begins_is_named_and_nothing_else(kind):
 def test_a_cable_that_is_always_slow_is_no_node_that_became_slow(seed):
     """A receiver's last pair that was fast was one of its leaf, which does not use the cable."""
     assert outcome(Trial("cable", 0.2, 32, known="nothing"), seed)[0] == "right"
-
-
-def test_a_node_that_was_slow_is_an_observation():
-    (finding,) = findings(History(begin=3, end=12))
-    assert finding.kind == "past" and not finding.is_fault
-    assert (
-        finding.text
-        == f"node n06 was slow for part of the run only, at {100 * finding.share:.0f} % of the typical rate"
-    )
-    assert "from round 3 to 11 of" in finding.details[0]
-
-
-def test_half_the_rate_for_a_time_is_sharing_unless_the_routes_are_known():
-    past = History(begin=3, end=12)
-    assert findings(past, known=False, share=0.5) == [] and len(findings(past, known=False, share=0.75)) == 1
-
-
-@pytest.mark.parametrize("table", ["d-mod-k", "random"])
-def test_what_shared_a_link_does_not_hide_that_a_node_was_slow(table):
-    """Few of its measurements are low, but all from the first of them to the last that shared nothing."""
-    found = findings(History(begin=4, end=11), share=0.5, table=table)
-    (finding,) = [each for each in found if each.kind == "past"]
-    assert finding.hosts == ("n06",) and not any(each.is_fault for each in found)
-    assert 0.49 < finding.share < 0.6
-    assert re.match(r"from round [4-6] to (9|10|11) of", finding.details[0])
-
-
-def test_low_measurements_in_one_span_are_fewer_by_chance():
-    when = np.repeat(np.arange(20), 10)
-    parts = np.tile(np.arange(10), 20)[:, None]
-    of_three = np.flatnonzero(parts[:, 0] == 3)
-    for times, found in ((range(8, 12), [3]), (range(0, 20, 5), [])):
-        low = np.zeros(200, dtype=bool)
-        low[of_three[list(times)]] = True
-        assert [number for number, *_ in intermittent._conspicuous(parts, low, when, 0.02)] == found
 
 
 def test_a_node_that_comes_and_goes_is_an_observation():
@@ -177,7 +142,7 @@ def test_a_node_whose_measurements_alone_vary_is_not_blamed():
     assert steady.is_fault and (steady.part, steady.side) == ("node n06", "receiving")
     (varies,) = with_tests(lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow)
     assert varies.kind == "past" and not varies.is_fault and "node n06 is intermittent" in varies.text
-    pair, _ = with_tests(lambda part: (part.sender == RANK) & (part.receiver == 16), pairs={(RANK, 16): 0.7})
+    (pair,) = with_tests(lambda part: (part.sender == RANK) & (part.receiver == 16), pairs={(RANK, 16): 0.7})
     assert pair.is_fault and (pair.kind, pair.ranks) == ("pair", (RANK, 16)), "four measurements do not tell"
 
 

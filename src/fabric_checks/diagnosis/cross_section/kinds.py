@@ -17,8 +17,6 @@ from fabric_checks.diagnosis.cross_section.noise import (
     OF_MAD,
     Array,
     deviation,
-    error_of_level,
-    levels_of_nodes,
     top_of,
 )
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
@@ -123,15 +121,11 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
     seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
     of_scan = scan[~np.isnan(scan)]
-    if alone.all():
-        spread = max(top_of(of_scan)[1], repeat)
-        level, error, usable = _of_matrix(rate, sender, receiver, spread, seen)
-    else:
-        # The fastest pairs may be of several kinds. A node of a single pair has no level.
-        beyond = scan - np.minimum(level[sender], level[receiver])
-        beyond = beyond[~np.isnan(beyond)]
-        spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
-        error, usable = SETTINGS.error_of_next_best * spread, ~np.isnan(level)
+    # The fastest pairs may be of several kinds. A node of a single pair has no level.
+    beyond = scan - np.minimum(level[sender], level[receiver])
+    beyond = beyond[~np.isnan(beyond)]
+    spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
+    error, usable = SETTINGS.error_of_next_best * spread, ~np.isnan(level)
     return _Levels(sender, receiver, best, alone, seen, level, usable, spread, error, bool(alone.all()))
 
 
@@ -215,26 +209,6 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
     return float(np.median(known)), len(known) >= max(SETTINGS.fewest_of_class, of_kind.sum() / 2) - rails
-
-
-def _of_matrix(
-    rate: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float, seen: Array
-) -> tuple[Array, float, NDArray[np.bool_]]:
-    """Return the level of each node in a matrix of another program, its standard error, and which nodes have
-    one.
-
-    Of many values a quantile is more certain. A node that is slow in one direction, or was measured in one,
-    is of the kind of its better one, or as fast as two of its pairs were.
-    """
-    (sent, sends), (received, receives) = (
-        levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver)
-    )
-    errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
-    alike = np.abs(sent - received) <= SETTINGS.classes_apart * np.hypot(*errors)
-    level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
-    is_faster = ~alike & (seen > level + SETTINGS.classes_apart * spread)
-    level = np.where(is_faster, seen - SETTINGS.classes_apart / 2 * spread, level)
-    return level, float(np.median(np.hypot(*errors))) / 2, (alike | is_faster) & ~np.isnan(level)
 
 
 def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from scipy.special import chdtri, stdtrit
-from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, Array
+from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, Array, deviation
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
@@ -91,16 +90,12 @@ class Ways:
     def losses(self) -> tuple[Array, Array]:
         """Return the loss of each group against the others, out, in and both, and the error of each, as
         logarithms."""
-        loss, error = np.empty(self.share.shape), np.empty(self.share.shape)
         freedom = len(self.share) - 2
         by_chance = np.sqrt(chdtri(freedom, SETTINGS.chance_of_design) / freedom)
-        for group in range(len(self.share)):
-            others = np.delete(self.share, group, axis=0)
-            middle = np.median(others, axis=0)
-            apart = median_abs_deviation(others, axis=0, scale="normal")
-            loss[group] = middle - self.share[group]
-            error[group] = np.maximum(self.error, apart / by_chance) * np.sqrt(1 + OF_MEDIAN**2 / len(others))
-        return loss, error
+        others = np.array([np.delete(self.share, each, axis=0) for each in range(len(self.share))])
+        error = np.maximum(self.error, deviation(others, axis=1) / by_chance)
+        error *= np.sqrt(1 + OF_MEDIAN**2 / (freedom + 1))
+        return np.median(others, axis=1) - self.share, error
 
     @property
     def errors_of_chance(self) -> float:
@@ -111,13 +106,9 @@ class Ways:
     def smallest(self) -> float:
         """The loss, as a share, that would have been named of any switch in 95 of 100 runs."""
         _, error = self.losses()
-        found = SETTINGS.found_errors_of_leaf * (
-            SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0
-        )
-        return max(
-            SETTINGS.least_loss_of_leaf,
-            float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())),
-        )
+        spread = SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0
+        errors = self.errors_of_chance + SETTINGS.found_errors_of_leaf * spread
+        return max(SETTINGS.least_loss_of_leaf, float(1 - np.exp(-errors * error[:, 2].max())))
 
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
@@ -131,33 +122,22 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     level = np.full((2, evidence.ranks), -np.inf)
     for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
         np.fmax.at(own, ranks, best)
-    level[np.isinf(level)] = (
-        0.0  # a rank that never sent, or never received, is taken for one like the others
-    )
+    level[np.isinf(level)] = 0.0  # a rank that never sent, or never received, is taken for one like others
     place = leaf.round.astype(np.int64) * evidence.ranks + leaf.sender
-    width = np.bincount(place)[place].astype(np.int64)
     able = np.minimum(level[0, leaf.sender], level[1, leaf.receiver])
-    flow = leaf.MBps * width / evidence.reference_MBps / np.exp(able)
+    flow = leaf.MBps * np.bincount(place)[place] / evidence.reference_MBps / np.exp(able)
     share, error, freedom = np.full((count, 3), np.nan), np.zeros(3), 0
     for side, (member, partner) in enumerate(((leaf.sender, leaf.receiver), (leaf.receiver, leaf.sender))):
-        table = pl.DataFrame(
-            {
-                "group": groups[member],
-                "other": groups[partner],
-                "round": leaf.round,
-                "rank": member,
-                "flow": flow,
-            }
-        )
+        columns = {"group": groups[member], "other": groups[partner], "round": leaf.round}
+        table = pl.DataFrame({**columns, "rank": member, "flow": flow})
         # A group whose partner lost cables is as fast as it is with the others.
         pairs = table.group_by("group", "other").agg(pl.col("flow").mean()).sort("flow", descending=True)
         found = pairs.group_by("group").agg(pl.col("flow").head((pl.len() + 1) // 2).mean())
         share[found["group"].to_numpy(), side] = np.log(found["flow"].to_numpy())
         # Nodes of a group towards one other, in one round: these differ by what each of them does.
         nodes = table.group_by("group", "other", "round", "rank").agg(pl.col("flow").mean())
-        spread = nodes.group_by("group", "other", "round").agg(
-            pl.col("flow").var() / pl.col("flow").mean() ** 2
-        )
+        flow_of = pl.col("flow")
+        spread = nodes.group_by("group", "other", "round").agg(flow_of.var() / flow_of.mean() ** 2)
         freedom += len(nodes) - len(spread)
         error[side] = np.sqrt(np.nanmean(spread["flow"].to_numpy()) * 2 * count / len(nodes))
     share[:, 2] = share[:, :2].mean(axis=1)
@@ -193,29 +173,25 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
     for group in np.flatnonzero(beyond.any(axis=1)):
         members = ways.members[group]
         known = np.unique(mapped.leaf[list(members)])
+        switch = f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
         if len(known) == 1 and known[0] >= 0:
-            switch = mapped.known.switches[int(known[0])]
-        else:
-            switch = f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
+            switch = mapped.known.switches[known[0]]
         part = f"all uplinks of {switch}"
-        if part not in named and f"switch {switch}" not in named:
-            is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
-            side = 2 if is_both else int(loss[group, :2].argmax())
-            share = float(np.exp(-loss[group, side]))
-            way, verb, side_text = _SIDES[side]
-            text = (
-                f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its"
-                f" {count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of"
-                f" other switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
-            )
-            doubt = (
-                _IF_STATIC
-                if not ways.is_certain
-                else _IF_CROWDED
-                if loss[group, side] < SETTINGS.alike_losses * largest
-                else ""
-            )
-            found = Finding(
+        if part in named or f"switch {switch}" in named:
+            continue
+        is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
+        side = 2 if is_both else int(loss[group, :2].argmax())
+        share = float(np.exp(-loss[group, side]))
+        way, verb, side_text = _SIDES[side]
+        text = (
+            f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its"
+            f" {count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of"
+            f" other switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
+        )
+        is_crowded = loss[group, side] < SETTINGS.alike_losses * largest
+        doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if is_crowded else ""
+        findings.append(
+            Finding(
                 kind="uplinks",
                 severity=Severity.SUSPECT if doubt else Severity.FAULT,
                 text=text,
@@ -225,7 +201,7 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
                 details=(doubt,) if doubt else (),
                 data={"side": side_text, "slow": ways.rounds},
             )
-            findings.append(found)
+        )
     return findings
 
 

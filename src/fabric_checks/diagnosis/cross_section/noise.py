@@ -117,7 +117,8 @@ def with_spread(samples: Array, noise: Noise) -> Noise:
 
 def deviation(values: Array, axis: int | None = None) -> Array:
     """Return the standard deviation by the median absolute deviation."""
-    return OF_MAD * np.median(np.abs(values - np.median(values, axis=axis)), axis=axis)
+    middle = np.median(values, axis=axis, keepdims=True)
+    return np.asarray(OF_MAD * np.median(np.abs(values - middle), axis=axis))
 
 
 def top_of(logs: Array) -> tuple[float, float, int]:

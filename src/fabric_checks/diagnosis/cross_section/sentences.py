@@ -121,20 +121,18 @@ def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
 
 
 def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> RankFinding:
-    """Return the suspicion of what was slow for a part of the run: a node, a cable or traffic may do that."""
+    """Return the suspicion of what comes and goes: a node, a cable or traffic may do that."""
     named = words.of_changed(mapped, hosts, change.number)
-    when = f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}"
-    share, lows = _percent(change.share), f"{change.low} of {change.of} measurements"
-    if change.usual is None:
-        text, when = f"was slow for part of the run only, at {share} {_TYPICAL}", f"{when}: {lows}"
-    else:
-        text = f"is intermittent: at {share} of its own rate in {lows}"
-        when += f"; others vary so much in at most {_percent(change.usual)} of their measurements"
+    lows = f"{change.low} of {change.of} measurements"
+    when = (
+        f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}; others vary so much in at"
+        f" most {_percent(change.usual)} of their measurements"
+    )
     side = {"sending": "only while it sent", "receiving": "only while it received"}.get(change.side, "")
     return RankFinding(
         kind="past",
         severity=Severity.SUSPECT,
-        text=f"{named.name} {text}",
+        text=f"{named.name} is intermittent: at {_percent(change.share)} of its own rate in {lows}",
         part=named.name,
         hosts=tuple(hosts[rank] for rank in named.ranks),
         size=1 - change.share,

@@ -8,7 +8,6 @@ and counts have no unit.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
@@ -119,26 +118,14 @@ class Settings:
     fewest_alike: int = 4
     most_slow_at_once: int = 2
 
-    # What is slow for a time.
+    # What comes and goes.
 
-    #: A measurement is low from so many deviations of the scan on, and from this loss on, as a logarithm.
+    #: A measurement is low from so many deviations on, and from this loss on, as a logarithm.
     low_errors: float = 4.0
     least_low: float = 0.08
-    #: No fewer measurements are low by chance than this share: one in a hundred of heavy tails, and others'
-    #: traffic.
-    least_low_share: float = 0.02
-    #: The chance that any healthy node of a run has as many low measurements, or as many in as short a time,
-    #: and the fewest of them.
+    #: The chance that any healthy node of a run has as many low measurements, and the fewest of them.
     chance_of_lows: float = 1e-3
     fewest_low: int = 4
-    #: Where more of the scan is low, pairs share links that nothing is known of.
-    most_low_share: float = 0.25
-    #: Where sharing is not known, what is as low as two pairs on one link says nothing.
-    shared_level: float = math.log(0.6)
-    #: A node was slow for a time if at least this share of its measurements of that time is low, and so many
-    #: after it not.
-    most_of_time: float = 0.8
-    fewest_after: int = 4
     #: The slowest test is far from the best one from so many times their median difference on: 1 in 460 of
     #: three normal deviates. A node comes and goes if that is so with so many partners.
     far_apart: float = 3.0
