@@ -10,26 +10,26 @@ COLLECTIVES = ("allreduce", "alltoall", "allgather", "bcast")
 
 def latency(quantity, rank=0, **parameters):
     """Return the latency between two processes."""
-    title, short = "latency, smallest size", "latency"
-    return Headline(title, quantity, PAIR, 10, rank, "first", "smallest", parameters=parameters, short=short)
+    return Headline(
+        "latency, smallest size", quantity, PAIR, 10, rank, "first", "smallest", parameters=parameters
+    )
 
 
 def bandwidth(quantity, rank=0, **parameters):
     """Return the bandwidth between two processes, one way."""
-    title, short = "bandwidth, peak", "bandwidth"
-    return Headline(title, quantity, PAIR, 11, rank, "peak", "smallest", parameters=parameters, short=short)
+    return Headline("bandwidth, peak", quantity, PAIR, 11, rank, "peak", "smallest", parameters=parameters)
 
 
 def both_ways(quantity, rank=0, **parameters):
     """Return the bandwidth between two processes, both ways at once."""
-    title, short = "both directions, peak", "both ways"
-    return Headline(title, quantity, PAIR, 12, rank, "peak", "smallest", parameters=parameters, short=short)
+    return Headline(
+        "both directions, peak", quantity, PAIR, 12, rank, "peak", "smallest", parameters=parameters
+    )
 
 
 def message_rate(quantity, rank=0):
     """Return the message rate between two processes, at the smallest size that is measured."""
-    title, short = "message rate, 8 B", "rate, 8 B"
-    return Headline(title, quantity, PAIR, 13, rank, "first", "smallest", short=short)
+    return Headline("message rate, 8 B", quantity, PAIR, 13, rank, "first", "smallest")
 
 
 def barrier(quantity, rank=0):

@@ -26,15 +26,7 @@ def _headlines(rank, pattern):
     return (
         Headline("median pair", "median_bandwidth", section, 40, **of),
         Headline("slowest pair", "slowest_pair_bandwidth", section, 41, least_tasks=3, **of),
-        Headline(
-            "slowest pair to median",
-            "slowest_to_median",
-            section,
-            42,
-            least_tasks=3,
-            short="slowest pair",
-            **of,
-        ),
+        Headline("slowest pair to median", "slowest_to_median", section, 42, least_tasks=3, **of),
     )
 
 

@@ -77,7 +77,7 @@ def hostile_rows(text):
     rows += [record(check=encodable), record(encodable), record(evidence="fitted", system=encodable)]
     both = dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}}
     rows += [record("latency_8B", 2.0, compared=both)]
-    rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1, short=encodable)))]
+    rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1)))]
     rows += [
         record(
             findings=[{"kind": encodable, "severity": "fault", "text": encodable}],

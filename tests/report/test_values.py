@@ -3,9 +3,10 @@
 
 import math
 
+import polars as pl
 import pytest
 
-from fabric_checks.report.collection import collect, names_of_machines
+from fabric_checks.report.collection import collect, with_machines
 from tests.report import records
 from tests.report.records import record
 
@@ -49,7 +50,8 @@ def test_what_is_no_finite_number_is_no_value():
     ],
 )
 def test_names_of_machines(keys, names):
-    assert [names_of_machines(keys)[key] for key in keys] == names
+    frame = pl.DataFrame(keys, ["side", "system", "partition", "environ"], orient="row")
+    assert with_machines(frame)["machine"].to_list() == names
 
 
 def test_the_last_run_is_judged():

@@ -32,7 +32,6 @@ class Headline:
     :param layouts: which layout is preferred: the ``smallest``, the ``largest``, or ``most nodes``.
     :param least_tasks: layouts of fewer processes have no such value.
     :param parameters: the required parameters of the test, by name.
-    :param short: the heading of its column where each machine has one row; empty if it has no column there.
     """
 
     title: str
@@ -44,7 +43,6 @@ class Headline:
     layouts: Literal["smallest", "largest", "most nodes"] = "largest"
     least_tasks: int = 1
     parameters: Mapping[str, str] = field(default_factory=dict)
-    short: str = ""
 
     def fits(self, quantity: str, parameters: Mapping[str, object]) -> bool:
         """Return whether it is about a quantity of a test with these parameters."""

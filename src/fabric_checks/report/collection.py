@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -20,48 +20,36 @@ from fabric_checks.report.values import Results, Value
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
 
+_PLACE = ("side", "system", "partition", "environ")
 _CASE = ("machine", "test", "environ")
 _KEY = (*_CASE, "check", "layout", "metric", "unit")
 
 
-def names_of_machines(keys: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
-    """Return the name of the machine of each record.
+def with_machines(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records with a column ``machine``.
 
     A system with one partition goes by its name, others by ``system:partition``, and where each partition is
     a machine by the partition's; the environment is added where there are several, and the label of the
     source where several have the machine.
-
-    :param keys: (side, system, partition, environ) of the records.
     """
-    keys = sorted(set(keys))
-    partitions: dict[str, set[str]] = {}
-    for _, system, partition, _ in keys:
-        partitions.setdefault(system, set()).add(partition)
-
-    def base(system: str, partition: str) -> str:
-        if system in systems_of_machines():
-            return partition
-        return system if len(partitions[system]) == 1 else f"{system}:{partition}"
-
-    names = {}
-    for side, system, partition, environ in keys:
-        name = base(system, partition)
-        same = [other for other in keys if base(*other[1:3]) == name]
-        if len({other[3] for other in same}) > 1:
-            name = f"{name}, {environ}"
-        if len({other[0] for other in same}) > 1:
-            name = f"{side}: {name}"
-        names[side, system, partition, environ] = clean(name) or "(no name)"
-    return names
-
-
-def with_machines(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return records with a column ``machine``, see :func:`names_of_machines`."""
-    key = ("side", "system", "partition", "environ")
-    frame = frame.with_columns(pl.col(name).fill_null("") for name in key)
-    rows = [(*each, name) for each, name in names_of_machines(frame.select(key).unique().iter_rows()).items()]
-    names = pl.DataFrame(rows, dict.fromkeys((*key, "machine"), pl.String), orient="row")
-    return frame.join(names, on=key, how="left", maintain_order="left")
+    frame = frame.with_columns(pl.col(name).fill_null("") for name in _PLACE)
+    side, system, partition, environ = map(pl.col, _PLACE)
+    base = (
+        pl.when(system.is_in(systems_of_machines()))
+        .then(partition)
+        .when(partition.n_unique().over(system) == 1)
+        .then(system)
+        .otherwise(pl.concat_str(system, partition, separator=":"))
+    )
+    places = frame.select(_PLACE).unique(maintain_order=True).with_columns(machine=base)
+    parts = (
+        pl.when(side.n_unique().over("machine") > 1).then(side + ": ").otherwise(pl.lit("")),
+        "machine",
+        pl.when(environ.n_unique().over("machine") > 1).then(", " + environ).otherwise(pl.lit("")),
+    )
+    named = places.with_columns(machine=pl.concat_str(parts))
+    machine = pl.col("machine").map_elements(lambda name: clean(name) or "(no name)", pl.String)
+    return frame.join(named.with_columns(machine), on=_PLACE, how="left", maintain_order="left")
 
 
 def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from rich.text import Text
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, names_text, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, count_text, names_text, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 #: The colour of a verdict on a terminal.
@@ -29,33 +30,22 @@ _STYLES = {
 #: The largest widths of the columns on a terminal.
 _WIDTHS = (14, 26, 6, 32, 32, 32, 12, None, 24)
 
+_HEADER = ("verdict", "test", "layout", "metric", "unit", "change", "note")
+
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Table:
-    """Untrusted texts in rows and columns; none has a control character.
-
-    :param title: the two sets; :param header: the titles of the columns.
-    :param rows: cells a row; the first is the verdict.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
 class Page:
-    """A comparison as texts.
+    """A comparison as untrusted texts; none has a control character.
 
-    :param tables: one for each set that is compared with the baseline.
-    :param notes: the meaning of the marks in the tables; :param counts: lines that count the verdicts.
+    :param tables: by title one for each set that is compared with the baseline: its header, and rows of cells
+        of which the first is the verdict.
+    :param notes: the meaning of the marks in the tables, and lines that count the verdicts.
     """
 
-    tables: tuple[Table, ...]
+    tables: Mapping[str, Sequence[tuple[str, ...]]]
     notes: tuple[str, ...]
-    counts: tuple[str, ...]
 
 
 def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
@@ -66,8 +56,7 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
     :param every_point: a row a value, instead of one for all values that agree and one line for all tests
         that one side never ran.
     """
-    notes = Footnotes()
-    lines = counts(comparison)
+    notes, lines = Footnotes(), counts(comparison)
     if not every_point:
         # A case that failed is missing as well, but somebody has to know.
         never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
@@ -76,11 +65,14 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
         lines = [*_missing(comparison, chosen.filter(never_ran)), *lines]
         chosen = chosen.filter(~never_ran)
     rows = aggregate(chosen, every_point=every_point)
-    tables = tuple(
-        _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes)
-        for side in comparison.sides
-    )
-    return Page(tables, tuple(map(clean, notes.lines())), tuple(map(clean, lines)))
+    tables = {}
+    for side in comparison.sides:
+        header = (*_HEADER[:4], f"median, {comparison.baseline}", f"median, {side}", *_HEADER[4:])
+        cells = (_cells(row, notes) for row in rows.filter(pl.col("side") == side).iter_rows(named=True))
+        tables[clean(f"{side} against {comparison.baseline}")] = [
+            tuple(map(clean, each)) for each in (header, *cells)
+        ]
+    return Page(tables, tuple(map(clean, (*notes.lines(), *lines))))
 
 
 def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
@@ -91,17 +83,12 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
     lines = []
     for side in comparison.sides:
         of = rows.filter(pl.col("side") == side)
-        for label, where in (
-            (comparison.baseline, "where_baseline"),
-            (side, "where_side"),
-        ):
+        for label, where in ((comparison.baseline, "where_baseline"), (side, "where_side")):
             lacking = of.filter(pl.col(where).is_null()).unique("test", maintain_order=True)
             tests = [test_text(*each) for each in lacking.select("check", "parameters").iter_rows()]
             if tests:
-                verb = "test is" if len(tests) == 1 else "tests are"
-                lines.append(
-                    f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --all lists them"
-                )
+                count = count_text(len(tests), "test")
+                lines.append(f"not in {label}: {count} ({names_text(tests)}); --all lists them")
     return lines
 
 
@@ -109,15 +96,14 @@ def counts(comparison: Comparison) -> list[str]:
     """Return the number of values of each verdict, and how many chance alone would produce, as lines."""
     lines = []
     for side in comparison.sides:
-        found = comparison.frame.filter(pl.col("side") == side)["verdict"]
-        parts = [f"{(found == verdict).sum()} {verdict}" for verdict in VERDICTS if (found == verdict).any()]
-        lines.append(f"{side} against {comparison.baseline}: {len(found)} metrics: {', '.join(parts)}")
-    by_chance = comparison.by_chance
-    if by_chance:
-        few = "less than 1" if by_chance < 1 else f"about {by_chance:.0f}"
+        found = Counter(comparison.frame.filter(pl.col("side") == side)["verdict"])
+        parts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
+        lines.append(f"{side} against {comparison.baseline}: {found.total()} metrics: {', '.join(parts)}")
+    if comparison.by_chance:
         lines.append(
             f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if"
-            f" nothing had changed, {few} would differ by chance, half of them for the worse"
+            f" nothing had changed, about {comparison.by_chance:.2g} would differ by chance, half of them for"
+            " the worse"
         )
     if comparison.count(TOO_FEW):
         lines.append(
@@ -127,35 +113,12 @@ def counts(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Table:
-    known = {where for where in rows.select("where_baseline", "where_side").iter_rows() if None not in where}
-    # The title names the system that all rows share; a value that is missing on a side has none there.
-    shared = next(iter(known)) if len(known) == 1 else None
-    title = f"{side} against {baseline}" + (f": {_where(*shared)}" if shared else "")
-    header = (
-        "verdict",
-        "test",
-        "layout",
-        "metric",
-        f"median, {baseline}",
-        f"median, {side}",
-        "unit",
-        "change",
-        "note",
-    )
-    lines = [_cells(row, shared, notes) for row in rows.iter_rows(named=True)]
-    return Table(clean(title), tuple(clean(each) for each in header), tuple(lines))
-
-
-def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[str, ...]:
-    test = test_text(str(row["check"]), row["parameters"])
-    where = (row["where_baseline"], row["where_side"])
-    if not (shared and all(one in (None, two) for one, two in zip(where, shared, strict=True))):
-        test += f" ({_where(*where)})"
+def _cells(row: Row, notes: Footnotes) -> tuple[object, ...]:
     marks = [notes.mark(text) if len(text) > 24 else text for text in (row["why"], row["note"]) if text]
-    cells = (
+    test, where = test_text(row["check"], row["parameters"]), _where(row["where_baseline"], row["where_side"])
+    return (
         row["verdict"],
-        test,
+        f"{test} ({where})",
         row["layout"],
         _metric(row),
         _medians(row, "baseline"),
@@ -164,7 +127,6 @@ def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[
         _change(row),
         " ".join(["simulated"] * bool(row["simulated"]) + marks),
     )
-    return tuple(clean(str(cell)) for cell in cells)
 
 
 def _where(one: str | None, two: str | None) -> str:
@@ -182,13 +144,9 @@ def _metric(row: Row) -> str:
     if row["quantity"] is None:
         return f"{len(metrics)} metrics"
     sizes = [size_text(size) for size in row["sizes_B"]]
-    return f"{row['quantity']}, {_sizes(sizes)}" if sizes else str(row["quantity"])
-
-
-def _sizes(sizes: Sequence[str]) -> str:
-    if len(sizes) <= 4:
-        return " ".join(sizes) + " B"
-    return f"{len(sizes)} sizes {sizes[0]} .. {sizes[-1]} B"
+    if len(sizes) > 4:
+        sizes = [f"{len(sizes)} sizes {sizes[0]} .. {sizes[-1]}"]
+    return f"{row['quantity']}, {' '.join(sizes)} B" if sizes else str(row["quantity"])
 
 
 def _medians(row: Row, side: str) -> str:
@@ -208,9 +166,7 @@ def _medians(row: Row, side: str) -> str:
 def _change(row: Row) -> str:
     if row["change_min"] is None:
         return ""
-    unit = (
-        "%" if row["change_unit"] is None else ("points" if row["change_unit"] == "%" else row["change_unit"])
-    )
+    unit = {None: "%", "%": "points"}.get(row["change_unit"], row["change_unit"])
     low, high = signed(row["change_min"]), signed(row["change_max"])
     text = f"{low} {unit}" if low == high else f"{low} .. {high} {unit}"
     if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
@@ -221,15 +177,13 @@ def _change(row: Row) -> str:
 
 
 def render(page: Page) -> list[RichTable | Text]:
-    """Return the tables of a page for a terminal, the notes below them, and the counts last."""
+    """Return the tables of a page for a terminal, and the notes below them."""
     parts: list[RichTable | Text] = []
-    for table in page.tables:
-        if not table.rows:
-            parts.append(plain(f"{table.title}: nothing to compare"))
-            continue
-        rows = [(Text(verdict, style=_STYLES.get(verdict, "")), *cells) for verdict, *cells in table.rows]
-        parts += [plain(table.title), rich_table(table.header, rows, widths=_WIDTHS)]
-    return [*parts, *map(plain, (*page.notes, *page.counts))]
+    for title, (header, *rows) in page.tables.items():
+        listed = [(Text(verdict, style=_STYLES.get(verdict, "")), *cells) for verdict, *cells in rows]
+        parts.append(plain(title if rows else f"{title}: nothing to compare"))
+        parts += [rich_table(header, listed, widths=_WIDTHS)] if rows else []
+    return [*parts, *map(plain, page.notes)]
 
 
 def as_json(
@@ -240,16 +194,12 @@ def as_json(
     :param rows: those of its frame that are wanted.
     :param objections: why a gate fails; :param faults: records that could not be used.
     """
-    content: dict[str, Any] = {
-        "baseline": comparison.baseline,
-        "sides": list(comparison.sides),
-        "confidence": comparison.confidence,
-        "repeatable": comparison.repeatable,
+    names = ("baseline", "sides", "confidence", "repeatable", "bootstrapped", "by_chance")
+    content = {
+        **{name: getattr(comparison, name) for name in names},
         "counts": {verdict: comparison.count(verdict) for verdict in VERDICTS},
-        "bootstrapped": comparison.bootstrapped,
-        "by_chance": comparison.by_chance,
-        "objections": list(objections),
-        "faults": list(faults),
+        "objections": objections,
+        "faults": faults,
         "rows": rows.to_dicts(),
     }
     return json.dumps(content, indent=1, allow_nan=False)

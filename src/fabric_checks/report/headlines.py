@@ -48,8 +48,7 @@ class Cell:
 class Row:
     """One program's value in one layout: a cell for each machine that has it.
 
-    :param section: the heading above the row. :param short: the heading of its column where each machine has
-        a row.
+    :param section: the heading above the row.
     """
 
     title: str
@@ -58,7 +57,6 @@ class Row:
     program: str
     cells: Mapping[Machine, Cell]
     section: str
-    short: str
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def _row(of: Headline, section: str, by_machine: Mapping[Machine, Points]) -> Ro
     record = _any_record(by_machine)
     cells = {machine: cell(points, of.point) for machine, points in by_machine.items()}
     unit, layout = str(record["unit"]), str(record["layout"])
-    return Row(of.title, unit, layout, program_text(record), cells, section, of.short)
+    return Row(of.title, unit, layout, program_text(record), cells, section)
 
 
 def _any_record(by_machine: Mapping[Machine, Points]) -> Record:

@@ -29,7 +29,7 @@ from fabric_checks.report.findings import (
     where_text,
     would_have_found,
 )
-from fabric_checks.report.headlines import WITHIN, Cell, Row, Values
+from fabric_checks.report.headlines import Cell, Values
 from fabric_checks.report.texts import load_text, plain
 
 #: The most lines of a screen.
@@ -104,40 +104,33 @@ def _title(session: Session, info: RunInfo) -> str:
 
 
 def _table(values: Values, room: int, width: int) -> Table | None:
-    """Return the headline values, or else all, in so many lines; None without room or values."""
+    """Return the headline values, or else all, in so many lines; None without room or values.
+
+    Each machine has a column, as far as there is room.
+    """
     rows = values.rows() or values.series()
     if room < 2 or not rows:
         return None
-    names = _short_names(values.machines)
-    column = min(_WIDEST, (width - _OTHERS) // len(names) - 2)
+    machines = values.machines[: max(1, (width - _OTHERS) // (_COLUMN + 2))]
+    column = min(_WIDEST, (width - _OTHERS) // len(machines) - 2)
+    lines = []
+    for section, group in groupby(rows, key=lambda row: row.section):
+        lines.append([Text(section, style="bold")])
+        for row in group:
+            cells = (_cell(row.cells.get(machine), column) for machine in machines)
+            lines.append([*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells])
+    if len(lines) > room:
+        lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
     )
-    lines: list[list[Text]] = []
-    if column >= _COLUMN or len(names) == 1:
-        table.width = width
-        table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-        for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
-            table.add_column(title, width=size, no_wrap=True, overflow="ellipsis")
-        for name in names:
-            table.add_column(plain(name), width=column, overflow="fold")
-        for section, group in groupby(rows, key=lambda row: row.section):
-            lines.append([Text(section, style="bold")])
-            for row in group:
-                cells = (_cell(row.cells.get(machine), column) for machine in values.machines)
-                lines.append([*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells])
-    else:
-        longest = max(map(len, names))
-        shown = _columns(rows)[: (width - longest) // 16 or 1]
-        table.add_column(no_wrap=True)
-        for row in shown:
-            table.add_column(
-                plain(row.short or row.title, f"{row.unit} {row.layout}"), justify="right", width=14
-            )
-        for machine, name in zip(values.machines, names, strict=True):
-            lines.append([plain(name), *(_cell(row.cells.get(machine), 0) for row in shown)])
-    if len(lines) > room:
-        lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
+    table.width = width
+    left_out = len(values.machines) - len(machines)
+    table.add_column(f"({left_out} more machines)" if left_out else "", ratio=1, no_wrap=True)
+    for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
+        table.add_column(title, width=size, no_wrap=True)
+    for name in _short_names(values.machines)[: len(machines)]:
+        table.add_column(plain(name), width=column, overflow="fold")
     for line in lines:
         table.add_row(*line)
     return table
@@ -148,12 +141,6 @@ def _short_names(machines: Sequence[str]) -> list[str]:
     shared = os.path.commonprefix(list(machines))  # noqa: RUF071  (names, not paths)
     begin = max(shared.rfind(":"), shared.rfind("+")) + 1
     return [machine[begin:] for machine in machines]
-
-
-def _columns(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that are columns of a table of machines."""
-    known = [row for row in rows if row.short]
-    return [row for row in known if row.section != WITHIN] or known or list(rows)
 
 
 def _cell(cell: Cell | None, width: int) -> Text:
