@@ -38,7 +38,7 @@ def test_a_curve_with_one_verdict_is_one_row():
     ((verdict, test, layout, metric, one, two, unit, change, note),) = rows(comparison)
     assert (verdict, test, layout, unit, note) == (
         "worse",
-        "OsuLatency (cluster:compute+mpich)",
+        "OsuLatency",
         "2x1",
         "us",
         "",

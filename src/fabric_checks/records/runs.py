@@ -116,6 +116,11 @@ class Session:
     elapsed_s: float | None = None
     selected_none: bool = False
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether ReFrame ended before it could write its report."""
+        return self.report is None and bool(self.records) and not self.archived
+
 
 @dataclass(frozen=True)
 class Run:
@@ -392,7 +397,7 @@ def other_faults(session: Session) -> list[str]:
     """Return the reasons apart from failed cases why a session is no success, one line each."""
     cases = [case for case in session.cases if not case.fixture]
     faults = [*session.passed_over, *filter(None, [session.report_fault])]
-    if session.report is None and session.records and not session.archived:
+    if session.was_killed:
         faults.append(
             "ReFrame ended before it could write its report, for example because it was killed: the records"
             f" are those of {len({case_name(record) for record in session.records})} cases that had ended;"

@@ -67,11 +67,13 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
     rows = aggregate(chosen, every_point=every_point)
     tables = {}
     for side in comparison.sides:
+        own = list(rows.filter(pl.col("side") == side).iter_rows(named=True))
+        # The title names the system that all rows share.
+        places = {_where(row) for row in own}
+        title = f"{side} against {comparison.baseline}" + (f": {places.pop()}" if len(places) == 1 else "")
         header = (*_HEADER[:4], f"median, {comparison.baseline}", f"median, {side}", *_HEADER[4:])
-        cells = (_cells(row, notes) for row in rows.filter(pl.col("side") == side).iter_rows(named=True))
-        tables[clean(f"{side} against {comparison.baseline}")] = [
-            tuple(map(clean, each)) for each in (header, *cells)
-        ]
+        cells = [header, *(_cells(row, notes, has_place=bool(places)) for row in own)]
+        tables[clean(title)] = [tuple(map(clean, each)) for each in cells]
     return Page(tables, tuple(map(clean, (*notes.lines(), *lines))))
 
 
@@ -113,12 +115,11 @@ def counts(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _cells(row: Row, notes: Footnotes) -> tuple[object, ...]:
+def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[object, ...]:
     marks = [notes.mark(text) if len(text) > 24 else text for text in (row["why"], row["note"]) if text]
-    test, where = test_text(row["check"], row["parameters"]), _where(row["where_baseline"], row["where_side"])
     return (
         row["verdict"],
-        f"{test} ({where})",
+        test_text(row["check"], row["parameters"]) + (f" ({_where(row)})" if has_place else ""),
         row["layout"],
         _metric(row),
         _medians(row, "baseline"),
@@ -129,10 +130,9 @@ def _cells(row: Row, notes: Footnotes) -> tuple[object, ...]:
     )
 
 
-def _where(one: str | None, two: str | None) -> str:
-    if one is None or two is None or one == two:
-        return one or two or ""
-    return f"{two} against {one}"
+def _where(row: Row) -> str:
+    """Return where a row was measured, on both sides if they differ."""
+    return " against ".join(dict.fromkeys(filter(None, (row["where_side"], row["where_baseline"]))))
 
 
 def _metric(row: Row) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections import Counter
@@ -83,8 +82,7 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
 
 def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
-    was_killed = session.report is None and bool(session.records) and not session.archived
-    is_incomplete = was_killed or any(case.result == "abort" for case in session.cases)
+    is_incomplete = session.was_killed or any(case.result == "abort" for case in session.cases)
     return verdict(
         failed=not is_incomplete and not any(record["metric"] for record in session.records),
         incomplete=is_incomplete,
@@ -140,12 +138,11 @@ def would_have_found(records: Sequence[Record]) -> str:
     """Return the smallest faults that a run would have found, by its best case for each part; empty if
     unknown."""
     between = [record for record in records if (record["nodes"] or 0) > 1]
-    best: dict[str, float | None] = {}
+    sizes: dict[str, list[float]] = {}
     for limits in sight.limits(by_case(between)).values():
         for part, size in limits.items():
-            known = best.get(part)
-            best[part] = size if known is None or (size is not None and size < known) else known
-    text = limits_text(best) if best else ""
+            sizes.setdefault(part, []).extend([] if size is None else [size])
+    text = limits_text({part: min(known, default=None) for part, known in sizes.items()}) if sizes else ""
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -203,7 +200,7 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
         cases.setdefault(case_text(record), []).append(record)
     found = []
     for name, missed in cases.items():
-        first = max(missed, key=_distance)
+        first = max(missed, key=lambda each: abs(each["value"] / (each["reference"] or 1) - 1))
         within = range_text(*bounds(first)) or "without bounds"
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
         verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
@@ -212,28 +209,14 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
     return found
 
 
-def _distance(record: Record) -> float:
-    """Return the factor by which a value is beyond the bound that it misses; infinite if either is not
-    positive."""
-    value, between = record["value"], [bound for bound in bounds(record) if bound is not None]
-    if not between:
-        return 0.0
-    nearest = min(between, key=lambda bound: abs(bound - value))
-    return max(value / nearest, nearest / value) if value > 0 and nearest > 0 else math.inf
-
-
 def not_run(session: Session) -> list[str]:
     """Return the suites and cases that were not run, a line for each reason."""
-    cases = [case for case in session.cases if not case.fixture]
-    counts = Counter(case.result for case in cases)
-    reasons = Counter(case.reason for case in cases if case.result == "skip")
-    lines = _not_offered(session)
-    for reason, count in reasons.items():
-        lines.append(f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
-    if counts["abort"]:
-        them = "it" if counts["abort"] == 1 else "them"
-        lines.append(f"{count_text(counts['abort'], 'case')}, because the run ended before {them}")
-    return lines
+    reasons = Counter(case.reason for case in session.cases if case.result == "skip" and not case.fixture)
+    skipped = (
+        f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}"
+        for reason, count in reasons.items()
+    )
+    return [*_not_offered(session), *skipped]
 
 
 def _not_offered(session: Session) -> list[str]:

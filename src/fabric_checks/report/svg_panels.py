@@ -14,7 +14,7 @@ import re
 import struct
 import textwrap
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -40,7 +40,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 312, 24, 160
 _UNITS_ACROSS = {"size": "message size, B"}
 _TEXTS: Mapping[str, Callable[[float], str]] = {
     "size": lambda size_B: size_text(int(size_B)),
-    "time": lambda day: f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%m-%d}",
+    "time": lambda day: f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}",
 }
 #: Cividis (Nunez, Anderton and Renslow, 2018), which readers of all colour vision read in the same order.
 _CIVIDIS = (
@@ -110,35 +110,26 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
     """
     across, ticks_across = _across(of.x, [x for line in of.lines for x, _ in line.points])
     up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
-    unit = "" if of.y_label == "1" else of.y_label
-    parts = [_text(2, 12, shortened(clean(of.title), 52), "title"), *_grid(of, unit, ticks_across, ticks_up)]
+    title = of.title if of.y_label in ("", "1") else f"{of.title}, {of.y_label}"
+    parts = [_text(2, 12, shortened(clean(title), 56), "title")]
+    for text, at in ticks_up:
+        parts += [
+            f'<path class="grid" d="M{_LEFT} {at:.0f}H{_RIGHT}"/>',
+            _text(_LEFT - 4, at + 3.5, text, "tick end"),
+        ]
+    parts += (_text(at, _BOTTOM + 14, text, "tick mid") for text, at in ticks_across)
+    parts.append(_text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid"))
     parts += (f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks)
     for line in of.lines:
-        placed = [(across(x), up(y)) for x, y in line.points]
+        placed = [(f"{across(x):.0f}", f"{up(y):.0f}") for x, y in line.points]
+        joined, look = " ".join(map(",".join, placed)), style(looks[line.label])
         series = f' data-s="{series_of(line, of.x)}"' if series_of else ""
-        parts += _drawn(placed, style(looks[line.label]), series)
-    return _svg(_WIDTH, _HEIGHT, ", ".join(filter(None, (of.title, unit))), parts)
-
-
-def _grid(
-    of: Panel, unit: str, across: Sequence[tuple[str, float]], up: Sequence[tuple[str, float]]
-) -> Iterator[str]:
-    """Yield the lines, ticks and units of the axes."""
-    lines = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in up)
-    yield f'<path class="grid" d="{lines}"/>'
-    yield from (_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in up)
-    yield from (_text(at, _BOTTOM + 14, text, "tick mid") for text, at in across)
-    yield (
-        f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>'
-    )
-    yield _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid")
-
-
-def _drawn(placed: Sequence[tuple[float, float]], look: str, series: str) -> tuple[str, str]:
-    """Return a line and its dots."""
-    joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
-    dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
-    return f'<polyline class="{look}" points="{joined}"{series}/>', f'<path class="{look}" d="{dots}"/>'
+        dots = "".join(f"M{x} {y}h0" for x, y in placed)
+        parts += [
+            f'<polyline class="{look}" points="{joined}"{series}/>',
+            f'<path class="{look}" d="{dots}"/>',
+        ]
+    return _svg(_WIDTH, _HEIGHT, title, parts)
 
 
 def _svg(width: int, height: int, label: str, parts: Iterable[str], kind: str = "plot") -> str:
@@ -155,9 +146,9 @@ def _across(kind: str, values: Iterable[float]) -> _Axis:
     """Return the axis of message sizes, counts, numbers or days: each has the same room, as powers of two
     have on a logarithmic axis."""
     known = sorted(set(values))
-    begin, end = (_LEFT + 4.0, _RIGHT - 8.0) if len(known) > 1 else ((_LEFT + _RIGHT) / 2,) * 2
-    places = np.linspace(begin, end, len(known))
-    every = -(-len(known) // (4 if kind == "time" else 8))
+    margin, most = (26.0, 3) if kind == "time" else (8.0, 8)  # a date is wide
+    places = np.linspace(_LEFT + margin, _RIGHT - margin, len(known))
+    every = -(-len(known) // most)
     ticks = zip(map(_TEXTS.get(kind, "{:g}".format), known[::every]), places[::every].tolist(), strict=True)
     return lambda value: float(np.interp(value, known, places)), list(ticks)
 
@@ -166,19 +157,16 @@ def _up(across: str, values: Sequence[float]) -> _Axis:
     """Return the axis of values: logarithmic where they span more than a factor of twenty; its ticks are its
     ends and its middle."""
     low, high = min(values), max(values)
+    to: Callable[[float], float] = float
     if across in ("size", "count") and low > 0 and high / low > 20:
-        logarithmic = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
-        middle = value_text(float(f"{math.sqrt(low * high):.2g}"))
-        ticks = [
-            (text, logarithmic(math.log10(float(text))))
-            for text in (value_text(low), middle, value_text(high))
-        ]
-        return lambda value: logarithmic(math.log10(value)), ticks
-    if across != "time" and low >= 0:
+        to = math.log10
+    elif across != "time" and low > 0:
         low = 0.0
-    high += (high == low) * (abs(high) or 1.0)
-    scale = _scale(low, high, _BOTTOM - 3, _TOP + 3)
-    return scale, [(value_text(at), scale(at)) for at in (low, (low + high) / 2, high)]
+    if low == high:
+        high += abs(high) or 1.0
+    scale = _scale(to(low), to(high), _BOTTOM - 3, _TOP + 3)
+    middle = (low + high) / 2 if to is float else math.sqrt(low * high)
+    return lambda value: scale(to(value)), [(value_text(at), scale(to(at))) for at in (low, middle, high)]
 
 
 def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[float], float]:

@@ -99,8 +99,7 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
 def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
     took = f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
-    was_killed = session.report is None and session.records and not session.archived
-    return f"{'ReFrame was killed' if was_killed else counts_text(session.cases)}{took}"
+    return f"{'ReFrame was killed' if session.was_killed else counts_text(session.cases)}{took}"
 
 
 def _table(values: Values, room: int, width: int) -> Table | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from fabric_checks.core.text import count_text, range_text, size_text, test_text
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Problem, not_run, of_severity, problems, would_have_found
-from fabric_checks.report.texts import Footnotes, load_text, plain
+from fabric_checks.report.texts import Footnotes, load_text, plain, rich_table
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
@@ -31,51 +30,50 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
 
 
+_HEADER = (
+    "system",
+    "test",
+    "layout",
+    "metric",
+    "value (of a curve: size in B, then value)",
+    "unit",
+    "reference",
+)
+_WIDTHS = (16, 26, 6, 30, None, 12, 22)
+
+
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
     """Return all metrics of all cases; the points of a curve that share their reference's text share a
     row."""
-    out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
-    for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 30)):
-        out.add_column(title, max_width=width, overflow="fold")
-    out.add_column(
-        "value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold"
-    )
-    out.add_column("unit", max_width=12, overflow="fold")
-    out.add_column("reference", max_width=22, overflow="fold")
+    rows: list[tuple[object, ...]] = []
     for _, group in groupby(records, key=case_name):
         case = list(group)
-        out.add_section()
         of = case[0]
-        head = [
+        head: tuple[object, ...] = (
             plain(f"{of['system']}:{of['partition']}", of["environ"]),
             plain(test_text(of["check"], of["parameters"]), f"({of['program']})"),
-            plain(of["layout"]),
-        ]
+            of["layout"],
+        )
         for row in _rows(case, notes):
-            out.add_row(*head, *map(plain, row))
-            head = [plain("")] * 3
-    return out
+            rows.append((*head, *row))
+            head = ("", "", "")
+    return rich_table(_HEADER, rows, widths=_WIDTHS)
 
 
 def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, str, str]]:
     """Yield (metric, value, unit, reference); scalars as they are, curves folded."""
 
-    def of_curve(record: Record) -> tuple[str, str, bool]:
-        return record["quantity"], record["unit"], record["size_B"] is not None
+    def row(record: Record) -> tuple[str, str, str]:
+        name = record["metric"] if record["size_B"] is None else record["quantity"]
+        return name, record["unit"], reference_text(record, notes)
 
-    for (_, unit, on_curve), group in groupby(case, key=of_curve):
+    for (name, unit, reference), group in groupby(case, key=row):
         points = list(group)
-        for reference, same in groupby(points, key=lambda record: reference_text(record, notes)):
-            listed = list(same)
-            if on_curve and len(listed) > 1:
-                values = " ".join(
-                    f"{size_text(record['size_B'])}:{value_text(record['value'])}" for record in listed
-                )
-                yield listed[0]["quantity"], values, unit, reference
-            else:
-                yield from (
-                    (record["metric"], value_text(record["value"]), unit, reference) for record in listed
-                )
+        if len(points) > 1:
+            values = (f"{size_text(point['size_B'] or 0)}:{value_text(point['value'])}" for point in points)
+            yield name, " ".join(values), unit, reference
+        else:
+            yield points[0]["metric"], value_text(points[0]["value"]), unit, reference
 
 
 def render(session: Session) -> list[Table | Text]:
