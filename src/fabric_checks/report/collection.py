@@ -20,6 +20,7 @@ from fabric_checks.report.values import Results, Value
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
 
+_MISSING = dict.fromkeys(FIELDS)
 _PLACE = ("side", "system", "partition", "environ")
 _CASE = ("machine", "test", "environ")
 _KEY = (*_CASE, "check", "layout", "metric", "unit")
@@ -65,7 +66,10 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     machines = tuple(sorted(frame["machine"].unique()))
     latest: dict[str, list[Record]] = {machine: [] for machine in machines}
     failed = frame.filter(pl.col("metric").is_null()).iter_rows(named=True)
-    known = [*((row["machine"], record_of(row)) for row in failed), *((v.machine, v.record) for v in values)]
+    known = [
+        *((row["machine"], record_of(_MISSING | row)) for row in failed),
+        *((v.machine, v.record) for v in values),
+    ]
     for machine, record in known:
         if record["session"] == last[machine, record["test"], record["environ"]]:
             latest[machine].append(record)
@@ -83,4 +87,4 @@ def _value(row: Mapping[str, Any]) -> Value:
     last = {"time": row["times"][-1], "session": row["session"][-1], "value": row["values"][-1]}
     median = statistics.median(row["values"])
     runs_of = zip(row["times"], row["session"], row["values"], strict=True)
-    return Value(row["machine"], record_of({**row, **last}), median, tuple(runs_of))
+    return Value(row["machine"], record_of({**_MISSING, **row, **last}), median, tuple(runs_of))
