@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The topology that a check knows: from files that the partition names, or from Slurm."""
 
+import subprocess
 from types import SimpleNamespace
 
 import pytest
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
+from fabric_checks.reframe_ext.mixins.topology import ANSWER, ASK, TopologyMixin
 from fabric_twins.model.routing import routes
 from lab.faults import fabric
 from tests.diagnosis.cross_section.model import Fabric, run
@@ -37,7 +38,7 @@ class Check(TopologyMixin):
 def test_a_job_on_slurm_asks_it_unless_a_file_says_more(tmp_path):
     check = Check(tmp_path)
     check.ask_for_topology()
-    assert check.prerun_cmds == ["timeout 20 scontrol show topology > topology.txt 2> /dev/null || :"]
+    assert check.prerun_cmds == [ASK]
     for quiet in (
         Check(tmp_path, topology=["a"]),
         Check(tmp_path, layout="1x2"),
@@ -130,3 +131,24 @@ def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
     ]
     assert Check(tmp_path, **named, routing="static").group_options() == []
     assert Check(tmp_path, topology=["missing"]).group_options() == [], "known_fabric says why"
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked"),
+    [
+        ("Topology=topo-block TRES=cpu=4", "topo-block"),
+        ("Topology=(null) TRES=cpu=4", ""),
+        ("TRES=cpu=4", ""),
+    ],
+)
+def test_slurm_is_asked_for_the_topology_of_the_partition(tmp_path, fields, asked):
+    """As 26.05 prints partitions, of which each may have a topology of its own, and as 22.05 does."""
+    stand_in = tmp_path / "scontrol"
+    stand_in.write_text(
+        f'#!/bin/sh\ncase "$*" in\n"--oneliner show partition blk") echo "PartitionName=blk {fields}" ;;\n'
+        '"show topology"*) echo "asked for: ${3:-}" ;;\nesac\n'
+    )
+    stand_in.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_PARTITION": "blk"}
+    subprocess.run(["bash", "-c", ASK], cwd=tmp_path, env=path, check=True)
+    assert (tmp_path / ANSWER).read_text() == f"asked for: {asked}\n"

@@ -149,7 +149,7 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
         ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of"),
         ("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n", "line 2: 'n1' is listed twice"),
         ("SwitchName=s0 Nodes=n[0-\n", "line 1: not a list of"),
-        ("SwitchName=s0 Switches=s[1-2]\n", "no switch or block in it has nodes"),
+        ("SwitchName=s0 Switches=s[1-2]\n", "no switch, block or ring in it has nodes"),
     ],
 )
 def test_a_file_that_is_no_topology_is_refused_in_one_line(text, message):

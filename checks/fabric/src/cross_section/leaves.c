@@ -18,13 +18,15 @@ static bool is_same_host(const char *a, const char *b)
     return length == strcspn(b, ".") && strncmp(a, b, length) == 0;
 }
 
-/* Sets the group of this host, empty without one: SLURM_TOPOLOGY_ADDR is its switches and its name, as in s0.s1.n3. */
+/* Sets the group of this host, empty without one: SLURM_TOPOLOGY_ADDR is its switches and its name, as in s0.s1.n3; of a
+   ring it has the position, as in r1:5.n6. */
 static void find_in_slurm(const char *host, char group[name_most])
 {
     const char *const address = getenv("SLURM_TOPOLOGY_ADDR");
     const char *const last = address != NULL ? strrchr(address, '.') : NULL;
     if (last != NULL && last - address < name_most && is_same_host(last + 1, host)) {
         memcpy(group, address, (size_t)(last - address));
+        group[strcspn(group, ":")] = '\0';
     }
 }
 

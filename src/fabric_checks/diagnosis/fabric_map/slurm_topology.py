@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's topology, of the plugins tree and block: ``scontrol show topology`` and ``topology.conf``.
+"""Slurm's topology, of the plugins tree, block and ring: ``scontrol show topology``, ``topology.conf`` and
+``topology.yaml``.
 
-Both give the switch or block of each node, and not the cables.
+They give the switch, block or ring of each node, and not the cables. A torus has no switches.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import yaml
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -50,19 +52,22 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
 
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
-    return re.search(r"(?mi)^\s*(?:SwitchName|BlockName)=", text) is not None
+    return re.search(r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:", text) is not None
 
 
 def parse(text: str) -> FabricMap:
-    """Return the map that ``scontrol show topology`` or ``topology.conf`` gives: the switch or block of each
-    node.
+    """Return the map that a topology of Slurm gives: the switch, block or ring of each node.
+
+    Of several in a ``topology.yaml`` it is the cluster's default.
 
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
+    if re.search(r"(?m)^- +topology:", text):
+        text = _lines_of_yaml(text)
     members: dict[str, list[str]] = {}
     # Where no switch has nodes, blocks give them theirs.
     has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
-    kinds = ("switchname",) if has_switches else ("switchname", "blockname")
+    kinds = ("switchname",) if has_switches else ("switchname", "blockname", "ringname")
     seen: set[str] = set()
     for number, raw in enumerate(cleaned(text).splitlines(), 1):
         found = _members(raw, kinds, number)
@@ -77,8 +82,29 @@ def parse(text: str) -> FabricMap:
         members[name] = nodes
         seen |= set(nodes)
     if not members:
-        raise OutputError("no switch or block in it has nodes; give the whole topology")
+        raise OutputError("no switch, block or ring in it has nodes; give the whole topology")
     return of_switches("Slurm's topology", members)
+
+
+def _lines_of_yaml(text: str) -> str:
+    """Return the lines that ``topology.conf`` would have for the default topology of a ``topology.yaml``."""
+    try:
+        topologies = yaml.safe_load(text)
+        (default,) = [each for each in topologies if each.get("cluster_default") or len(topologies) == 1]
+        switches = (default.get("tree") or {}).get("switches") or []
+        units = [("Switch", each["switch"], each.get("nodes"), each.get("children")) for each in switches]
+        for kind, plural in (("block", "blocks"), ("ring", "rings")):
+            own = (default.get(kind) or {}).get(plural) or []
+            units += [(kind.capitalize(), each[kind], each.get("nodes"), None) for each in own]
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        cause = " ".join(str(error).split())[:120]
+        raise OutputError(
+            f"not a topology.yaml with one default topology: {cause}; give it unchanged"
+        ) from None
+    return "".join(
+        f"{kind}Name={name} Nodes={nodes or ''} Switches={children or ''}\n"
+        for kind, name, nodes, children in units
+    )
 
 
 def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str]] | None:

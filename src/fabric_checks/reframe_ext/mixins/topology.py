@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 SLURM = ("fabric-slurm", "slurm", "squeue")
 #: The file with Slurm's answer, in the stage folder; the longest time that it may take.
 ANSWER, ANSWER_S = "topology.txt", 20
+#: Asks Slurm for the topology of the job's partition, where that may be another than the default.
+_NAME = (
+    f'timeout {ANSWER_S} scontrol --oneliner show partition "$SLURM_JOB_PARTITION" 2> /dev/null'
+    r" | sed -n 's/.* Topology=\([^ (][^ ]*\).*/\1/p'"
+)
+ASK = f"timeout {ANSWER_S} scontrol show topology $({_NAME}) > {ANSWER} 2> /dev/null || :"
 #: The file with the switch of each host, in the stage folder.
 GROUPS = "groups.txt"
 #: The routing of fabrics by the names of their ports: Slingshot's is adaptive, Ethernet's hashed. InfiniBand
@@ -59,8 +65,7 @@ class TopologyMixin(RegressionTestPlugin):
         if not self.uses_topology:
             return
         if self._asks_slurm:
-            ask = f"timeout {ANSWER_S} scontrol show topology > {ANSWER} 2> /dev/null || :"
-            self.prerun_cmds = [*self.prerun_cmds, ask]
+            self.prerun_cmds = [*self.prerun_cmds, ASK]
 
     @property
     def _asks_slurm(self) -> bool:
