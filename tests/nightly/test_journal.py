@@ -72,11 +72,6 @@ def test_a_finding_whose_cases_did_not_run_stays_open(tmp_path):
     assert [states(news) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
 
 
-def test_the_same_cause_seen_by_another_case_is_the_same_finding(path):
-    (again,) = spent(path, night(2, finding(cases=("B @x",), title="n3 again")))
-    assert titles(again) == {"still": ["n3 again"]}
-
-
 def test_two_findings_that_turn_out_to_be_one(tmp_path):
     one, two = finding("A", ["A @x"], "A failed"), finding("B", ["B @x"], "B failed")
     both = finding("n3", ["A @x", "B @x"], "n3 is slow", keys=["A", "B"])
@@ -202,17 +197,3 @@ def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(p
     journal.append(path, night(2, measured=(), ended=False))
     acknowledge(path)
     assert states(news(path, night(2, SLOW))) == states(news(path, night(1, SLOW))) == ["acknowledged"]
-
-
-def test_a_line_torn_by_a_kill_is_named_and_costs_itself_alone(path):
-    """Wherever it ends; that a kill leaves no more than that is tested with the perflog, which is written so
-    too."""
-    before = path.read_bytes()
-    acknowledge(path)
-    line = path.read_bytes()[len(before) :]
-    for length in [*range(1, len(line) - 1, 15), len(line) - 1]:
-        path.write_bytes(before + line[:length])
-        is_whole = length == len(line) - 1  # only its end is missing
-        assert states(spent(path, night(2, SLOW))[0]) == ["acknowledged" if is_whole else "still"]
-        warnings = []
-        assert len(journal.read(path, warnings)) == 2 + is_whole and len(warnings) == (not is_whole)

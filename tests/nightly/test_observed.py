@@ -199,10 +199,3 @@ def test_a_run_that_measured_nothing_failed_and_blames_nothing(cases, records, s
     found = findings_of.observed(NIGHT, of)
     assert says in found.failures[-1]
     assert not found.findings or found.measured
-
-
-def test_all_nodes_at_two_fifths_of_their_links_are_a_fault():
-    text = "all pairs reach at most 0.40 of the rate of their links"
-    listed = [fault(kind="line rate", size=0.6, text=text)]
-    (found,) = observed(case("R"), records=[record("R", findings=listed)]).findings
-    assert text in found.title

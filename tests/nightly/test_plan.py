@@ -45,10 +45,3 @@ def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
             return False
 
     wait_for(is_free, "the lock of a run that has ended is still held")
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    here = r"file/lock: Not a directory|file.*: File exists"
-    with pytest.raises(FabricError, match=here), only_one(tmp_path / "file" / "lock"):
-        pytest.fail("there is no lock")

@@ -4,10 +4,6 @@
 import re
 from datetime import datetime, timedelta, timezone
 
-import pytest
-
-from fabric_checks.core import locks
-from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import retention
 from tests import builders as samples
 
@@ -31,17 +27,6 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     assert path.with_name("records-1.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
     assert samples.load(archive).frame.height == 2
     assert retention.archive_results(folder, archive, "three") == []
-
-
-def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
-    folder = results(tmp_path, samples.record(0))
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setattr(retention, "TIMEOUT_S", 0.01)
-    with (
-        locks.exclusive(tmp_path / "archive/.lock", 0),
-        pytest.raises(RecordError, match="locked after 0 s .*: another process is writing this archive"),
-    ):
-        retention.archive_results(folder, tmp_path / "archive", "one")
 
 
 def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):

@@ -3,9 +3,8 @@
 
 import pytest
 
-from fabric_checks.nightly import journal, sight
-from tests.nightly.samples import finding, night
-from tests.nightly.test_journal import spent, states
+from fabric_checks.nightly import sight
+from tests.nightly.samples import finding
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,3 @@ def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(t
 def test_each_kind_has_its_own_limit(sizes, known, closes):
     entry = finding(sizes={f"{kind} n3": size for kind, size in sizes.items()})
     assert (not sight.why_open(entry, frozenset({"A @x"}), {"A @x": known})) is closes
-
-
-def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
-    slow = finding(sizes={"sender n3": 0.41})
-    noisy, clear = {"A @x": {"node": 0.48}}, {"A @x": {"node": 0.08}}
-    nights = [
-        night(1, slow, limits=clear),
-        night(2, limits=noisy),
-        night(3, limits=noisy),
-        night(4, limits=clear),
-    ]
-    seen = spent(tmp_path / "j", *nights)
-    assert [states(news) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
-    assert seen[2][0].why_open == "48 % would have been named, and it was 41 %"
-    assert not journal.still_open(journal.read(tmp_path / "j", []))

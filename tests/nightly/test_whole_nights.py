@@ -101,12 +101,6 @@ def test_wrong_usage(results, first, arguments, status, says):
     assert found == status and says in errors and not text
 
 
-def test_a_system_that_does_not_exist_gets_no_night(results):
-    status, text, errors = call(results, "--system", "nosuch")
-    assert status == 2 and not text and not (results / "nightly/nosuch").exists()
-    assert "there is no system 'nosuch': choose one of " in errors and " local, minicluster, " in errors
-
-
 def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
     """Of the night before: its archive broken, its perflog cut and from the future, its journal broken."""
     (perflog,) = (results / "perflogs").rglob("*.jsonl")
@@ -127,47 +121,3 @@ def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
     kept = [line for line in perflog.read_text().splitlines() if line.endswith("}")]
     assert len(kept) == len(records) + 1
     assert spend(results, *HERE, "--quiet")[:2] == (0, "")  # the warnings are known
-
-
-#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with
-#: room.
-FILLING_UP = """
-mount -t tmpfs -o size=290m none {disk} || exit 77
-night() {{ {nightly} -- -n '^OsuBarrier%layout=1x2$'; echo "status $?"; }}
-night
-(while [ "$(ls {disk}/results/logs | wc -l)" -lt 2 ]; do sleep 0.1; done
-cat /dev/zero > {disk}/filler) 2> /dev/null &
-night
-wait
-night
-cp {disk}/results/perflogs/local/node/OsuBarrier.jsonl {disk}/../before
-rm {disk}/filler
-night
-cp {disk}/results/perflogs/local/node/OsuBarrier.jsonl {disk}/../after
-"""
-
-
-def test_a_disk_that_fills_up(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    env = os.environ | {"FABRIC_RESULTS": f"{disk}/results", "FABRIC_MPI": "mpich"}
-    done = programs.run(
-        ["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)], env=env
-    )
-    if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
-    text = done.stdout + done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("status")] == [
-        "status 0", "status 1", "status 1", "status 0"
-    ], text  # fmt: skip
-    _, _, found_full, after = done.stdout.split("status ")[:4]
-    assert "No space left on device" in text
-    assert "nothing was run" in found_full and "make room" in found_full
-    assert (
-        found_full.index("nothing was run") < found_full.index("No space left")
-        and "the results:" not in found_full
-    )
-    assert "was cut short" in after or "passed" in after or "busy" in after
-    before, now = ((tmp_path / name).read_text() for name in ("before", "after"))
-    assert now.startswith(before) and len(now.splitlines()) == len(before.splitlines()) + 2
-    assert all(json.loads(line) for line in now.splitlines())

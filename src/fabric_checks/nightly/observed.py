@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity, cause, same_cause
 from fabric_checks.core.text import count_text, first_of, names_text, value_text
@@ -22,7 +22,6 @@ from fabric_checks.report.findings import by_case as of_cases
 from fabric_checks.report.texts import load_text
 from fabric_checks.schedulers.model import CANCELLED
 
-T = TypeVar("T")
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 
@@ -50,22 +49,20 @@ class _Failure:
         return (self.records[0]["node_faults"] or {}) if self.records else {}
 
     @property
-    def had_no_room(self) -> bool:
-        """Whether the disk was full."""
-        return bool(NO_ROOM.search(self.case.reason or ""))
-
-    @property
-    def was_cancelled(self) -> bool:
-        """Whether somebody cancelled its job."""
-        return CANCELLED in (self.case.reason or "") or any(
-            str(record["job_state"]).startswith("CANCELLED") and not never_began(record)
-            for record in self.records
-        )
-
-    @property
-    def lacked_nodes(self) -> bool:
-        """Whether its job never began, or nodes of it are out of service."""
-        return bool(self.node_faults) or any(map(never_began, self.records))
+    def kind(self) -> str:
+        """What went wrong: ``cancelled`` by somebody, ``full`` disk, ``waiting`` in vain for nodes or out of
+        them, ``build``, ``unbuilt`` for want of one, or ``failed``."""
+        reason = self.case.reason or ""
+        states = [str(each["job_state"]) for each in self.records if not never_began(each)]
+        if CANCELLED in reason or any(state.startswith("CANCELLED") for state in states):
+            return "cancelled"
+        if NO_ROOM.search(reason):
+            return "full"
+        if self.node_faults or len(states) < len(self.records):
+            return "waiting"
+        if self.case.fixture:
+            return "build"
+        return "unbuilt" if self.case.result == "fail_deps" else "failed"
 
     @property
     def reason(self) -> str:
@@ -107,24 +104,21 @@ def observed(night: Night, session: Session) -> Night:
     """
     by_case = of_cases(session.records)
     measured = frozenset(name for name, records in by_case.items() if any(each["metric"] for each in records))
-    failed = [_Failure(case, by_case.get(case.name, ())) for case in runs.failed(session)]
-    cancelled, failed = _parted(failed, lambda each: each.was_cancelled)
-    full, failed = _parted(failed, lambda each: each.had_no_room)
-    findings, failures = _entries(by_case, failed), runs.other_faults(session)
-    if full:
+    failed = defaultdict[str, list[_Failure]](list)
+    for case in runs.failed(session):
+        each = _Failure(case, by_case.get(case.name, ()))
+        failed[each.kind].append(each)
+    findings, failures, notes = _entries(by_case, failed), runs.other_faults(session), list[str]()
+    if full := failed["full"]:
         failures.append(f"{count_text(len(full), 'case')} had no room for their files: {full[0].reason}")
-    notes = []
-    if cancelled:
-        names = names_text([each.name for each in cancelled])
-        many = count_text(len(cancelled), "case")
+    if cancelled := failed["cancelled"]:
+        names, many = names_text([each.name for each in cancelled]), count_text(len(cancelled), "case")
         notes = [f"{many} cancelled by somebody, which says nothing of nodes: {names}"]
     if not measured:
         causes = [each.findings[0].text for each in findings] or notes
         failures += [f"no case gave a value: {'; '.join(first_of(causes))}"] if causes or not failures else []
         findings = []
     blind, dim = sight.blind(by_case)
-    load, is_busy = load_text(session.records)
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     return night.with_more(
         findings,
         failures,
@@ -132,36 +126,36 @@ def observed(night: Night, session: Session) -> Night:
         measured=measured,
         limits=sight.limits(by_case),
         blind=tuple(blind),
-        busy=load if is_busy else "",
-        cases=len(cases),
-        passed=sum(is_success(case.result) for case in cases),
-        records=sum(record["metric"] is not None for record in session.records),
-        simulated=any(record["evidence"] for record in session.records),
+        **_counted(session),
     )
 
 
-def _parted(items: Iterable[T], is_of: Callable[[T], object]) -> tuple[list[T], list[T]]:
-    """Return the items that are of a kind, and the others."""
-    parts: tuple[list[T], list[T]] = ([], [])
-    for item in items:
-        parts[not is_of(item)].append(item)
-    return parts
+def _counted(session: Session) -> dict[str, Any]:
+    """Return the fields of a night that count its cases and values, and say whether it was busy or
+    simulated."""
+    load, is_busy = load_text(session.records)
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    return {
+        "busy": load if is_busy else "",
+        "cases": len(cases),
+        "passed": sum(is_success(case.result) for case in cases),
+        "records": sum(record["metric"] is not None for record in session.records),
+        "simulated": any(record["evidence"] for record in session.records),
+    }
 
 
-def _entries(by_case: Mapping[str, Sequence[Record]], failed: Sequence[_Failure]) -> list[Entry]:
+def _entries(by_case: Mapping[str, Sequence[Record]], failed: Mapping[str, list[_Failure]]) -> list[Entry]:
     """Return what is wrong with the machine: what the analysis of some case is certain of, and failures."""
-    waiting, left = _parted(failed, lambda each: each.lacked_nodes)
-    entries = []
+    left, entries = failed["failed"], []
     for part, seen in _faults_by_part(by_case).items():
-        hosts = {host for _, found in seen for host in found.hosts} & {*part}
-        explained = [each for each in left if not each.case.fixture and hosts.intersection(each.nodes)]
+        hosts = {host for _, found in seen for host in found.hosts}.intersection(part)
+        explained = [each for each in left if hosts.intersection(each.nodes)]
         left = [each for each in left if each not in explained]
         entries.append(_blamed(part, seen, explained))
-    if waiting:
-        entries.append(_out_of_service(waiting))
-    builds, left = _parted(left, lambda each: each.case.fixture)
-    unbuilt, left = _parted(left, lambda each: each.case.result == "fail_deps")
-    entries += [_alike(group, [each.name for each in unbuilt]) for group in _groups(builds)]
+    if failed["waiting"]:
+        entries.append(_out_of_service(failed["waiting"]))
+    unbuilt = [each.name for each in failed["unbuilt"]]
+    entries += [_alike(group, unbuilt) for group in _groups(failed["build"])]
     return [*entries, *map(_alike, _groups(left))]
 
 

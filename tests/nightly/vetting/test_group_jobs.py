@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The outcome of a session of one case, and the commands of a round, with stand-ins for ReFrame."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -102,25 +101,6 @@ def test_each_job_has_its_nodes_and_its_limit():
     assert limits == ["time_limit=90s", "max_pending_time=300s"]
     assert line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
-
-
-def test_nothing_is_left_of_the_commands_of_a_round(monkeypatch):
-    """Here the second cannot be started while the first one runs."""
-    ended = []
-    monkeypatch.setattr("fabric_checks.nightly.supervision._interrupt", ended.append)
-
-    class Process:
-        def __init__(self, line, **_):
-            if line == ["second"]:
-                raise OSError(2, "No such file or directory")
-
-        def poll(self):
-            return None
-
-    monkeypatch.setattr("fabric_checks.nightly.supervision.subprocess.Popen", Process)
-    with pytest.raises(VetError, match="second: No such file or directory; call ci/run"):
-        run_all([([sys.executable], {}), (["second"], {})])
-    assert len(ended) == 1
 
 
 def test_the_last_line_of_each_command_and_its_minutes(monkeypatch):

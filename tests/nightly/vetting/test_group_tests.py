@@ -95,12 +95,6 @@ def test_a_slow_node_is_named_although_another_hangs(count):
         assert found.reasons[node] == f"{node} sends at 0.5"
 
 
-def test_a_slow_node_is_nobodys_healthy_partner():
-    found = Machine(3, ["n2"], slow=["n0"], least=2).vet()
-    assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n2"], ["n0"])
-    assert "fail with n1, the only healthy" in found.reasons["n2"]
-
-
 @pytest.mark.parametrize(("faulty", "unsure", "jobs"), [([], 2, 3), (["n0"], 5, 9)])
 def test_jobs_are_repeated_that_do_not_show_who_is_slow(faulty, unsure, jobs):
     machine = Machine(8, faulty, slow=["n4"], unsure=unsure)
@@ -154,17 +148,6 @@ def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
         assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
-def test_the_smallest_group_that_fails_is_looked_into_first():
-    """The job on all 64 nodes fails, too; to begin with that takes five rounds more."""
-    machine = Machine(64, paths=[("n0", "n1")])
-    assert len(machine.vet().paths) == 1 and machine.rounds == 7
-
-
-def test_a_faulty_path_is_found_although_one_of_its_ends_is_slow():
-    found = Machine(16, paths=[("n1", "n6")], slow=["n6"]).vet()
-    assert found.of(Word.SLOW) == ["n6"] and "the path between n1 and n6 fails" in found.paths[0]
-
-
 @pytest.mark.parametrize(("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])])
 def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
     found = Machine(count, faulty, paths).vet()
@@ -193,12 +176,6 @@ def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(count, f
     assert "some paths fail only together" in path and path.endswith(
         "failure was: it ran over its time limit"
     )
-
-
-def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
-    machine = Machine(100, ["n7"], named=["n7"])
-    found = machine.vet()
-    assert found.of(Word.FAULTY) == ["n7"] and machine.jobs == 2 and found.reasons["n7"] == "is down"
 
 
 def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():

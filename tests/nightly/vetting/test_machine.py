@@ -23,16 +23,6 @@ def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access)
     assert machine.look(None).nodes == ("n1",)
 
 
-def test_the_nodes_of_a_reservation_in_maintenance(answers):
-    answers[CONFIGURATION] = configuration(access=["--reservation=w"])
-    answers["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
-    answers["n[1-2]"] = (
-        "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
-    )
-    found = machine.look("oak")
-    assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"} and found.lost == {"n2"}
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
