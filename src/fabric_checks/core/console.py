@@ -159,21 +159,24 @@ def hold_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free
 
 
-def print(*lines: str, to: Stream | None = None) -> None:
-    """Print lines, to standard output by default; a line end within one becomes a blank."""
-    stream = to or out()
-    stream.write("".join(f"{one_line(line)}\n" for line in lines))
-    stream.flush()
+def print(*lines: str) -> None:
+    """Print lines to standard output; a line end within one becomes a blank."""
+    _print(out(), lines)
 
 
 def error(*lines: str) -> None:
     """Print lines to standard error."""
-    print(*lines, to=err())
+    _print(err(), lines)
+
+
+def _print(stream: Stream, lines: Iterable[str]) -> None:
+    stream.write("".join(f"{one_line(line)}\n" for line in lines))
+    stream.flush()
 
 
 def warn(faults: Iterable[str]) -> None:
     """Print faults of results as warnings, a line each, to standard error."""
-    error(*(f"warning: {fault}" for fault in faults))
+    _print(err(), (f"warning: {fault}" for fault in faults))
 
 
 def print_document(text: str) -> None:

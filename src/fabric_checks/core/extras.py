@@ -111,10 +111,18 @@ class EnvironExtras:
         return _read(cls, environ)
 
 
+#: What was read, as a listing of the checks asks for it a thousand times.
+_KNOWN: dict[tuple[type, str, str], Any] = {}
+
+
 def _read(kind: type[T], part: Any) -> T:
-    """Return the extras of a part of ReFrame's configuration."""
+    """Return the extras of a part of ReFrame's configuration, each read once a process."""
     name = str(getattr(part, "fullname", getattr(part, "name", "")))
-    return parse(kind, part.extras, f"{name}: extras".removeprefix(": "))
+    key = (kind, name, repr(part.extras))
+    if key not in _KNOWN:
+        _KNOWN[key] = parse(kind, part.extras, f"{name}: extras".removeprefix(": "))
+    found: T = _KNOWN[key]
+    return found
 
 
 def parse(kind: type[T], given: Mapping[str, Any], place: str, *, only_ours: bool = False) -> T:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -78,20 +78,14 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record; what is empty is left out."""
-        plain = {
-            "kind": self.kind,
-            "severity": self.severity.value,
-            "text": self.text,
-            "part": self.part,
-            "hosts": list(self.hosts),
-            "size": self.size,
-            "size_unit": self.size_unit if self.size is not None else "",
-            "key": self.key,
-            "advice": self.advice,
-            "details": list(self.details),
-            "data": dict(self.data),
+        plain = asdict(self) | {"severity": self.severity.value}
+        if self.size is None:
+            del plain["size_unit"]
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in plain.items()
+            if value not in ("", None, (), {})
         }
-        return {name: value for name, value in plain.items() if value not in ("", None, [], {})}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Finding:
@@ -99,18 +93,16 @@ class Finding:
 
         :raises KeyError, TypeError, ValueError: if a member is missing, or of another type.
         """
+        defaults = {"part": "", "size_unit": "share", "key": "", "advice": ""}
         return cls(
             kind=str(data["kind"]),
             severity=Severity(data["severity"]),
             text=str(data["text"]),
-            part=str(data.get("part", "")),
             hosts=_texts(data.get("hosts", ())),
             size=None if data.get("size") is None else float(data["size"]),
-            size_unit=str(data.get("size_unit", "share")),
-            key=str(data.get("key", "")),
-            advice=str(data.get("advice", "")),
             details=_texts(data.get("details", ())),
             data=dict(data.get("data", {})),
+            **{name: str(data.get(name, default)) for name, default in defaults.items()},
         )
 
 

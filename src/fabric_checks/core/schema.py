@@ -17,7 +17,7 @@ import dataclasses
 import difflib
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path, PurePath
@@ -147,22 +147,20 @@ def convert(data: Any, kind: type[T], place: object, lines: Callable[[], Mapping
     """Return an instance of a type.
 
     :param place: where the data stands, such as a file. :param lines: returns the lines of keys in it.
-    :raises SchemaError: with the first fault, and how many more there are.
+    :raises SchemaError: with the first fault.
     """
     plain = _plain(data)
-    found = list(faults(plain, kind))
+    found = _fault(plain, kind)
     try:
-        if not found:
+        if found is None:
             return cast("T", _build(kind, plain, ()))
     except _Refused as error:
-        found = [(error.keys, str(error))]
-    (keys, text), more = found[0], len(found) - 1
+        found = error.keys, str(error)
+    keys, text = found
     known = lines()
     line = next((known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0)
     where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
-    raise SchemaError(
-        f"{where}{'' if text.startswith(' ') else ': '}{text}{f' (and {more} more)' if more else ''}"
-    )
+    raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}")
 
 
 def read(path: Path, kind: type[T]) -> T:
@@ -177,34 +175,30 @@ def read(path: Path, kind: type[T]) -> T:
     return convert(content, kind, path, lambda: yaml_file.lines(path))
 
 
-def faults(data: Any, kind: type) -> Iterator[tuple[Keys, str]]:
-    """Yield the keys and the text of each fault of plain data, unknown keys first."""
-    found = _validator(kind).iter_errors(data)
-    is_known = {"additionalProperties": False}
-    for error in sorted(
-        found, key=lambda each: (is_known.get(each.validator, True), *map(str, each.absolute_path))
-    ):
-        yield from _texts(error)
+def _fault(data: Any, kind: type) -> tuple[Keys, str] | None:
+    """Return the keys and the text of the first fault of plain data, unknown keys first; None without any."""
+    errors = sorted(
+        _validator(kind).iter_errors(data),
+        key=lambda each: (each.validator != "additionalProperties", *map(str, each.absolute_path)),
+    )
+    return _described(errors[0]) if errors else None
 
 
-def _texts(error: ValidationError) -> Iterator[tuple[Keys, str]]:
+def _described(error: ValidationError) -> tuple[Keys, str]:
     keys = tuple(error.absolute_path)
     if error.validator == "anyOf":
-        inner = [each for each in error.context or () if each.path or each.validator not in ("type", "enum")]
-        if inner:
-            inner[0].schema = {"description": error.schema.get("description")} | inner[0].schema
-            yield from _texts(inner[0])
-            return
+        for each in error.context or ():
+            if each.path or each.validator not in ("type", "enum"):
+                each.schema = {"description": error.schema.get("description")} | each.schema
+                return _described(each)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
-        for key in error.instance:
-            if key not in known:
-                yield (*keys, key), f"unknown; {near(str(key), known)}"
-    elif error.validator == "required":
+        key = next(key for key in error.instance if key not in known)
+        return (*keys, key), f"unknown; {near(str(key), known)}"
+    if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
-        yield keys, f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}"
-    else:
-        yield keys, f" is {_shown(error.instance)}; give {_expected(error.schema)}"
+        return keys, f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}"
+    return keys, f" is {_shown(error.instance)}; give {_expected(error.schema)}"
 
 
 def near(word: str, known: Collection[str]) -> str:
