@@ -22,6 +22,18 @@ CONTRADICTIONS = {
     ("imb", "imb/2021.11/P2P.PingPong-2-None"): [
         ("(32768 +)25600", r"\g<1>35600", "35600 repetitions at 32768 B"),
     ],
+    ("imb", "imb/2021.11/Allreduce-2-None"): [
+        (r"(  64 +\d+ +)\S+", r"\g<1>99.00", r"\S+ is not the mean of 2 times from 99"),
+    ],
+    ("imb", "imb/2021.11/One_put_all.1MiB-2-None"): [
+        (r"(  1024 +\d+ +\S+ +)\S+", r"\g<1>9999.99", "MB/s do not fit 1024 B in .* us at 1024 B"),
+    ],
+    ("imb", "imb/2021.11/Iallreduce-2-None"): [
+        (r"(  64 .* )\S+$", r"\g<1>77.00", "an overlap of 77 % does not fit the times at 64 B"),
+    ],
+    ("imb", "imb/2021.11/P2P.PingPong.1MiB-2-None"): [
+        (r"(1048576 .* )(\d+)$", r"\g<1>9\2", "MB/s do not fit 9.* messages/s of 1048576 B"),
+    ],
     ("osu", "osu/7.4/osu_iallreduce.full"): [
         ("8192  ( +)23.35", r"8192  \g<1>92.35", "take 23.18 us at 8192 B, all of it 92.35 us"),
         ("8192  ( +)23.35", r"8192  \g<1>22.35", "take 23.18 us at 8192 B, all of it"),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of IMB outputs, 2018 to 2021."""
 
-import math
 import re
 
 import pytest
@@ -143,11 +142,8 @@ def test_a_refusal_is_named(golden):
     ("benchmark", "old", "new"),
     [
         ("Alltoall", "t_max[usec]", "t_min[usec]"),
-        ("Alltoall", "t_avg[usec]", "t_avg[sec] "),
-        ("Alltoall", "  t_min[usec]  t_max[usec]  t_avg[usec]", ""),
         ("Alltoall", "t_min[usec]  t_max[usec]", "t_max[usec]  t_min[usec]"),
         ("PingPong", "t[usec]   Mbytes/sec", "Mbytes/sec   t[usec]"),
-        ("PingPong", "Mbytes/sec", "Foo"),
         ("Sendrecv", "t_avg[usec]   Mbytes/sec", "t_avg[usec]"),
         ("Barrier", "#repetitions", "#bytes"),
         (
@@ -174,9 +170,8 @@ def with_row(text, size, columns):
     return text
 
 
-@pytest.mark.parametrize("version", ["2018.0", "2019.6", "2021.11"])
-def test_a_collective_takes_time_on_no_bytes_too(golden, version):
-    text = with_row(golden(f"imb/{version}/Alltoall.txt"), 0, {2: "0.00", 3: "0.00", 4: "0.00"})
+def test_a_collective_takes_time_on_no_bytes_too(golden):
+    text = with_row(golden("imb/2021.11/Alltoall.txt"), 0, {2: "0.00", 3: "0.00", 4: "0.00"})
     with pytest.raises(OutputError, match="min_time_us is 0 at 0 B; a time or a rate must be positive"):
         imb.parse(text, "Alltoall", SIZES, 2)
 
@@ -187,68 +182,6 @@ def test_a_loop_of_nothing_may_take_no_time(golden, benchmark, mode):
     text = with_row(golden(f"imb/2021.11/{benchmark}.1MiB.txt"), 0, {2: "0.00"})
     row = imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=mode).rows[0]
     assert (row.values["time_us"], row.values["bandwidth_MBps"]) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    "times", [("9.00", "8.00", "8.50"), ("8.00", "9.00", "9.01"), ("8.00", "9.00", "7.99")]
-)
-def test_an_average_outside_its_extremes_is_refused(golden, times):
-    text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict(enumerate(times, 2)))
-    with pytest.raises(
-        OutputError, match=r"\S+ is not the mean of 2 times from \S+ to \S+: the output is damaged"
-    ):
-        imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
-    same = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict.fromkeys((2, 3, 4), "8.00"))
-    assert imb.parse(same, "Allreduce", REDUCTION_SIZES, 2)
-
-
-@pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
-def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
-    text = golden(f"imb/2021.11/{benchmark}.1MiB.txt")
-    with pytest.raises(OutputError, match="MB/s do not fit 1024 B in .* us at 1024 B"):
-        imb.parse(with_row(text, 1024, {3: "9999.99"}), benchmark, QUICK, 2, program="IMB-RMA")
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({5: "100.01"}, "an overlap of 100.01 % does not fit the times at 64 B"),
-        ({5: "-0.01"}, "an overlap of -0.01 % does not fit the times at 64 B"),
-        ({5: "77.00"}, "does not fit the times at 64 B"),
-        # At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed.
-        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "12.50"}, None),
-        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "40.00"}, "does not fit the times at 64 B"),
-        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "60.00"}, "does not fit the times at 64 B"),
-        # 0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.105, 71 %, at most.
-        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "71.00"}, None),
-        (
-            {2: "0.14", 3: "0.10", 4: "0.10", 5: "72.00"},
-            "does not fit the times at 64 B, which give .* to 71.43 %",
-        ),
-    ],
-)
-def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, cells, message):
-    text = with_row(golden("imb/2021.11/Iallreduce.txt"), 64, cells)
-    asked = {
-        "benchmark": "Iallreduce",
-        "sizes_B": [0, *powers_of_two(4, 16384)],
-        "processes": 2,
-        "program": "IMB-NBC",
-    }
-    if message is None:
-        assert imb.parse(text, **asked)
-    else:
-        with pytest.raises(OutputError, match=message):
-            imb.parse(text, **asked)
-
-
-def test_a_message_rate_may_differ_by_its_rounding_and_no_more(golden):
-    text = golden("imb/2021.11/P2P.PingPong.1MiB.txt")
-    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
-    more = math.ceil(float(last[3]) * 1e6 / int(last[0]) + 0.51)
-    for column, cell, rate in ((4, str(more), str(more)), (3, f"{float(last[3]) + 99:.2f}", last[4])):
-        with pytest.raises(OutputError, match=f"do not fit {rate} messages/s of 1048576 B"):
-            imb.parse(with_row(text, 1048576, {column: cell}), "PingPong", QUICK[1:], 2, program="IMB-P2P")
 
 
 def test_a_benchmark_that_ran_twice_is_not_taken_for_one(golden):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of MPP-DYNA, on made-up outputs."""
 
-import re
-
 import pytest
 
 from fabric_checks.core.errors import OutputError
@@ -72,30 +70,6 @@ def test_broken_outputs_are_refused(old, new, message):
     assert old in text
     with pytest.raises(OutputError, match=message):
         ls_dyna.parse(text.replace(old, new), 4)
-
-
-class Counting:
-    """A pattern that counts the characters that it is tried on."""
-
-    def __init__(self, pattern):
-        self.pattern, self.characters = pattern, 0
-
-    def fullmatch(self, text):
-        self.characters += len(text)
-        return self.pattern.fullmatch(text)
-
-
-@pytest.mark.parametrize("more", ["1" * 100_000, " " * 100_000 + "x", " 1" * 50_000, "." * 100_000])
-def test_a_long_row_is_looked_at_once(monkeypatch, more):
-    counting = Counting(ls_dyna._CELL)
-    monkeypatch.setattr(ls_dyna, "_CELL", counting)
-    text = dyna.output(4).replace("  Rigid Bodies ...", f"  Rigid Bodies ...{more}")
-    with pytest.raises(OutputError):
-        ls_dyna.parse(text, 4)
-    assert counting.characters <= 2 * len(text)
-    assert (
-        len(re.findall(r"[*+}]", counting.pattern.pattern.replace("[-+.", ""))) == 1
-    )  # one repetition: no square
 
 
 def test_two_runs_are_refused():

@@ -17,13 +17,15 @@ SIZES = powers_of_two(0, 4 * MiB)
 
 @pytest.mark.parametrize("whole", list(corpus.osu_outputs()), ids=lambda whole: whole.name)
 def test_program_version_and_first_column_of_every_release(whole):
-    """The cells are held to the text by lab.parsers.oracle, see test_fuzz.py."""
     output = whole.parse(whole.text)
     program, release, name = whole.name.split("/")
     assert (output.program, (output.version or release)[: len(release)]) == (program, release)
     assert (output.version is None) == (program == "osu-py")
     kind = "overall_us" if name.startswith("osu_i") else "bandwidth_MBps" if "bw" in name else "latency_us"
     assert output.columns[0] == kind
+    lines = whole.text.splitlines()
+    for row in output.rows:
+        assert row.values[kind] == float(lines[row.line - 1].split()[-len(output.columns)])
 
 
 @pytest.mark.parametrize(
@@ -115,12 +117,7 @@ def test_the_synchronisation_is_in_the_header(golden):
 
 
 def test_the_memory_of_the_buffers():
-    """As the source of 7.4 prints it; no machine with a GPU was at hand."""
-    text = (
-        "\n# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
-        "# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1                       1.45\n"
-    )
-    assert osu.parse(text, "latency", [1]).memory == "cuda"
+    """As the source of 7.4 prints it; no machine with such a GPU was at hand."""
     text = (
         "# OSU MPI_Put-ROCM Latency Test v7.4\n# Window creation: MPI_Win_create\n# Synchronization:"
         " MPI_Win_flush\n# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on DEVICE (D)\n# Size         "
@@ -213,20 +210,11 @@ def test_two_tables_are_named_with_their_lines(golden, both, numbers):
 @pytest.mark.parametrize(
     ("benchmark", "old", "new"),
     [
-        ("latency", "Avg Latency(us)", "Bandwidth (MB/s)"),
-        ("latency", "Avg Latency(us)", "Latency (ms)"),
         ("latency", "Avg Latency(us)", "Foo"),
-        ("latency", "Avg Latency(us)", "Overall(us)"),
-        ("latency", "# Size       Avg", "# Avg"),
-        ("latency", "Avg Latency(us)", "Avg Latency(us)  Max Latency(us)"),
+        ("latency", "Avg Latency(us)", "Bandwidth (MB/s)"),
         ("bw", "Bandwidth (MB/s)", "Latency (us)"),
-        ("bw", "Bandwidth (MB/s)", "Bandwidth (GB/s)"),
         ("mbw_mr", "MB/s        Messages/s", "Messages/s        MB/s"),
-        ("mbw_mr", "MB/s        Messages/s", "MB/s        MB/s"),
-        ("ialltoall", "Compute(us)", "Overall(us)"),
-        ("ialltoall", "Compute(us)", "Compute(ms)"),
         ("ialltoall", "Compute(us)    Pure Comm.(us)", "Pure Comm.(us)    Compute(us)"),
-        ("ialltoall", "Pure Comm.(us)", "Comm.(us)"),
         ("barrier", "# Avg Latency(us)", "# Size       Avg Latency(us)"),
     ],
 )
@@ -246,11 +234,6 @@ BAD_ROWS += [("latency", "01 1.50\n2 1.50\n", "a message size was expected, foun
 BAD_ROWS += [("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "a whole number") for cell in NO_WHOLE_NUMBERS]
 ORDER = "min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
-
-
-def test_cells_of_a_table_are_read():
-    assert [row.values["latency_us"] for row in parsed("latency", "1 1.50\n2 1.50\n").rows] == [1.5, 1.5]
-    assert parsed("allreduce", "1 1.50 1.50 1.50 1000\n", [1]).rows[0].values["iterations"] == 1000
 
 
 @pytest.mark.parametrize(("benchmark", "rows", "message"), BAD_ROWS)
@@ -273,9 +256,8 @@ def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwid
         parsed("mbw_mr", f"{size} {bandwidth} {too_far}\n", [size])
 
 
-@pytest.mark.parametrize("version", ["5.9", "6.2", "7.4"])
-def test_the_average_of_communication_is_between_its_extremes(golden, version):
-    text = golden(f"osu/{version}/osu_ialltoall.full.txt")
+def test_the_average_of_communication_is_between_its_extremes(golden):
+    text = golden("osu/7.4/osu_ialltoall.full.txt")
     line = next(line for line in text.splitlines() if line.startswith("1024 "))
     other = text.replace(line, breakages.with_cell(line, 7, "999.99"))
     with pytest.raises(

@@ -78,18 +78,6 @@ def test_every_leaf_reaches_every_other_one_in_both_directions(size):
         assert missed <= (0 if size >= 4 else 0.5 * ways), nodes
 
 
-def test_leaves_of_any_sizes_from_four_on_reach_each_other():
-    random = np.random.default_rng(1)
-    for _ in range(300):
-        nodes = int(random.integers(8, 201))
-        sizes = random.integers(4, 20, size=nodes)
-        group = np.repeat(np.arange(nodes), sizes)[:nodes]
-        group[group == group[-1]] -= (
-            np.count_nonzero(group == group[-1]) < 4
-        )  # the rest joins the leaf before
-        assert uncovered(night(nodes), np.unique(group, return_inverse=True)[1])[0] == 0
-
-
 @pytest.mark.parametrize("switches", [2, 4, 8, 16])
 def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
     for nodes in range(8 * switches, 201):

@@ -30,29 +30,6 @@ def test_one_adapter_for_all_gpus_of_all_nodes_is_no_finding():
     assert texts(adapter=lambda _host, _gpu: 0) == []
 
 
-@pytest.mark.parametrize("host", ["n1", "n4", "n8"])
-@pytest.mark.parametrize("gpu", [0, 5])
-@pytest.mark.parametrize(
-    ("how", "value", "usual", "text"),
-    [
-        ("adapter", 3, lambda gpu: gpu, "sends through mlx5_3, on most nodes it sends through mlx5_{gpu}"),
-        (
-            "direct",
-            False,
-            lambda _: True,
-            "goes through the host's memory, on most nodes it goes by GPUDirect RDMA",
-        ),
-        ("network", "Socket", lambda _: "IB", "uses Socket, on most nodes it uses IB"),
-        ("bus", 9, lambda gpu: gpu, "is at bus ab000, on most nodes it is at bus "),
-    ],
-)
-def test_a_gpu_unlike_the_others_is_named_with_its_host(host, gpu, how, value, usual, text):
-    found = gpu_paths.findings(ways(**{how: at(host, gpu, value, usual)}))
-    assert {tuple(each.hosts) for each in found} == {(host,)}
-    wanted = f"node {host}: GPU {gpu} {text.format(gpu=gpu)}"
-    assert any(each.text.startswith(wanted) for each in found), found
-
-
 def test_gpus_in_reverse_are_one_finding_of_their_host():
     (text,) = texts(bus=lambda host, gpu: 7 - gpu if host == "n3" else gpu)
     assert text == "node n3: GPU 0 is at bus 8b000, on most nodes it is at bus 1b000 (8 GPUs of 8 differ)"

@@ -71,20 +71,12 @@ def judged_node(made):
     ("how", "text"),
     [
         (
-            {"gpus": [0, 1, 2, 3, 4, 6, 7]},
-            "GPU 5 (0000:6b:00.0) is missing, on most nodes it is there; look whether lspci",
-        ),
-        (
             {"adapters": [0, 1, 2, 3, 4, 5, 7], "rails": ()},
             "mlx5_6:1 (0000:7a:00.0) is missing, on most nodes it is there",
         ),
         (
             {"at": lambda rail: 7 - rail},
             "GPU 0 is nearest to mlx5_7:1, on most nodes to mlx5_0:1 (8 GPUs of 8 differ)",
-        ),
-        (
-            {"lanes": {"0000:6b:00.0": 8}},
-            "the PCIe link of GPU 5 has 8 lanes at 0000:6b:00.0, on most nodes 16; look at",
         ),
         (
             {"lanes": {"0000:68:00.0": 4, "0000:67:01.0": 4}},
@@ -97,10 +89,6 @@ def judged_node(made):
         (
             {"share": {5: 0.5}},
             "mlx5_5:1, the rail of GPU 5, carried 50 % of what each rail of the other GPUs did; on most",
-        ),
-        (
-            {"share": {5: 0}},
-            "mlx5_5:1, the rail of GPU 5, is idle: it carried 0 % of what the 8 rails of a node moved",
         ),
     ],
 )
