@@ -34,6 +34,9 @@ CONTRADICTIONS = {
     ("imb", "imb/2021.11/P2P.PingPong.1MiB-2-None"): [
         (r"(1048576 .* )(\d+)$", r"\g<1>9\2", "MB/s do not fit 9.* messages/s of 1048576 B"),
     ],
+    ("imb", "imb/2021.11/Uniband-2-None"): [
+        (r"(  64 .* )(\d+)$", r"\1\2.00", "a whole number was expected"),
+    ],
     ("osu", "osu/7.4/osu_iallreduce.full"): [
         ("8192  ( +)23.35", r"8192  \g<1>92.35", "take 23.18 us at 8192 B, all of it 92.35 us"),
         ("8192  ( +)23.35", r"8192  \g<1>22.35", "take 23.18 us at 8192 B, all of it"),

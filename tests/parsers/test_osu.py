@@ -195,6 +195,13 @@ def test_another_title_is_refused(golden, at, title):
         osu.parse(text, "latency", sizes_of("".join(lines)))
 
 
+def test_a_message_rate_that_ran_twice_is_not_taken_for_one(golden):
+    """Its title may be there twice (6.x to 7.2), but before the table."""
+    text = golden("osu/7.4/osu_mbw_mr.txt")
+    with pytest.raises(OutputError, match="a second line of titles: several programs printed this"):
+        osu.parse(text * 2, "mbw_mr", sizes_of(text))
+
+
 @pytest.mark.parametrize(
     ("both", "numbers"),
     [(lambda lines: lines * 2, "2, 29"), (lambda lines: [line * 2 for line in lines], "3, 4")],

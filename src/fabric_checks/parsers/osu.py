@@ -277,7 +277,7 @@ def _title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
             f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as"
             " separate MPI worlds because the launcher belongs to a different MPI"
         )
-    return titles[-1]
+    return titles[0]
 
 
 def _split(title: str) -> tuple[str, str]:
