@@ -93,3 +93,13 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path, path):
     with pytest.raises(OSError) as caught:
         files.write_text(tmp_path / path, "x")
     assert caught.value.filename == str(tmp_path / path)
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("dear")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "f00")
+    (tmp_path / ".a.f00.txt").symlink_to(victim)
+    with pytest.raises(OSError, match="File exists"):
+        files.write_text(tmp_path / "a.txt", "new")
+    assert victim.read_text() == "dear" and not (tmp_path / "a.txt").exists()

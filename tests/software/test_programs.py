@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The suites that an environment offers, and the reasons for the others."""
 
+import pytest
+
 from fabric_checks.software import programs
 from fabric_checks.software.suites import SUITES, osu
 
@@ -24,3 +26,9 @@ def test_an_environment_has_its_suites_and_reasons_for_the_others():
     assert {"lammps", "npb"} <= set(others)
     reasons = {"osu_7_4": "OSU 7.3 is older than 7.4", "imb": "no licence"}
     assert extras["without"] == reasons | dict.fromkeys(others, "the environment does not name it")
+
+
+def test_a_reason_is_for_a_suite_that_exists():
+    names = ", ".join(sorted(SUITES))
+    with pytest.raises(ValueError, match=f"there is no suite nbp; the suites are {names}"):
+        programs.environment({"name": "ours"}, "modules", why_not={"nbp": "no licence"})

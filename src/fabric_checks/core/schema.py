@@ -181,16 +181,20 @@ def _fault(data: Any, kind: type) -> tuple[Keys, str] | None:
         _validator(kind).iter_errors(data),
         key=lambda each: (each.validator != "additionalProperties", *map(str, each.absolute_path)),
     )
-    return _described(errors[0]) if errors else None
+    return _described(_innermost(errors[0])) if errors else None
+
+
+def _innermost(error: ValidationError) -> ValidationError:
+    """Return the fault of the alternative that was meant, where there are alternatives."""
+    for each in error.context or ():
+        if each.path or each.validator not in ("type", "enum"):
+            each.schema = {"description": error.schema.get("description")} | each.schema
+            return _innermost(each)
+    return error
 
 
 def _described(error: ValidationError) -> tuple[Keys, str]:
     keys = tuple(error.absolute_path)
-    if error.validator == "anyOf":
-        for each in error.context or ():
-            if each.path or each.validator not in ("type", "enum"):
-                each.schema = {"description": error.schema.get("description")} | each.schema
-                return _described(each)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         key = next(key for key in error.instance if key not in known)

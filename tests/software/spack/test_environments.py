@@ -140,3 +140,9 @@ def test_the_external_is_the_release_of_the_wheel():
         (release,) = [line.split("==")[1].split()[0] for line in pins if line.startswith(f"{package}==")]
         scope = (LOCAL / mpi / "packages.yaml").read_text()
         assert f'@{release}"]' in scope and "spec: " in scope and scope.count(f"@{release}") >= 2, mpi
+
+
+def test_an_external_without_a_release_is_not_the_required_one(site):
+    (site / "cray/packages.yaml").write_text(CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,"))
+    (made,) = environments(site, ["ours"], {})
+    assert made["modules"] == ["cray-mpich/8.1.28"]
