@@ -74,74 +74,26 @@ def test_a_published_value_may_be_a_bad_one(tmp_path):
     assert audit.of_file(records.load(tmp_path, text + evidence), CHECKS, CASES) == []
 
 
+NO_RULE = "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:"
+
+
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (
-            ("OsuLatency:", "OsuLatensy:"),
-            2,
-            "orphan entry 'OsuLatensy': no check class has that name; fix or delete it",
-        ),
-        (
-            ("OsuBandwidth:", "Rotate:"),
-            12,
-            "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it",
-        ),
-        (
-            ("yours:compute:", "yours:comput:"),
-            6,
-            "there is no such partition here (there is yours:compute); fix",
-        ),
+        (("OsuLatency:", "OsuLatensy:"), 2, "orphan entry 'OsuLatensy': no check class has that name"),
+        (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here"),
+        (("yours:compute:", "yours:comput:"), 6, "no such partition here (there is yours:compute); fix"),
         (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
         (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (
-            ("latency_8B", "latency_9B"),
-            8,
-            "latency_9B: the check declares no such metric there; fix or delete it",
-        ),
-        (
-            ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
-            7,
-            "latency_0B: in s, but the metric is in us; convert the value",
-        ),
-        (
-            ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
-            7,
-            "bounds only too good values (smaller is better); give the other bound too",
-        ),
-        (
-            ("[950,", "[2500,"),
-            12,
-            "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and",
-        ),
-        (
-            ("[benchmark,", "[bemchmark,"),
-            9,
-            "OsuBandwidth: $index names 'bemchmark', which the check does not have",
-        ),
-        (
-            ("layout: 1x2", "layout: 1x4"),
-            14,
-            "no_reference: 'check OsuLatency layout 1x4' covers no metric; fix the",
-        ),
-        (
-            ("layout: 1x2", "metric: latency_8B"),
-            None,
-            "OsuLatency on yours:compute with mpich-cray, 1x2: missing: latency_0B",
-        ),
-        (
-            ("metric: bandwidth_8B", "metric: latency_8B"),
-            None,
-            "2x1 (bw): missing: bandwidth_8B: neither a reference nor",
-        ),
-        (
-            (
-                "no_reference:",
-                "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:",
-            ),
-            14,
-            "derived: 'metric bandwidth_9B' covers no metric",
-        ),
+        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; fix"),
+        (("null, 0.1, us]\n  ", "null, 0.1, s]\n  "), 7, "latency_0B: in s, but the metric is in us"),
+        (("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "), 7, "bounds only too good values"),
+        (("[950,", "[2500,"), 12, "2375 MB/s is beyond the line rate of 2x1, 2000 MB/s"),
+        (("[benchmark,", "[bemchmark,"), 9, "$index names 'bemchmark', which the check does not have"),
+        (("layout: 1x2", "layout: 1x4"), 14, "'check OsuLatency layout 1x4' covers no metric; fix the"),
+        (("layout: 1x2", "metric: latency_8B"), None, "with mpich-cray, 1x2: missing: latency_0B"),
+        (("metric: bandwidth_8B", "metric: latency_8B"), None, "2x1 (bw): missing: bandwidth_8B: neither"),
+        (("no_reference:", NO_RULE), 14, "derived: 'metric bandwidth_9B' covers no metric"),
     ],
 )
 def test_each_fault_is_named(write, change, line, message):

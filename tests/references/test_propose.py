@@ -4,8 +4,6 @@
 import pytest
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.core.extras import Extras
-from fabric_checks.references.propose import within_line_rate
 from tests.references.records import STANDING, bandwidth, proposed, record
 
 
@@ -64,23 +62,6 @@ def test_each_pass_of_a_run_counts_and_a_record_of_two_sources_counts_once(propo
 def test_passes_of_few_runs_make_nothing_stricter(proposal):
     found = proposal(passes(30), "[1.3, null, 0.5, us]")
     assert (found.action, found.why) == ("kept", "would be stricter after 1 run, but 20 are needed")
-
-
-@pytest.mark.parametrize(
-    ("value", "nics", "action"),
-    [(900.0, 1, "new"), (300.0, 1, "refused"), (300.0, 4, "new"), (300.0, None, "refused")],
-)
-def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, action):
-    """The records know the rate of a link (1000 and 125 MB/s), and the system's file the number of
-    adapters."""
-    link_MBps = 1000.0 if value == 900.0 else 125.0
-    found = proposed(tmp_path, runs(5, value, bandwidth, link_MBps=link_MBps))
-    extras = {"link_MBps": link_MBps} | ({"nics": nics} if nics else {})
-    (found,) = within_line_rate(found, lambda: {"yours:compute": Extras(**extras)})
-    assert found.action == action
-    assert action == "new" or found.why.startswith(
-        "unreachable: 294 MB/s is beyond the line rate of 2x1, 250 MB/s"
-    )
 
 
 def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(proposal):

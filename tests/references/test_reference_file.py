@@ -22,28 +22,19 @@ def load(tmp_path):
     [
         ("a: [", ":[12]: not valid YAML"),
         ("- a", "the top level must be a mapping"),
-        ("A: 3", "A: must be a mapping with an \\$index"),
         ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
         ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index requires another level"),
-        ("A: {$index: [layout], 1x2: {t: {a: 1}}}", "A: 1x2: t: .* is not of the form \\[value, lower share"),
         ("A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}", "the lower share '0.1' does not fit"),
         ("A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}", "the upper share '-0.5' does not fit"),
         ("A: {$index: [layout], 1x2: {t: [.nan, null, 0.5, us]}}", "the value 'nan' is not a finite number"),
-        ("A: {$index: [layout], 1x2: {t: ['1', null, 0.5, us]}}", "the value '1' is not a finite number"),
         ("A: {$index: [layout], 1x2: {t: [0, null, 0.5, us]}}", "is not a finite number other than 0"),
-        ("A: {$index: [layout], 1x2: {t: [1, null, .nan, us]}}", "the upper share 'nan' does not fit"),
         ("A: {$index: [layout], 1x2: {t: [1, null, null, us]}}", "t: has no bound; give it one, or a reason"),
         ("A: {$index: [layout], 1x2: {t: [1, null, 0.5]}}", "is not of the form"),
         ("no_reference: [{check: A}]", "'why' is missing: a text"),
         ("no_reference: [{why: x, chek: A}]", "yaml:1: no_reference: 0: chek: unknown; did you mean check"),
         ("no_reference: [{why: x, check: 'A('}]", "check is 'A\\('; give a regular expression"),
         ("evidence: [{check: A}]", "'evidence' is missing: one of fitted, predicted, said, simulated"),
-        (
-            "evidence: [{evidence: measured, source: x}]",
-            "is 'measured'; give one of fitted, predicted, said, simulated",
-        ),
         ("evidence: [{evidence: fitted}]", "evidence: 0: 'fitted' needs its 'source'"),
-        ("evidence: [{evidence: simulated, chekc: A}]", "evidence: 0: chekc: unknown; did you mean check"),
         ("no_referense: [{why: x}]", "no_referense: unknown; did you mean no_reference"),
     ],
 )
@@ -112,7 +103,7 @@ def test_entries_of_what_does_not_exist_are_refused(load, text, message):
 
 
 def test_an_expected_failure_has_a_reference_too(load):
-    load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, 1, us]]}}")
+    load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, 0, 0, us]]}}")
     with pytest.raises(ReferenceError, match="has no bound"):
         load("A: {$index: [layout], 1x2: {t: [$xfail, known, [1, null, null, us]]}}")
 
@@ -128,7 +119,3 @@ def test_evidence_says_how_a_value_comes_to_be(load):
     assert file.evidence_of(held=False, metric="t", **CASE).evidence == "simulated"
     assert file.evidence_of(held=True, metric="b", **CASE).evidence == "simulated"
     assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
-
-
-def test_a_bound_may_be_the_value_itself(load):
-    assert load("A: {$index: [layout], 1x2: {t: [1, 0, 0, us]}}").path

@@ -125,7 +125,7 @@ def test_a_case_finds_its_references_as_reframe_does(tmp_path, entry):
         expected = dict(check.reference[check])
     except KeyError:
         expected = {}
-    found = lookup.of_case(yaml.safe_load(entry), lambda item: getattr(check, item))
+    _, found = lookup.descend(yaml.safe_load(entry), lambda item: getattr(check, item))
     assert {metric: tuple(each) for metric, each in found.items()} == expected
 
 

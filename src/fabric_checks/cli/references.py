@@ -71,10 +71,7 @@ def propose_command(
     """
     path = _folder() / f"{sound_name('--system', system)}.yaml"
     loaded = selection.load(sources, propose.COLUMNS, {"system": system})
-    found = propose.propose(loaded.frame, proposed.load_or_new(path), min_passes)
-    proposals = propose.within_line_rate(
-        found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
-    )
+    proposals = propose.propose(loaded.frame, proposed.load_or_new(path), min_passes)
     difference = proposed.write(path, proposals)
     target = str(proposed.path_of(path)) if difference else None
     report = [*(f"warning: {fault}" for fault in loaded.faults), *proposal_text.report(proposals)]

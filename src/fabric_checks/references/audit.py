@@ -45,20 +45,6 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
     return faults
 
 
-def _found(entry: Mapping[Any, Any], case: Case) -> tuple[Keys, Mapping[str, Any]] | None:
-    """Return the keys that ReFrame uses for a case, and the references below them; None if there are none."""
-    level: Any = {key: value for key, value in entry.items() if key != "$index"}
-    keys: list[Any] = []
-    for item in entry["$index"]:
-        value = case.attributes.get(item)
-        key = None if value is None else lookup.key_of(level, value)
-        if key is None:
-            return None
-        keys.append(key)
-        level = level[key]
-    return tuple(keys), level
-
-
 def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Iterator[str]:
     """Yield metrics without reference and reason, and record the entries in use."""
     missing: dict[tuple[str, ...], list[str]] = {}
@@ -84,8 +70,7 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
 
 def _gaps(file: ReferenceFile, case: Case, derived: Collection[str], used: _Used) -> list[str]:
     """Return the metrics of a case without reference and reason, and record the entries that it uses."""
-    entry = file.entries.get(case.check)
-    keys, found = (_found(entry, case) if entry else None) or ((), {})
+    keys, found = lookup.descend(file.entries.get(case.check) or {}, case.attributes.get)
     used.paths.add((case.check, *keys))
     gaps = []
     for metric in case.metrics:

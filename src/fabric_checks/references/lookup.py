@@ -81,27 +81,24 @@ def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) ->
     """
     entry = entries.get(record["check"])
     index = tuple(entry["$index"]) if entry else new_index(record)
-    values = [attribute(item, record) for item in index]
-    found, level = _descend(entry or {}, values)
-    keys = [_new_key(value) if key is None else key for key, value in zip(found, values, strict=True)]
+    values = {item: attribute(item, record) for item in index}
+    found, level = descend(entry or {"$index": index}, values.get)
+    keys = [_new_key(values[item]) if key is None else key for item, key in zip(index, found, strict=True)]
     metric = str(record["metric"])
     return Slot(record["check"], index, tuple(keys), metric, level.get(metric))
 
 
-def of_case(entry: Mapping[Any, Any], value_of: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the references of one case in the entry of its check, by metric; nothing, if there are none.
+def descend(entry: Mapping[Any, Any], value_of: Callable[[str], Any]) -> tuple[list[Any], Mapping[Any, Any]]:
+    """Return the keys of one case in the entry of its check, and the references below them by metric.
 
-    :param value_of: returns the case's value of an item of ``$index``.
+    :param value_of: returns the case's value of an item of ``$index``, or None.
+    :returns: of keys None from the first on that has none; there are no references then.
     """
-    return dict(_descend(entry, [value_of(item) for item in entry["$index"]])[1])
-
-
-def _descend(entry: Mapping[Any, Any], values: Sequence[Any]) -> tuple[list[Any], Mapping[Any, Any]]:
-    """Return the key for each value, None below the first that has none, and what stands below the last."""
     level: Any = {key: value for key, value in entry.items() if key != "$index"}
     keys: list[Any] = []
-    for value in values:
-        keys.append(key_of(level, str(value)))
+    for item in entry.get("$index", ()):
+        value = value_of(item)
+        keys.append(None if value is None else key_of(level, str(value)))
         level = {} if keys[-1] is None else level[keys[-1]]
     return keys, level
 

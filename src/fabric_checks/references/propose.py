@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -13,11 +13,10 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.text import count_text
 from fabric_checks.records.record import SERIES, case_name, limit, was_disturbed
 from fabric_checks.records.series import records_by_series
-from fabric_checks.references import line_rate, lookup
+from fabric_checks.references import lookup
 from fabric_checks.references.derive import Derived, derive
 from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
@@ -36,7 +35,6 @@ COLUMNS = (
         "case_result",
         "evidence",
         "nodelist",
-        "link_MBps",
     ),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
     *("host_cores", "runnable_processes_before", "runnable_processes_after"),
@@ -68,7 +66,6 @@ class History:
     first: str
     last: str
     nodes: tuple[str, ...]
-    link_MBps: float | None
     versions: Mapping[str, tuple[str, ...]]
 
 
@@ -118,34 +115,6 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> li
     return _apart(found)
 
 
-def within_line_rate(
-    proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Extras]]
-) -> list[Proposal]:
-    """Refuse references that ask for more than the links carry, as `references check` does.
-
-    :param extras_of: returns the extras of each partition by its full name, at the cost of loading the
-        checks: it is called only where one adapter a node, which is all that records know, is not enough.
-    """
-
-    def why(each: Proposal, extras: Extras) -> str:
-        if each.reference is None:
-            return ""
-        value, lower, _, unit = each.reference
-        return line_rate.why_unreachable(value, lower, unit, each.series["layout"], extras)
-
-    if not any(why(each, Extras(link_MBps=each.history.link_MBps)) for each in proposals):
-        return list(proposals)
-    extras = extras_of()
-    reasons = [
-        why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", Extras()))
-        for each in proposals
-    ]
-    return [
-        replace(each, action="refused", reference=None, why=reason) if reason else each
-        for each, reason in zip(proposals, reasons, strict=True)
-    ]
-
-
 def _history(records: Sequence[Mapping[str, Any]]) -> History:
     # Two sources may have the same records.
     passes: dict[Any, list[Mapping[str, Any]]] = {}
@@ -155,18 +124,13 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
     return History(
         values=tuple(median(record["value"] for record in found) for found in passes.values()),
         runs=len({record["session"] or record["time"] for record in records}),
-        failed=sum(any(map(_missed, found)) for found in passes.values()),
+        failed=sum(any(each["case_result"] == "fail" for each in found) for found in passes.values()),
         disturbed=sum(any(map(was_disturbed, found)) for found in passes.values()),
         first=days[0],
         last=days[-1],
         nodes=_nodes(records),
-        link_MBps=records[-1]["link_MBps"],
         versions=_versions(records),
     )
-
-
-def _missed(record: Mapping[str, Any]) -> bool:
-    return bool(record["case_result"] == "fail")
 
 
 def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ class ReferencesMixin(RegressionTestPlugin):
         if name in file.entries:
             reference_file.require_known_keys(file, name, parameters)
             try:
-                found = lookup.of_case(file.entries[name], self._index_value)
+                found = dict(lookup.descend(file.entries[name], self._index_value)[1])
             except AttributeError as error:
                 raise ReferenceError(
                     f"{path}: {name}: $index names {error.name!r}, which the check does not have"
