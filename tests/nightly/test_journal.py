@@ -135,7 +135,7 @@ def test_without_a_journal_nothing_is_known(tmp_path):
 
 
 def test_lines_have_all_of_a_night_and_of_an_acknowledgement(tmp_path):
-    whole = night(1, SLOW, failures=("x",), warnings=("y",), limits={"A @x": {"node": 0.1, "pair": None}})
+    whole = night(1, SLOW, failures=["x"], warnings=("y",), limits={"A @x": {"node": 0.1, "pair": None}})
     journal.append(tmp_path / "j", whole)
     acknowledge(tmp_path / "j")
     entry, known = journal.read(tmp_path / "j", [])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
@@ -139,7 +139,7 @@ class Night(msgspec.Struct, frozen=True, tag="night", omit_defaults=True):
     level: str
     ended: bool = True
     findings: tuple[Entry, ...] = ()
-    failures: tuple[str, ...] = ()
+    failures: Sequence[str] = ()
     warnings: tuple[str, ...] = ()
     cases: int = 0
     passed: int = 0

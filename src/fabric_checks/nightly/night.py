@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import structs
 
 from fabric_checks.core import files
-from fabric_checks.nightly import carriers, journal, retention, summary
+from fabric_checks.nightly import journal, retention, summary
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
@@ -47,14 +47,11 @@ def spend(plan: Plan, lock: int) -> Summary:
     if left_out is not None:
         night = night.with_more(warnings=left_out)
         night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
-        night = trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
     known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
     due = [line for line in night.warnings if line not in known]
-    night = structs.replace(
-        night,
-        failures=tuple(trouble.failures),
-        warnings=tuple(dict.fromkeys((*due, *night.warnings))),
-    )
+    # What later steps add to the failures is the night's, too.
+    warnings = [*due, *(line for line in night.warnings if line in known)]
+    night = structs.replace(night, failures=trouble.failures, warnings=tuple(warnings))
     # Read again: somebody may have acknowledged a finding while the night ran.
     judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
     trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
@@ -80,18 +77,13 @@ def _written(plan: Plan, judged: Summary, trouble: Trouble, session: Session | N
     found = gauges.of_night(judged, session.records if session else ())
     folder = plan.metrics or plan.folder
     trouble.attempt("the gauges", lambda: found.write(folder, "night"))
-    judged = _with_failures(judged, trouble)
     told = news.tell(plan.on_finding, judged, plan.files / "night.json")
     night = structs.replace(judged.night, warnings=(*told, *judged.night.warnings))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
     judged = replace(judged, night=night, due=[*told, *judged.due], files=there)
     trouble.attempt("the summary", lambda: _write_summary(plan, judged))
-    return _with_failures(judged, trouble)
-
-
-def _with_failures(judged: Summary, trouble: Trouble) -> Summary:
-    return replace(judged, night=structs.replace(judged.night, failures=tuple(trouble.failures)))
+    return judged
 
 
 def _write_summary(plan: Plan, judged: Summary) -> None:
