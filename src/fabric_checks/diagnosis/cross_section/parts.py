@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis.max_min import max_min
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import Array
+from fabric_checks.diagnosis.cross_section.noise import Array, deviation
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
@@ -176,7 +175,7 @@ def _rest(beyond: Array) -> tuple[Array, float]:
     """Return the rates beyond the expectation, and their spread; NaN where the expectation does not fit."""
     there = beyond[~np.isnan(beyond)]
     if len(there) >= SETTINGS.fewest_corrected:
-        middle, spread = float(np.median(there)), float(median_abs_deviation(there, scale="normal"))
+        middle, spread = float(np.median(there)), float(deviation(there))
         off = np.abs(there - middle) > max(4 * spread, 0.06)
         if spread <= SETTINGS.most_rest and off.mean() <= SETTINGS.most_off:
             return beyond - middle, max(spread, SETTINGS.least_spread)
@@ -186,7 +185,7 @@ def _rest(beyond: Array) -> tuple[Array, float]:
 def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     """Return the parts that slow pairs, given by their positions, pass through, each once."""
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
-    for parts in (_nodes, _devices, _switches, _cables, _bundles):
+    for parts in (_nodes, _devices, _switches, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
     usable = [part for part in found.values() if not (mapped.evidence.both_ways and part.kind in ONE_WAY)]
@@ -222,71 +221,57 @@ def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     evidence = mapped.evidence
     sender, receiver = evidence.sender, evidence.receiver
     for pair in slow:
-        ends = int(sender[pair]), int(receiver[pair])
-        both = np.array([pair])
+        ends, both = (int(sender[pair]), int(receiver[pair])), np.array([pair])
         if evidence.both_ways:
             ends = min(ends), max(ends)
             both = np.flatnonzero(np.isin(sender, ends) & np.isin(receiver, ends))
         yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
     for kind, sides in {"sender": (sender,), "receiver": (receiver,), "node": (sender, receiver)}.items():
-        for rank in np.unique([side[slow] for side in sides]):
-            yield of_ranks(kind, (int(rank),), sides)
+        for rank in np.unique([side[slow] for side in sides]).tolist():
+            yield of_ranks(kind, (rank,), sides)
 
 
 def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """Yield what several GPUs or adapters have in common: a host, an adapter, a rail."""
-    evidence = mapped.evidence
-    sender, receiver = evidence.sender, evidence.receiver
-    groups = {"host": evidence.host} if evidence.nodes < evidence.ranks else {}
-    groups |= {"adapter": np.arange(evidence.ranks) // evidence.share} if evidence.share > 1 else {}
-    groups |= {"rail": np.arange(evidence.ranks) % evidence.rails} if evidence.rails > 1 else {}
-    for kind, group in groups.items():
-        for number in np.union1d(group[sender[slow]], group[receiver[slow]]):
-            ranks = np.flatnonzero(group == number).tolist()
-            if len(ranks) > 1:
-                yield of_ranks(kind, tuple(ranks), (sender, receiver))
+    evidence, ranks = mapped.evidence, np.arange(mapped.evidence.ranks)
+    ends = evidence.sender, evidence.receiver
+    groups = {"host": evidence.host, "adapter": ranks // evidence.share, "rail": ranks % evidence.rails}
+    is_there = evidence.nodes < evidence.ranks, evidence.share > 1, evidence.rails > 1
+    for (kind, group), there in zip(groups.items(), is_there, strict=True):
+        for number in np.unique([group[side[slow]] for side in ends]) if there else ():
+            own = tuple(ranks[group == number].tolist())
+            if len(own) > 1:
+                yield of_ranks(kind, own, ends)
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield the switches of hosts, and all cables out of them or into them.
+    """Yield the switches, all cables out of those of hosts or into them, and the cables that slow pairs pass
+    through.
 
     With known routes this includes traffic between other switches that passes through, as in a dragonfly.
     """
-    left, reached = _ends(mapped)
-    lost = (mapped.arcs[:, 0] == UNKNOWN) & mapped.across
-    passed = (mapped.from_leaf[slow], mapped.to_leaf[slow], left[slow].ravel(), reached[slow].ravel())
-    for leaf in np.intersect1d(np.concatenate(passed), mapped.leaf[mapped.leaf >= 0]):
-        key = (int(leaf),)
-        starts, ends = mapped.from_leaf == leaf, mapped.to_leaf == leaf
-        out, into = left == leaf, reached == leaf
-        out[lost & starts] = True
-        into[lost & ends] = True
-        yield _through("leaf out", key, mapped, out)
-        yield _through("leaf in", key, mapped, into)
-        yield _through("leaf", key, mapped, out | into)
-        yield part_of("switch", key, starts | ends | (out | into).any(axis=1))
-
-
-def _ends(mapped: MappedEvidence) -> tuple[Numbers, Numbers]:
-    """Return the switches at the start and the end of each arc of each pair; :data:`NONE` where there is no
-    arc."""
-    # The two last elements, at -1 and -2, stand for no arc.
-    starts, ends = (np.append(side, (NONE, NONE)) for side in (mapped.known.starts, mapped.known.ends))
-    return starts[mapped.arcs], ends[mapped.arcs]
-
-
-def _cables(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield the cables and the switches above those of hosts that slow pairs pass through."""
-    if not mapped.known.has_routes:
+    known, arcs, from_leaf, to_leaf = mapped.known, mapped.arcs, mapped.from_leaf, mapped.to_leaf
+    # The switches at the start and the end of each arc; the two last, at -1 and -2, stand for no arc.
+    left, reached = (np.append(side, (NONE, NONE))[arcs] for side in (known.starts, known.ends))
+    lost = (arcs[:, :1] == UNKNOWN) & mapped.across[:, None]
+    leaves = mapped.leaf[mapped.leaf >= 0]
+    passed = np.column_stack((from_leaf, to_leaf, left, reached))[slow]
+    for leaf in np.intersect1d(passed, leaves).tolist():
+        starts, ends = from_leaf == leaf, to_leaf == leaf
+        out, into = (left == leaf) | (lost & starts[:, None]), (reached == leaf) | (lost & ends[:, None])
+        yield _through("leaf out", (leaf,), mapped, out)
+        yield _through("leaf in", (leaf,), mapped, into)
+        yield _through("leaf", (leaf,), mapped, out | into)
+        yield part_of("switch", (leaf,), starts | ends | (out | into).any(axis=1))
+    if not known.has_routes:
         return
-    arcs = np.unique(mapped.arcs[slow])
-    for arc in arcs[arcs >= 0]:
-        yield _through("arc", (int(arc),), mapped, mapped.arcs == arc)
-    for cable in np.unique(arcs[arcs >= 0] // 2):
-        yield _through("cable", (int(cable),), mapped, mapped.arcs // 2 == cable)
-    left, reached = _ends(mapped)
-    for switch in np.setdiff1d(reached[slow], [*mapped.leaf, NONE]):
-        yield _through("switch", (int(switch),), mapped, (reached == switch) | (left == switch))
+    on = np.unique(arcs[slow][arcs[slow] >= 0])
+    for arc in on.tolist():
+        yield _through("arc", (arc,), mapped, arcs == arc)
+    for cable in np.unique(on // 2).tolist():
+        yield _through("cable", (cable,), mapped, arcs // 2 == cable)
+    for switch in np.setdiff1d(reached[slow], [*leaves, NONE]).tolist():
+        yield _through("switch", (switch,), mapped, (reached == switch) | (left == switch))
 
 
 def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -301,9 +286,10 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         return
     evidence, across, size = mapped.evidence, mapped.across, mapped.evidence.ranks
     bundle = np.where(across, mapped.from_leaf * size + evidence.receiver, NONE)
+    # Of a healthy bundle most pairs are known to be fast.
+    best, least = np.fmax(evidence.bound, evidence.alone), -2 * max(evidence.noise.scan, 0.02)
     chosen = np.unique(bundle[slow])
-    chosen = chosen[chosen >= 0]
-    chosen = chosen[[not _exonerated(evidence, bundle == each) for each in chosen]]
+    chosen = chosen[[each >= 0 and np.median(best[bundle == each]) <= least for each in chosen]]
     if not len(chosen):
         return
     starts, targets = chosen // size, chosen % size
@@ -317,18 +303,11 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
             yield part_of("downlink", (leaf, *into.tolist()), entering, len(into))
         if len(out) and len(into):
             yield part_of("link", (leaf, *into.tolist()), leaving | entering, len(out) + len(into))
-    for start, end in np.unique(np.column_stack((starts, ends)), axis=0):
+    for start, end in np.unique(np.column_stack((starts, ends)), axis=0).tolist():
         mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
-        yield part_of("leaf pair", (int(start), int(end)), mask)
+        yield part_of("leaf pair", (start, end), mask)
     several = np.unique(targets)
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
-        yield part_of(
-            "above", tuple(map(int, several)), across & np.isin(evidence.receiver, several), len(several)
-        )
-        yield part_of("above", (NONE, *map(int, chosen)), np.isin(bundle, chosen), len(chosen))
-
-
-def _exonerated(evidence: Evidence, mask: Mask) -> bool:
-    """Return whether most pairs of a bundle are known to be fast."""
-    best = np.fmax(evidence.bound[mask], evidence.alone[mask])
-    return bool(np.median(best) > -2 * max(evidence.noise.scan, 0.02))
+        towards = across & np.isin(evidence.receiver, several)
+        yield part_of("above", tuple(several.tolist()), towards, len(several))
+        yield part_of("above", (NONE, *chosen.tolist()), np.isin(bundle, chosen), len(chosen))

@@ -38,13 +38,6 @@ class Choice:
 Predicted = Array
 
 
-def _known(distances: Array) -> Array:
-    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as
-    long."""
-    distances[np.isnan(distances)] = 0
-    return distances
-
-
 class Search:
     """The search for the best set of parts."""
 
@@ -64,15 +57,15 @@ class Search:
     def cost(self, pairs: Numbers, level: Predicted) -> Array:
         """Return the distance of pairs from their prediction, in squared standard errors."""
         of_alone, in_scan, bound = level
-        alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
-        above = np.maximum(bound - of_alone, 0) / self.of_bound
+        # What was not measured is at no distance.
+        alone = np.fmax(((self.alone[pairs] - of_alone) / self.of_alone[pairs]) ** 2, 0)
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against
         # it.
-        above = np.maximum(_known(above) ** 2 - SETTINGS.exceeding_errors**2, 0)
-        beyond = np.where(of_alone < 0, np.minimum(above, SETTINGS.most_weight), 0.0)
-        off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
+        above = (np.fmax(bound - of_alone, 0) / self.of_bound) ** 2 - SETTINGS.exceeding_errors**2
+        beyond = np.where(of_alone < 0, np.clip(above, 0, SETTINGS.most_weight), 0)
+        off = np.fmax(((self.scan[pairs] - in_scan) / self.of_scan) ** 2, 0)
         scan = np.minimum(off, SETTINGS.most_scan_weight)
-        return np.asarray(np.minimum(alone**2, SETTINGS.most_weight) + np.maximum(beyond, scan))
+        return np.asarray(np.minimum(alone, SETTINGS.most_weight) + np.maximum(beyond, scan))
 
     def predicted(self, chosen: Sequence[Choice]) -> Predicted:
         """Return the prediction of a set of parts."""
@@ -130,9 +123,8 @@ class Search:
         """
         series = self.evidence.series
         at, own = series.of(part.pairs)
-        there = ~series.alone[own] & ~np.isnan(series.rate[own])
-        at, own = at[there], own[there]
         order = np.argsort(series.when[own], kind="stable")
+        order = order[~series.alone[own[order]] & ~np.isnan(series.rate[own[order]])]
         at, own = at[order], own[order]
         rate, when, was_slow = series.rate[own], series.when[own], slow[at]
         level = self.levels(part, loss)[at]
@@ -178,12 +170,13 @@ class Search:
         # The quartiles of the shares, and for each the median of those near it.
         quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
         near = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
-        best = None
-        for own in dict.fromkeys(float(share) for both in near for share in both):
-            gain = cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
-            if best is None or gain > best.gain:
-                best = Choice(part, own, float(gain))
-        if best is None or not self.contradicted(best):
+        gains = {
+            own: cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
+            for own in (float(share) for both in near for share in both)
+        }
+        own = max(gains, key=lambda each: gains[each])
+        best = Choice(part, own, float(gains[own]))
+        if not self.contradicted(best):
             return best
         if part.kind == "pair" or np.count_nonzero(low) < SETTINGS.fewest_late:
             return None
@@ -211,15 +204,14 @@ class Search:
     def next(self, chosen: Sequence[Choice]) -> Choice | None:
         """Return the part that gains most on top of the chosen ones, with those that gain as much."""
         level = self.predicted(chosen)
-        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
+        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) and fit.gain > 0]
         if not fits:
             return None
-        best, *others = sorted(fits, key=lambda fit: -fit.gain)
-        near = [fit.part for fit in others if fit.gain > best.gain - SETTINGS.as_good]
+        best, *rest = sorted(fits, key=lambda fit: -fit.gain)
+        near = [fit.part for fit in rest if fit.gain > best.gain - SETTINGS.as_good]
         near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
-        return replace(
-            best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any())
-        )
+        others = tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any())
+        return replace(best, others=others)
 
     def best(self) -> list[Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
