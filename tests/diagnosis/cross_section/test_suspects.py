@@ -32,15 +32,6 @@ def test_a_slow_node_or_pair_is_suspect_and_its_pairs_or_nodes_are_not(faults, s
     assert dict(zip(suspect, found.share.tolist(), strict=True)) == pytest.approx(pairs)
 
 
-def test_a_sender_offers_only_its_lowest():
-    fabric = Fabric(128, 0.0, 1, pairs={(3, 64 + k): 0.5 + k / 200 for k in range(50)})
-    scan = fabric.scan()
-    found = suspects.find(scan, 128, 0.06)
-    assert len(found.pairs) == suspects.OFFERS
-    assert sorted(scan.receiver[found.pairs]) == list(range(64, 96))
-    assert np.all(np.diff(found.share) >= 0)
-
-
 def pairs_of(part, number=None):
     """Return the pairs of a phase in their order, or those of one of its rounds."""
     pairs = zip(part.round.tolist(), part.sender.tolist(), part.receiver.tolist(), strict=True)
@@ -136,14 +127,6 @@ def test_what_is_within_a_host_is_no_suspect():
     assert (16, 17) in suspects.listed(suspects.find(scan, 32, 0.06, ["h"] * 32), scan, 32, ["h"] * 32)
 
 
-def test_rounds_have_no_node_twice_and_are_no_more_than_asked_for():
-    pairs = [(0, 1), (1, 0), (0, 2), (2, 3), (3, 1)]
-    assert suspects.pack(pairs, 9) == [[(0, 1), (2, 3)], [(1, 0)], [(0, 2), (3, 1)]]
-    assert suspects.pack(pairs, 9, both_ways=True) == [[(0, 1), (1, 0), (2, 3)], [(0, 2), (3, 1)]]
-    assert suspects.pack(pairs, 2) == [[(0, 1), (2, 3)], [(1, 0)]]
-    assert suspects.pack(pairs, 9, beside=1) == [[pair] for pair in pairs]
-
-
 def test_a_node_that_is_slow_where_links_are_shared_is_suspect_by_its_best_pairs():
     """Half of all pairs share a link, so that the median of every node is that of two pairs on one."""
     fabric = Fabric(64, 0.0, 1, senders={3: 0.8}, sharing=(0.4, 0.6))
@@ -163,72 +146,6 @@ def test_a_pair_is_suspect_beside_many_that_share():
     assert found.overall_MBps == 500 and at[0] in found.pairs
 
 
-def test_what_was_fast_once_is_not_measured_again_beside_others():
-    found = suspects.Suspects(1000.0, {}, {}, np.empty(0, dtype=np.int64), np.empty(0), (1000.0, 1000.0))
-    pairs = [(k, 8 + k) for k in range(8)]
-    passes = []
-
-    def measure(rounds, _):
-        """Pair k shares in the first k passes; the last is slow."""
-        passes.append([pair for pairs in rounds for pair in pairs])
-        return {
-            pair: 800.0 if pair[0] == 7 else 500.0 if len(passes) <= pair[0] else 1000.0
-            for pair in passes[-1]
-        }
-
-    assert suspects.sift(found, pairs, 0.06, suspects.budget(16), measure) == {
-        (4, 12): 500.0,
-        (5, 13): 500.0,
-        (6, 14): 500.0,
-        (7, 15): 800.0,
-    }
-    assert passes == [pairs[k:] for k in range(4)]
-    passes.clear()
-    few = suspects.Budget(together=99, alone=1, of_others=0, controls=8, total=108)
-    assert list(suspects.sift(found, pairs, 0.06, few, measure)) == [(7, 15)]
-    assert len(passes) == 7
-
-
-def test_a_pass_takes_no_more_than_half_of_the_rounds_that_are_left():
-    found = suspects.Suspects(1000.0, {}, {}, np.empty(0, dtype=np.int64), np.empty(0))
-    pairs = [(0, k) for k in range(1, 64)]
-    passes = []
-
-    def measure(rounds, _):
-        passes.append(len(rounds))
-        return {pair: 500.0 for pairs in rounds for pair in pairs}
-
-    slow = suspects.sift(found, pairs, 0.06, suspects.Budget(10, 4, 0, 8, 22), measure)
-    assert passes == [20, 10, 5, 3, 1, 1] and list(slow) == pairs[:20]
-
-
-def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_spread():
-    found = suspects.Suspects(1.0, {3: 0.8}, {}, np.empty(0, dtype=np.int64), np.empty(0))
-    shared = [(10 + k, 40) for k in range(30)]
-    of_node = [(3, 50 + k) for k in range(10)]
-    # Two stand apart from those before them: one is no share of a link.
-    reached = dict.fromkeys(shared[:20], 0.33) | dict.fromkeys(shared[20:29], 0.5) | {shared[29]: 0.8}
-    reached |= dict.fromkeys(of_node, 0.8)
-    chosen = suspects.choose_alone(found, reached, 14)
-    # The second one is the fastest.
-    first, last = [of_node[0], of_node[9], *of_node[1:5]], of_node[5:9]
-    apart = [shared[29], shared[20], shared[0], shared[1]]
-    left = [pair for pair in shared if pair not in apart]
-    assert chosen == [*first, *apart, *(left[(2 * index + 1) * len(left) // 8] for index in range(4))]
-    assert suspects.choose_alone(found, dict.fromkeys(of_node, 0.8), 4) == first[:4]
-    few = dict.fromkeys([*shared[:2], *of_node], 0.8)
-    assert suspects.choose_alone(found, few, 12) == [*first, *shared[:2], *last]
-
-
-@pytest.mark.parametrize(
-    ("slower", "single"), [({3: 0.8}, {3}), (dict.fromkeys(range(4), 0.8) | {9: 0.9}, {9})]
-)
-def test_nodes_as_slow_as_hardly_another_are_single(slower, single):
-    found = suspects.find(Fabric(32, 0.0, 1, senders=slower).scan(), 32, 0.06)
-    assert set(found.senders) == set(slower) and found.single == (single, set())
-    assert [found.is_single(pair) for pair in ((min(single), 20), (20, min(single)))] == [True, False]
-
-
 def test_a_slow_node_is_measured_alone_before_those_of_a_slower_kind():
     """They are slower, and have as many pairs as there is room for."""
     scan = Fabric(32, 0.0, 1, senders={**dict.fromkeys(range(8, 14), 0.5), 3: 0.8}).scan()
@@ -236,20 +153,6 @@ def test_a_slow_node_is_measured_alone_before_those_of_a_slower_kind():
     of_kind = {(one, one + away): 0.5 for away in (8, 9, 10) for one in range(8, 14)}
     slow = of_kind | {(3, other): 0.8 for other in range(20, 26)}
     assert suspects.choose_alone(found, slow, 12)[:3] == [(3, 20), (3, 25), (8, 16)]
-
-
-def test_one_very_slow_node_does_not_hide_another():
-    slow = [(0, receiver) for receiver in range(1, 30)] + [(40, 50), (41, 50)]
-    one_each = dict.fromkeys(slow, 1)
-    assert suspects.fair(one_each, 7) == [slow[0], (40, 50), (41, 50), slow[28], *slow[1:4]]
-    assert suspects.fair(one_each, 100) == [slow[0], (40, 50), (41, 50), slow[28], *slow[1:5]]
-
-
-def test_a_pair_of_two_suspect_nodes_does_not_show_which_of_them_is_slow():
-    of_two, of_one = [(0, 1), (0, 2), (3, 4)], [(0, 10), (0, 11), (0, 12), (3, 10), (20, 2)]
-    slow = dict.fromkeys(of_two, 2) | dict.fromkeys(of_one, 1)
-    assert suspects.fair(slow, 5) == [(0, 10), (20, 2), (3, 10), (0, 12), (3, 4)]
-    assert set(suspects.fair(slow, 8)) == {*of_two, *of_one}
 
 
 def test_a_slow_node_is_suspect_where_half_of_the_others_are_of_a_slower_kind():
@@ -262,40 +165,6 @@ def test_a_slow_node_is_suspect_where_half_of_the_others_are_of_a_slower_kind():
     slow = sorted(suspects.listed(found, scan, 32), key=lambda pair: faults.get(pair[0], 1.0))
     chosen = suspects.fair({pair: 1 for pair in slow if pair[0] in found.senders}, 20)
     assert Counter(sender for sender, _ in chosen)[2] == 2
-
-
-def test_controls_are_pairs_of_no_suspect_node_that_were_not_slow():
-    scan = Fabric(32, 0.0, 1, senders={3: 0.5}).scan()
-    found = suspects.find(scan, 32, 0.06)
-    slow = {(5, 20), (6, 20), (3, 18)}
-    chosen = suspects.controls(found, scan, slow, sorted(slow), 32)
-    assert not slow & set(chosen) and all(sender != 3 for sender, _ in chosen)
-    assert len(set(chosen)) == len(chosen)
-    once = suspects.controls(found, scan, (), [], 1000)
-    free = [pair for pair in pairs_of(scan) if pair[0] != 3]
-    assert set(once) == {free[(2 * k + 1) * len(free) // 16] for k in range(8)}
-
-
-@pytest.mark.parametrize(("ranks", "most", "expected"), [(32, 32, 29), (32, 12, 12), (8, 32, 18), (4, 32, 5)])
-def test_there_are_more_controls_where_a_pair_is_slow_alone(ranks, most, expected):
-    """The first ones stay, in their order: they were measured before it was known."""
-    scan = Fabric(ranks, 0.0, 1).scan()
-    found = suspects.find(scan, ranks, 0.06)
-    slow = [(0, ranks // 2), (1, ranks // 2)]
-    few, more = (
-        suspects.controls(found, scan, slow, slow, most, is_slow=is_slow) for is_slow in (False, True)
-    )
-    assert more[: len(few)] == few and len(set(more)) == len(more) == expected
-    assert not set(slow) & set(more)
-
-
-def test_nodes_of_several_pairs_alone_have_controls_of_their_own():
-    scan = Fabric(32, 0.0, 1).scan()
-    found = suspects.find(scan, 32, 0.06)
-    slow = [(3, 20), (4, 20)]
-    chosen = suspects.controls(found, scan, slow, slow, 32)
-    assert chosen[8][1] == 20 and chosen[8] not in slow
-    assert len(suspects.controls(found, scan, slow, slow, 8)) == 8
 
 
 def test_the_ends_of_a_slow_pair_have_controls_with_their_nearest():
