@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files are written all or none, and none replaces another."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import installation
-from fabric_checks.onboarding.facts import Mpi
 
 
 def test_names_that_are_there_are_not_taken_again():
@@ -44,20 +41,3 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
 )  # fmt: skip
 def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
     assert installation._reason(output) == reason
-
-
-@pytest.mark.parametrize(
-    ("loaded", "fault"),
-    [
-        ("gnu14/14:openmpi5/5.0.7", ""), ("", ""),
-        ("gnu14/14:openmpi5/5.0.5",
-         "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
-        (None, "`module load gnu14/14 openmpi5/5.0.7`: exit status 1: no such module"),
-    ],
-)  # fmt: skip
-def test_modules_are_loaded_together(loaded, fault):
-    mpi = Mpi("openmpi", "5", "mpicc", modules=("gnu14/14", "openmpi5/5.0.7"))
-    text = None if loaded is None else f"/apps/bin/mpicc\nloaded:{loaded}\n"
-    machine = SimpleNamespace(ask=lambda *_: text, asked={"x": "exit status 1: no such module"})
-    said = installation.load_modules(machine, mpi)
-    assert said.startswith(fault) and bool(said) is bool(fault)

@@ -3,7 +3,6 @@
 them."""
 
 import re
-import shlex
 from configparser import RawConfigParser
 
 import yaml
@@ -82,24 +81,6 @@ class Unit(RawConfigParser):
         self.read_string(path.read_text())
 
 
-def service():
-    """Return the variables of the service and its command with them put in, as systemd splits it."""
-    unit = Unit(SERVICE)["Service"]
-    variables = dict(part.split("=", 1) for part in shlex.split(unit["Environment"]))
-    return variables, unit["ExecStart"]
-
-
-def expanded(command, variables):
-    """Return the words of a command of systemd: ${X} is one word, $X as many as it has, which may be none."""
-    words = []
-    for word in command.split():
-        if re.fullmatch(r"\$\w+", word):
-            words += variables[word[1:]].split()
-        else:
-            words.append(re.sub(r"\$\{(\w+)\}", lambda found: variables[found[1]], word))
-    return words
-
-
 def scripts():
     """Return all scripts of all files, by file and name."""
     found = {(path.name, name): text for path in GITLAB for name, text in gitlab(path).items()}
@@ -107,4 +88,4 @@ def scripts():
     found |= {(JENKINS.name, name): text for name, text in jenkins().items()}
     _, lines = crontab()
     found |= {(CRONTAB.name, schedule): command for schedule, command in lines}
-    return found | {(SERVICE.name, "ExecStart"): service()[1]}
+    return found | {(SERVICE.name, "ExecStart"): Unit(SERVICE)["Service"]["ExecStart"]}

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 from cronsim import CronSim
 
@@ -111,13 +110,3 @@ def test_nothing_secret_and_nothing_traced(path):
     assert not re.search(r"(?i)(password|token|secret)\s*[:=]\s*['\"]?\w", text)
     assert "secrets." not in text
     assert not re.search(r"(?m)^\s*image:", text)  # none is used; one would have to be pinned by its digest
-
-
-@pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
-def test_workflows_only_read_end_and_take_strangers_changes_to_no_own_machine(path):
-    whole = yaml.load(path.read_text(), steps.Workflow)
-    assert whole["permissions"] == {}
-    for job in whole["jobs"].values():
-        assert job["permissions"] == {"contents": "read"} and job["timeout-minutes"] > 0
-    if "pull_request" in whole["on"]:
-        assert {job["runs-on"] for job in whole["jobs"].values()} == {"ubuntu-24.04"}

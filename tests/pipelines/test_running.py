@@ -40,22 +40,6 @@ def test_cron(runner):
     done = runner(
         [variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here
     )
-    require_a_quiet_night(runner, done)
-
-
-def test_systemd(runner):
-    variables, command = steps.service()
-    assert variables["FABRIC_HOME"] == steps.HOME
-    set_here = {key: runner.variables[key] for key in variables} | {"FABRIC_RESULTS": str(runner.results)}
-    words = steps.expanded(command.replace(steps.CLONE, str(runner.clone)), set_here)
-    runner.keep_only(ALWAYS)
-    # The manager's own PATH.
-    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    done = runner(words, PATH=path, **set_here)
-    require_a_quiet_night(runner, done)
-
-
-def require_a_quiet_night(runner, done):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     latest = runner.results / "nightly/minicluster/latest"
     assert json.loads((latest / "night.json").read_text())["cases"] == 1
