@@ -52,6 +52,7 @@ MARKS = {
         f"[prterun-n1-9@1,0]<stdout>: {line}".rstrip(" ") + "\n" for line in text.splitlines()
     ),
     "ranks of srun": lambda text: "".join(f"  0: {line}\n" for line in text.splitlines()),
+    "nodes and ranks of PALS": lambda text: "".join(f"x1c0b0.site 0: {line}\n" for line in text.splitlines()),
     "ranks of mpiexec": lambda text: "".join(f"[0] {line}\n" for line in text.splitlines()),
     "a log of UCX and libfabric": lambda text: "".join(LOG + line for line in text.splitlines(keepends=True)),
     "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",

@@ -15,8 +15,9 @@ _COLOUR = re.compile(r"(?<!\S)(?:\x1b\[(?:[0-9;:]*m|K))+|(?:\x1b\[(?:[0-9;:]*m|K
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
 _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
-#: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``.
-_RANK = re.compile(r"^(?: *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
+#: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``; PALS puts the node
+#: before it.
+_RANK = re.compile(r"^(?:(?:[\w.-]{1,255} )? *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
 _LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
 #: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also
 #: behind the beginning of a line.

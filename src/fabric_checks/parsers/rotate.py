@@ -116,18 +116,10 @@ class RotateOutput:
         return len(measured), ranks * (ranks // self.rails - 1)
 
     @property
-    def never_senders(self) -> tuple[int, ...]:
-        """The ranks that never sent in the scan."""
-        return _missing(self.scan.sender, len(self.hosts))
-
-    @property
-    def never_receivers(self) -> tuple[int, ...]:
-        """The ranks that never received in the scan."""
-        return _missing(self.scan.receiver, len(self.hosts))
-
-
-def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
-    return tuple(np.setdiff1d(np.arange(ranks), present).tolist())
+    def one_way_ranks(self) -> set[int]:
+        """The ranks that never sent, or never received, in the scan."""
+        ranks = set(range(len(self.hosts)))
+        return ranks - {*self.scan.sender.tolist()} | ranks - {*self.scan.receiver.tolist()}
 
 
 def parse(text: str) -> RotateOutput:

@@ -69,10 +69,9 @@ def of_node(file: NodeFile) -> NodeChange | str:
     before, after = file.before, file.after
     if after is None:
         return "the program did not finish there"
-    for snapshot, moment in ((before, "before"), (after, "after")):
-        if snapshot.uptime_s is None or snapshot.took_ms is None:
-            return f"the snapshot {moment} the program was cut: {snapshot.cut}"
-    assert before.uptime_s is not None and after.uptime_s is not None  # for the types
+    if before.uptime_s is None or after.uptime_s is None:
+        moment, cut = ("before", before.cut) if before.uptime_s is None else ("after", after.cut)
+        return f"the snapshot {moment} the program was cut: {cut}"
     seconds, whole = after.uptime_s - before.uptime_s, before.cut is None and after.cut is None
     if seconds <= 0:
         return "the node rebooted in between"
@@ -83,7 +82,7 @@ def of_node(file: NodeFile) -> NodeChange | str:
         _growth(before.host.tcp, after.host.tcp),
         after.host,
         before.host.load,
-        max(before.took_ms or 0.0, after.took_ms or 0.0),
+        max(before.took_ms, after.took_ms),
         _lost(before, after) if whole else (),
         whole,
     )

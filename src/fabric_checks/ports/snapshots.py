@@ -152,7 +152,7 @@ class Snapshot:
     """
 
     uptime_s: float | None
-    took_ms: float | None
+    took_ms: float
     ports: Mapping[str, Port]
     host: Host
     cut: str | None = None
@@ -197,7 +197,7 @@ def _snapshot(text: str, at: int, moment: str) -> tuple[Snapshot, int]:
         line = text.count("\n", 0, at) + 1
         raise OutputError(f"the snapshot '# {moment}' that begins here is damaged or cut", line)
     if found["late"]:
-        return Snapshot(None, None, {}, Host(), found["late"]), found.end()
+        return Snapshot(None, 0.0, {}, Host(), found["late"]), found.end()
     ports, host = _ports(rows), _host(rows)
     return Snapshot(float(found["uptime_s"]), float(found["took_ms"]), ports, host, found["cut"]), found.end()
 

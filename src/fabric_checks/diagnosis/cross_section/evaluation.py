@@ -82,7 +82,7 @@ class Report:
             "faults": float(len(faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
             "measured_pairs": 100 * measured / all_pairs,
-            "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
+            "one_way_nodes": float(len(self.output.one_way_ranks)),
             **self._limits_percent(),
             **self.of_switches,
             **(bandwidths.of_rails(self.matrix, self.output.rails) if self.output.rails > 1 else {}),
