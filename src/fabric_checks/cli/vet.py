@@ -74,7 +74,7 @@ def command(
     session = sessions.new_session_id()
     results = paths.results().absolute()
     jobs = Jobs(session, results, found.partition, found.environ, step_minutes, options)
-    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes)
+    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes, found.switches)
     for node, why in found.away.items():
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why

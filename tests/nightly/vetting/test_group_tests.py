@@ -21,16 +21,29 @@ class Machine:
     :param paths: pairs of nodes that fail together; :param named: faulty nodes that the scheduler names.
     :param slow: nodes that are seen among ``least`` nodes and more.
     :param largest: a larger job runs over its limit; :param unsure: so many jobs do not show who is slow.
+    :param block: so many nodes are a block: Slurm accepts named nodes only if they fit one of the smallest
+        size, that or twice it and so on, that holds as many.
     """
 
-    def __init__(self, count, faulty=(), paths=(), slow=(), named=(), least=4, largest=math.inf, unsure=0):
+    def __init__(
+        self, count, faulty=(), paths=(), slow=(), named=(), least=4, largest=math.inf, unsure=0, block=None
+    ):
+        self.block = block
         self.nodes, self.faulty, self.slow, self.named = names(count), set(faulty), set(slow), set(named)
         self.paths = [set(path) for path in paths]
         self.least, self.largest, self.unsure = least, largest, unsure
         self.jobs = self.rounds = 0
 
+    def accepts(self, group):
+        size = self.block or len(self.nodes)
+        while size < len(group):
+            size *= 2
+        return len({int(node[1:]) // size for node in group}) == 1
+
     def outcome(self, group):
         assert len(group) >= 2 and len(set(group)) == len(group)
+        if not self.accepts(group):
+            return Outcome(False, why="Requested node configuration is not available", refused=True)
         hit = self.faulty & set(group)
         if len(group) > self.largest:
             return Outcome(False, why="it ran over its time limit")
@@ -43,7 +56,8 @@ class Machine:
         return Outcome(True, slow={node: f"{node} sends at 0.5" for node in seen}, notes=("it sees a tenth",))
 
     def vet(self):
-        vet = Vet(self.nodes)
+        blocks = {node: f"b{int(node[1:]) // self.block}" for node in self.nodes} if self.block else None
+        vet = Vet(self.nodes, blocks)
         rounds, answers = vet.rounds(), None
         while True:
             try:
@@ -213,3 +227,20 @@ def test_a_vet_ends_at_a_job_that_never_began_and_blames_nobody_for_it(job):
     assert set(found.of(Word.FAULTY)) <= {"n2"} and set(found.of(Word.SLOW)) <= {"n5"}
     assert {found.reasons[node] for node in found.of(Word.NOT_SEEN)} <= {"job 7 is still waiting"}
     assert (job > 1) or found.of(Word.NOT_SEEN) == machine.nodes
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_node_is_blamed_for_jobs_that_the_scheduler_refuses(seed):
+    """Named nodes have to fit one block: healthy ones were called faulty, and a command would drain them."""
+    draw = random.Random(seed)
+    block = draw.choice([2, 3, 4, 9, 18])
+    count = block * 2 ** draw.randrange(2, 7)
+    faulty = draw.sample(names(count), draw.randrange(1, 4))
+    machine = Machine(count, faulty, block=block)
+    found = machine.vet()
+    assert set(found.of(Word.FAULTY)) <= set(faulty)
+    # A faulty node is found where its block has two healthy ones, which pass with each other.
+    blocks = [set(machine.nodes[at : at + block]) for at in range(0, count, block)]
+    shown = set().union(*(own for own in blocks if len(own - set(faulty)) > 1))
+    assert set(faulty) & shown == set(found.of(Word.FAULTY))
+    assert shown.isdisjoint(found.of(Word.NOT_SEEN))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import count_text
@@ -24,12 +24,18 @@ class Spent:
     minutes: float = 0.0
 
 
-def spend(nodes: Sequence[str], run: Runner, budget: float, step_minutes: float) -> tuple[Verdicts, Spent]:
+def spend(
+    nodes: Sequence[str],
+    run: Runner,
+    budget: float,
+    step_minutes: float,
+    switches: Mapping[str, str] | None = None,
+) -> tuple[Verdicts, Spent]:
     """Vet nodes; a round begins only if its jobs fit into the budget, should each last to its limit.
 
-    :param budget: in node-minutes; :param step_minutes: the limit of one job.
+    :param budget: in node-minutes; :param step_minutes: the limit of one job. :param switches: of each node.
     """
-    vet, spent = Vet(nodes), Spent()
+    vet, spent = Vet(nodes, switches), Spent()
     rounds = vet.rounds()
     answers: list[Outcome] | None = None
     while True:

@@ -122,6 +122,7 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         notes=(*noise, *([limits.text(known)] if known else [])),
         unsure=_unsure(record, noise),
         waited=not passed and not faults and never_began(record),
+        refused=not passed and not faults and record["jobid"] is None and cases[0].phase == "run",
     )
 
 

@@ -13,6 +13,10 @@ them, and the shortest part of that in reverse order with the other.
 A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end,
 at most three times if measurements differ so much that nothing is certain of nodes that look slow.
 
+A job that the scheduler does not accept says nothing of its nodes: with blocks (topology/block), Slurm
+refuses named nodes that do not fit one of the smallest size that holds as many. So groups are cut along
+switches or blocks, and a partner of the same one comes first.
+
 Nothing here starts anything: :class:`Vet` has a generator of rounds, which is sent their outcomes.
 """
 
@@ -22,7 +26,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from fabric_checks.core.text import names_text
@@ -52,6 +56,7 @@ class Outcome:
     :param unsure: why it does not show which nodes are slow, in a line; empty if it does.
     :param waited: whether it never began, and no node is the cause: others have the nodes, and nothing is
         known.
+    :param refused: whether the scheduler did not accept it, which says nothing of the nodes either.
     """
 
     passed: bool
@@ -62,6 +67,12 @@ class Outcome:
     notes: tuple[str, ...] = ()
     unsure: str = ""
     waited: bool = False
+    refused: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ran, and not to its end."""
+        return not (self.passed or self.refused)
 
 
 @dataclass
@@ -126,6 +137,8 @@ Steps = Generator[Round, list[Outcome], T]
 
 #: Into so many parts a group is split.
 PARTS = 4
+#: With so many partners at other switches the scheduler may refuse a node before it is given up.
+MOST_REFUSED = 8
 #: How often nodes are paired without knowing one that is healthy.
 MOST_BLIND = 3
 #: How often all good nodes are tested together, if that leaves open which are slow.
@@ -138,9 +151,12 @@ class Vet:
     ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the
     last reason for each node. ``largest`` is the largest group that passed, of those whose job shows which
     nodes are slow.
+
+    :param switches: the switch or block of each node, as far as it is known.
     """
 
-    def __init__(self, nodes: Sequence[str]) -> None:
+    def __init__(self, nodes: Sequence[str], switches: Mapping[str, str] | None = None) -> None:
+        self.switches = switches or {}
         self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
         self.failed: list[Group] = []
         self.why: dict[str, str] = {}
@@ -150,12 +166,19 @@ class Vet:
         """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each
         group."""
         try:
-            yield from self.find_faulty_nodes(tuple(self.verdicts.words))
+            yield from self.find_faulty_nodes(tuple(chain(*self._by_switch(self.verdicts.words))))
             yield from self.find_faulty_paths()
             yield from self.test_together()
             self.verdicts.settle()
         except _Waited as error:
             self.stop(str(error))
+
+    def _by_switch(self, nodes: Iterable[str]) -> list[Group]:
+        """Return nodes by their switches or blocks."""
+        found = defaultdict[str, list[str]](list)
+        for node in nodes:
+            found[self.switches.get(node, "")].append(node)
+        return [tuple(each) for each in found.values()]
 
     def stop(self, why: str) -> None:
         """Note on the nodes that are not seen why the vet ends before its time."""
@@ -169,9 +192,10 @@ class Vet:
         for group, outcome in zip(groups, outcomes, strict=True):
             self.verdicts.take(group, outcome)
             if not outcome.passed:
-                self.failed.append(group)
                 self.why |= dict.fromkeys(group, outcome.why)
-            elif not outcome.unsure and len(group) >= len(self.largest):
+            if outcome.failed:
+                self.failed.append(group)
+            elif outcome.passed and not outcome.unsure and len(group) >= len(self.largest):
                 self.largest = group
                 self.verdicts.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
         if waited := [outcome.why for outcome in outcomes if outcome.waited]:
@@ -184,11 +208,12 @@ class Vet:
         groups: Round = [nodes]
         suspects: dict[str, Group] = {}  # nodes to be tested alone, with the group in which they failed last
         tried = defaultdict[str, list[str]](list)  # the healthy partners with which each failed
+        refused = defaultdict[str, list[str]](list)  # and those with which it was not accepted
         blind_left = MOST_BLIND
         while True:
             unseen = self.verdicts.of(Word.NOT_SEEN)
             suspects = {node: suspects[node] for node in unseen if node in suspects}
-            pairs = self._with_partners(suspects, tried)
+            pairs = self._with_partners(suspects, tried, refused)
             if blind_left and not groups and not pairs:
                 pairs = self._blind_pairs(suspects)
                 blind_left -= 1
@@ -196,30 +221,58 @@ class Vet:
                 break
             outcomes = yield from self.test(groups + pairs)
             for (node, partner), outcome in zip(pairs, outcomes[len(groups) :], strict=True):
-                if not outcome.passed and self.verdicts.words[partner] is Word.GOOD:
+                if outcome.refused:
+                    refused[node].append(partner)
+                elif outcome.failed and self.verdicts.words[partner] is Word.GOOD:
                     tried[node].append(partner)
                     self._judge(node, tried[node], suspects[node], outcome.why)
             failed, groups = groups, []
             for group, outcome in zip(failed, outcomes, strict=False):
-                parts = _parts(group, outcome)
+                parts = self._parts(group, outcome)
                 groups += [part for part in parts if len(part) > 1]
                 suspects |= {part[0]: group for part in parts if len(part) == 1}
         for node in suspects:
             note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
             self.verdicts.note(node, Word.NOT_SEEN, note)
 
-    def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
+    def _parts(self, group: Group, outcome: Outcome) -> Round:
+        """Return the parts of a group to be tested next: none if it passed.
+
+        Of nodes at several switches each switch is in one part.
+        """
+        if outcome.passed:
+            return []
+        left = tuple(node for node in group if node not in outcome.faulty)
+        if left != group:
+            return [left] if left else []
+        units = self._by_switch(group)
+        if len(units) == 1:
+            # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
+            count, units = max(2, min(PARTS, len(group) // 2)), [(node,) for node in group]
+        else:
+            count = min(PARTS, len(units))
+        edges = [-(-len(units) * number // count) for number in range(count + 1)]
+        return [tuple(chain(*units[start:end])) for start, end in pairwise(edges)]
+
+    def _with_partners(
+        self,
+        suspects: Mapping[str, Group],
+        tried: Mapping[str, list[str]],
+        refused: Mapping[str, list[str]],
+    ) -> Round:
         """Return suspects with a healthy partner each that they have not had, as far as there are any.
 
-        A partner that was not in the group which failed comes first: then the node is all that both have in
-        common.
+        A partner at the same switch comes first, and then one that was not in the group which failed: then
+        the node is all that both have in common.
         """
         healthy = self.verdicts.of(Word.GOOD)
         pairs: Round = []
         for node, group in suspects.items():
-            fit = [other for other in healthy if other not in tried[node]]
-            if fit:
-                partner = min(fit, key=group.__contains__)
+            had = (*tried.get(node, ()), *refused.get(node, ()))
+            fit = [other for other in healthy if other not in had]
+            near = [other for other in fit if self.switches.get(other) == self.switches.get(node)]
+            if near or (fit and len(refused.get(node, ())) < MOST_REFUSED):
+                partner = min(near or fit, key=group.__contains__)
                 healthy.remove(partner)
                 pairs.append((node, partner))
         return pairs
@@ -232,8 +285,11 @@ class Vet:
         pairs: Round = []
         while left:
             one = left.pop(0)
-            other = next((node for node in left if {one, node} not in failed), None)
-            if other:
+            fit = [node for node in left if {one, node} not in failed]
+            if fit:
+                other = next(
+                    (node for node in fit if self.switches.get(node) == self.switches.get(one)), fit[0]
+                )
                 left.remove(other)
                 pairs.append((one, other))
         return pairs
@@ -263,6 +319,10 @@ class Vet:
         (again,) = yield from self.test([group])
         if self._has_faulty(group):
             return  # one has been named since: it is not a path
+        if again.refused:
+            failed = f"a job on {names_text(group, 8)} failed, and the scheduler refuses to repeat it"
+            self._explain(group, f"{failed}: {again.why}")
+            return
         if again.passed:
             self._explain(
                 group,
@@ -276,7 +336,7 @@ class Vet:
         pair = (ends[0], ends[-1])
         names = " and ".join(pair)
         (last,) = yield from self.test([pair])
-        if last.passed:
+        if not last.failed:
             text = (
                 "some paths fail only together: nodes that pass in smaller groups fail with each other, but"
                 f" no single pair fails; the last tried is {names}, and its last failure was:"
@@ -301,7 +361,7 @@ class Vet:
         while fails - passes > 1:
             middle = (passes + fails) // 2
             (outcome,) = yield from self.test([group[:middle]])
-            passes, fails = (middle, fails) if outcome.passed else (passes, middle)
+            passes, fails = (passes, middle) if outcome.failed else (middle, fails)
         return group[:fails]
 
     def test_together(self) -> Steps[None]:
@@ -316,18 +376,13 @@ class Vet:
                     " among few nodes a slow one may look like the others"
                 )
                 return
-            yield from self.test([good])
+            (outcome,) = yield from self.test([good])
+            if outcome.refused:
+                parts = [group for group in self._by_switch(good) if len(group) > 1]
+                together = (
+                    "the good nodes were tested switch by switch, for the scheduler refuses them together"
+                )
+                self.verdicts.notes.append(f"{together}: {outcome.why}")
+                yield from self.test(parts)
+                return
             yield from self.find_faulty_paths()
-
-
-def _parts(group: Group, outcome: Outcome) -> Round:
-    """Return the parts of a group to be tested next: none if it passed."""
-    if outcome.passed:
-        return []
-    left = tuple(node for node in group if node not in outcome.faulty)
-    if left != group:
-        return [left] if left else []
-    # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
-    count = max(2, min(PARTS, len(group) // 2))
-    edges = [-(-len(group) * number // count) for number in range(count + 1)]
-    return [group[start:end] for start, end in pairwise(edges)]
