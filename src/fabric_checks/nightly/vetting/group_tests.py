@@ -279,20 +279,28 @@ class Vet:
 
     def _blind_pairs(self, suspects: Iterable[str]) -> Round:
         """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy
-        nodes."""
+        nodes. First those at the same switch."""
+        pairs, single = [], list[str]()
+        for group in self._by_switch(suspects):
+            near, rest = self._pairs_of(group)
+            pairs += near
+            single += rest
+        return pairs + self._pairs_of(single)[0]
+
+    def _pairs_of(self, nodes: Iterable[str]) -> tuple[Round, list[str]]:
+        """Return pairs of nodes that have not failed together, and those that are left."""
         failed = set(map(frozenset, self.failed))
-        left = list(suspects)
         pairs: Round = []
+        left, rest = list(nodes), []
         while left:
             one = left.pop(0)
-            fit = [node for node in left if {one, node} not in failed]
-            if fit:
-                other = next(
-                    (node for node in fit if self.switches.get(node) == self.switches.get(one)), fit[0]
-                )
+            other = next((node for node in left if {one, node} not in failed), None)
+            if other:
                 left.remove(other)
                 pairs.append((one, other))
-        return pairs
+            else:
+                rest.append(one)
+        return pairs, rest
 
     def _judge(self, node: str, tried: Sequence[str], group: Group, why: str) -> None:
         """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as
