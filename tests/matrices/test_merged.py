@@ -271,6 +271,17 @@ def test_latencies_are_judged_and_certain_only_with_repeats(count, confirmed):
     assert len(listed(run, report)) > 3
 
 
+def test_a_node_in_the_wrong_place_is_certain_only_with_repeats():
+    leaf = np.arange(32) // 8
+    leaf[[2, 9]] = leaf[[9, 2]]
+    near = np.where(leaf[:, None] == leaf[None], 0.8, 1.0)
+    for count in (1, 2):
+        tables = nights(near, count=count, nodes=32)
+        (run,) = merged.join([("a", replace(each, metric="latency")) for each in tables])
+        (found,) = latency.of_run(run.output).findings
+        assert (found.hosts, found.is_fault) == (("n2", "n9"), count == 2)
+
+
 def test_latencies_between_devices_of_one_host_are_left_out():
     host = np.arange(16) // 2
     values = np.where(host[:, None] == host[None], 0.2, matrix(16, 1, usual=1.7))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -156,8 +157,9 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     of_halves = [
         groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us) for half in halves
     ]
-    misplaced = _misplaced(near.group, of_halves, output.hosts, known)
-    slow, limits = _slow(output.hosts, whole, near, sure=output.number is None or output.passes > 1)
+    sure = output.number is None or output.passes > 1
+    misplaced = _misplaced(near.group, of_halves, output.hosts, known, sure=sure)
+    slow, limits = _slow(output.hosts, whole, near, sure=sure)
     return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
 
 
@@ -284,9 +286,7 @@ def _slow(
     error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
     of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
     # The effect of a node is the median of what its pairs have in common.
-    of_node = SETTINGS.seen_effect * least_us + SETTINGS.seen_effect * 2 * error_us / float(
-        np.sqrt(len(hosts) - 1)
-    )
+    of_node = SETTINGS.seen_effect * (least_us + 2 * error_us / math.sqrt(len(hosts) - 1))
     return found, {"node_us": of_node, "pair_us": of_pair}
 
 
@@ -319,11 +319,12 @@ def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], 
 
 
 def _misplaced(
-    group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: FabricMap | None
+    group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: FabricMap | None, *, sure: bool
 ) -> list[Finding]:
     """Return the nodes that are near the wrong nodes; two that are swapped are one finding.
 
-    :param halves: the groups as each half of the measurements shows them.
+    :param halves: the groups as each half of the measurements shows them; :param sure: whether pairs were
+        measured more than once.
     """
     switch = np.full(len(hosts), NONE)
     if known is not None:
@@ -346,15 +347,12 @@ def _misplaced(
                 f" its own, {by}; look at their cables"
             )
         else:
-            near = [
-                each for each in np.flatnonzero(group == own).tolist() if each != rank and each not in home
-            ]
-            names_of_near = names_text([name_of(hosts, each) for each in near], 5)
+            near = [each for each in np.flatnonzero(group == own).tolist() if each not in (rank, *home)]
+            shown = names_text([name_of(hosts, each) for each in near], 5)
             text = (
-                f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at"
-                " its cable"
+                f"node {name_of(hosts, rank)} is near {shown}, not where it should be {by}; look at its cable"
             )
-        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=set(ranks) <= twice))
+        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=sure and set(ranks) <= twice))
     return sorted(found, key=lambda finding: finding.ranks)
 
 
