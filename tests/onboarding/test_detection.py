@@ -65,7 +65,7 @@ def test_the_queues_of_a_site(name):
 def test_the_software_and_links_of_a_site(name):
     found = look(site(name), HOSTS.get(name, "box"))
     mpis = [f"{' '.join(mpi.modules) or mpi.prefix} {mpi.pmi}" for mpi in found.mpis]
-    suites = [f"{each.suite} {each.version}" for each in found.suites]
+    suites = [f"{each.software} {each.version}" for each in found.suites]
     links = [f"{link.device} {link.kind} {link.MBps}" for link in found.links]
     assert (found.modules, mpis, suites, links) == SOFTWARE[name]
 

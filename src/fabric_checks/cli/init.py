@@ -116,7 +116,7 @@ def shown(facts: Facts) -> Iterable[str]:
         for each in facts.links
     )
     rows += (("MPI", _mpi_text(mpi)) for mpi in facts.mpis)
-    rows += (("suite", f"{suite.suite}: {suite.module}") for suite in facts.suites)
+    rows += (("suite", f"{suite.software}: {suite.name}") for suite in facts.suites)
     if not facts.mpis:
         rows.append(("MPI", "none of the site's own; the wheels of ci/run are used"))
     for tool, fault in facts.asked.items():

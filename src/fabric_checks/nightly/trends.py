@@ -64,23 +64,18 @@ def _finding(events: Sequence[Event]) -> Entry:
     text, *others = [event.sentence(with_state=False) for event in events]
     if others:
         text = f"{len(events)} cases are worse than before; the first: {text}"
-    details = (
-        *first_of(others, ": `fabric-checks changes` lists all"),
-        *dict.fromkeys(
-            f"at the same time {each.field} changed from {', '.join(each.before)} to {', '.join(each.after)}"
-            for event in events
-            for each in event.circumstances
-            if each.field != "collection"
-        ),
-    )
-    names = [f"{change.test} @{change.machine}" for event in events for change in event.changes]
-    findings = tuple(
-        Finding(
+    fields = [each for event in events for each in event.circumstances if each.field != "collection"]
+    details = first_of(others, ": `fabric-checks changes` lists all")
+    for each in fields:
+        before, after = ", ".join(each.before), ", ".join(each.after)
+        details.append(f"at the same time {each.field} changed from {before} to {after}")
+    findings = []
+    for change in (change for event in events for change in event.changes):
+        name = f"{change.test} @{change.machine}"
+        findings.append(Finding(
             kind="change", severity=Severity.FAULT, text=text, part=name, size=lost(change),
-            key=f"{name}: {change.metric} changed", details=details,
-        )
-        for name, change in zip(names, (each for event in events for each in event.changes), strict=True)
-    )  # fmt: skip
-    return Entry(
-        findings=findings, keys=frozenset(f"level of {name}" for name in names), cases=frozenset(names)
-    )
+            key=f"{name}: {change.metric} changed", details=tuple(dict.fromkeys(details)),
+        ))  # fmt: skip
+    names = frozenset(found.part for found in findings)
+    keys = frozenset(f"level of {name}" for name in names)
+    return Entry(findings=tuple(findings), keys=keys, cases=names)

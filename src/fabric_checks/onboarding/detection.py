@@ -12,7 +12,7 @@ from fabric_checks.core.errors import FabricError, OutputError, quoted
 from fabric_checks.core.paths import name_is_sound, sound_path
 from fabric_checks.core.text import first_of, one_line
 from fabric_checks.onboarding import hardware
-from fabric_checks.onboarding.facts import Facts, Mpi, Suite
+from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.launchers import PMI
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.schedulers.flux import output as flux
@@ -191,26 +191,14 @@ def _software(now: Look, pmis: tuple[str, ...]) -> dict[str, Any]:
     if variables & {"LMOD_CMD", "LMOD_VERSION"}:
         # Modules behind those of a compiler or an MPI only show in Lmod's `spider`.
         hidden, system = modules.available(_module(now, "-t spider")), "lmod"
-    best = {
-        name: modules.best(listed, name) or modules.best(hidden, name)
-        for name in (*modules.FAMILIES, *modules.SUITES)
-    }
-    taken = [module for module in best.values() if module is not None]
-    mpis = tuple(
-        _of_module(now, module, pmis, is_lmod=system == "lmod")
-        for module in taken
-        if module.software in modules.FAMILIES
-    )
-    mpis = mpis or _on_path(now, pmis)
-    if pmis:
-        now.notes += [
-            f"srun --mpi=list offers nothing that starts {mpi.family}" for mpi in mpis if not mpi.pmi
-        ]
-    suites = tuple(
-        Suite(module.software, module.name, module.version)
-        for module in taken
-        if module.software in modules.SUITES
-    )
+    names = (*modules.FAMILIES, *modules.SUITES)
+    best = [modules.best(listed, name) or modules.best(hidden, name) for name in names]
+    taken = [module for module in best if module is not None]
+    suites = tuple(module for module in taken if module.software in modules.SUITES)
+    own = [_of_module(now, each, pmis, is_lmod=system == "lmod") for each in taken if each not in suites]
+    mpis = tuple(own) or _on_path(now, pmis)
+    unfit = [mpi.family for mpi in mpis if pmis and not mpi.pmi]
+    now.notes += [f"srun --mpi=list offers nothing that starts {family}" for family in unfit]
     return {"modules": system, "mpis": mpis, "suites": suites}
 
 
@@ -241,7 +229,7 @@ def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     for family, pattern in _VERSIONS.items():
         if release := _first(pattern, text):
             try:
-                prefix = str(sound_path("the prefix of mpicc", prefix)) if prefix else ""
+                prefix = prefix and str(sound_path("the prefix of mpicc", prefix))
             except FabricError as error:
                 now.notes.append(str(error))
                 prefix = ""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from fabric_checks.onboarding import questions, site_files
-from fabric_checks.onboarding.facts import Facts, Mpi, Suite
+from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.hardware import Link
 from fabric_checks.schedulers.model import Queue
+from fabric_checks.software.modules import Module
 
 #: The schedulers of the examples, by the names that users give them.
 SCHEDULERS = {"slurm": "slurm", "pbs": "pbs", "lsf": "lsf", "flux": "flux", "one-host": "local"}
@@ -24,7 +25,7 @@ def system(name: str) -> str:
         cores=64,
         modules="lmod",
         mpis=(Mpi("openmpi", "5.0.8", "mpicc", pmi, modules=("openmpi/5.0.8",)),),
-        suites=(Suite("osu", "osu-micro-benchmarks/7.5", "7.5"), Suite("npb", "npb/3.4.3", "3.4.3")),
+        suites=(Module("osu-micro-benchmarks/7.5"), Module("npb/3.4.3")),
     )
     given = {"name": "yours"}
     answers = questions.answered(

@@ -7,18 +7,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.onboarding.hardware import Link
 from fabric_checks.schedulers.model import Queue
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A module of a suite of programs.
-
-    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``.
-    """
-
-    suite: str
-    module: str
-    version: str
+from fabric_checks.software.modules import Module
 
 
 @dataclass(frozen=True)
@@ -70,6 +59,6 @@ class Facts:
     cores: int | None = None
     modules: str = "nomod"
     mpis: tuple[Mpi, ...] = ()
-    suites: tuple[Suite, ...] = ()
+    suites: tuple[Module, ...] = ()
     notes: tuple[str, ...] = ()
     asked: dict[str, str] = field(default_factory=dict)
