@@ -66,7 +66,7 @@ def test_four_runs_are_too_few():
 
 @pytest.mark.parametrize(
     ("factor", "verdict"),
-    [(1.06, "worse"), (1.04, "no difference"), (0.96, "no difference"), (0.94, "better")],
+    [(1.06, "worse"), (1.04, "no difference"), (0.94, "better")],
 )
 def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
     found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
@@ -116,26 +116,22 @@ def test_a_metric_of_one_side_only_is_missing():
     assert missing["median_baseline"] == 1.0 and missing["n_side"] is None and missing["median_side"] is None
 
 
-def test_a_case_that_failed_is_missing_for_that():
+@pytest.mark.parametrize("layout", ["2x1", None])
+def test_a_case_that_failed_is_missing_for_that(layout):
+    def run(side, values, **changes):
+        return runs(side, values, layout=layout, **changes)
+
     failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
-    found = row(runs("A", TIGHT), runs("B", [None, None], **failed))
+    found = row(run("A", TIGHT), run("B", [None, None], **failed))
     assert found["verdict"] == "missing" and found["why"] == "its case failed in B: no output"
-    both = row(runs("A", [None], **failed), runs("B", [None], **failed))
+    both = row(run("A", [None], **failed), run("B", [None], **failed))
     assert both["verdict"] == "missing" and both["metric"] is None
     assert both["why"] == "its case failed in A: no output; its case failed in B: no output"
     new = compare(
-        parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"]
+        parts(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed | {"test": "new"})), ["A", "B"]
     )
     assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
-    some = row(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed))
-    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
-
-
-def test_a_case_without_layout_that_failed_on_both_sides_is_one_row():
-    failed = NOTHING | {"fail_reason": "no output", "case_result": "fail", "layout": None}
-    both = row(runs("A", [None], **failed), runs("B", [None], **failed))
-    assert both["why"] == "its case failed in A: no output; its case failed in B: no output"
-    some = row(runs("A", TIGHT, layout=None), runs("B", TIGHT, layout=None), runs("B", [None], **failed))
+    some = row(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed))
     assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
 
 
@@ -172,14 +168,6 @@ def test_versions_can_be_compared_when_asked_for():
 def test_values_of_another_image_are_compared_and_the_image_is_noted(inside, note):
     found = row(runs("A", TIGHT), runs("B", times(2), image_digest=inside))
     assert (found["verdict"], found["note"]) == ("worse", note)
-
-
-def test_a_layout_of_one_side_only_is_missing():
-    other = {"test": "OsuLatency %layout=1x2", "layout": "1x2"}
-    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
-    assert found["why"].to_list() == ["missing in B", "missing in A"]
-    more = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame
-    assert sorted(more["verdict"].to_list()) == ["missing", "no difference"]
 
 
 def test_simulations_are_marked():
@@ -280,9 +268,3 @@ def test_of_a_test_whose_metrics_have_several_units_the_row_has_none():
         other = [run for side in "AB" for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)]
         (found,) = aggregate(compare(parts(same, other), ["A", "B"]).frame).to_dicts()
         assert (found["values"], found["unit"]) == (2, expected)
-
-
-def test_a_metric_of_the_second_side_alone_is_named():
-    records = parts([*runs("A", TIGHT), *runs("B", TIGHT), *runs("B", TIGHT, metric="m")])
-    found = compare(records, ["A", "B"]).frame.select("verdict", "test", "metric").rows()
-    assert ("missing", "OsuLatency %layout=2x1", "m") in found

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.analysis.statistics.bootstrap import Floats
-
-Masks = npt.NDArray[np.bool_]
 
 BETTER = "better"
 WORSE = "worse"
@@ -60,105 +56,84 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
         interval comes from the bootstrap and not from ``repeatable``; and ``verdict``, null where there is no
         ``comparable`` pair.
     """
-    sides = [_Side(pairs[f"values_{name}"]) for name in ("baseline", "side")]
-    by_difference = pairs["by_difference"].to_numpy().astype(bool)
-    comparable = pairs["comparable"].to_numpy().astype(bool)
-    enough = comparable & (sides[0].n >= MIN_RUNS) & (sides[1].n >= MIN_RUNS)
-    columns: dict[str, Floats] = {}
-    for side, name in zip(sides, ("baseline", "side"), strict=True):
-        middle, low, high = side.medians(confidence)
-        columns |= {f"median_{name}": middle, f"low_{name}": low, f"high_{name}": high}
-    first, second = columns["median_baseline"], columns["median_side"]
-    size = np.fmax(np.abs(first), np.abs(second))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.where(by_difference, second - first, 100 * (second / first - 1))
-    low, high = _intervals(sides, enough, by_difference, confidence)
+    both = [pairs["values_baseline"], pairs["values_side"]]
+    known = [values.list.len().fill_null(0) >= MIN_RUNS for values in both]
+    enough = pairs["comparable"] & known[0] & known[1]
+    columns: dict[str, pl.Series] = {"bootstrapped": enough}
+    for side, values, which in zip(("baseline", "side"), both, known, strict=True):
+        low, high = _intervals([values], which, bootstrap.median, confidence)
+        columns |= {f"median_{side}": values.list.median(), f"low_{side}": low, f"high_{side}": high}
+    by_difference = pairs["by_difference"]
+    differences = _intervals(both, enough & by_difference, bootstrap.difference, confidence)
+    ratios = _intervals(both, enough & ~by_difference, bootstrap.ratio, confidence)
+    for name, difference, ratio in zip(("low", "high"), differences, ratios, strict=True):
+        columns[f"change_{name}"] = difference.fill_null(100 * (ratio - 1))
+    return _judged(pairs.with_columns(**columns), repeatable)
+
+
+def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
+    """Return pairs with medians and intervals as :func:`judged` does."""
+    first, second = pl.col("median_baseline"), pl.col("median_side")
+    is_difference = pl.col("by_difference")
+    size = pl.max_horizontal(first.abs(), second.abs())
+    change = pl.when(is_difference).then(second - first).otherwise(100 * (second / first - 1))
+    low, high = pl.col("change_low"), pl.col("change_high")
     if repeatable is not None:
-        few = comparable & ~enough
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = second / first
-        lowest = np.where(by_difference, change - repeatable * size, 100 * (ratio / (1 + repeatable) - 1))
-        highest = np.where(by_difference, change + repeatable * size, 100 * (ratio * (1 + repeatable) - 1))
-        low, high = np.where(few, lowest, low), np.where(few, highest, high)
-    smaller = (pairs["better"].fill_null("") == "smaller").to_numpy()
-    worse_low, worse_high = np.where(smaller, low, -high), np.where(smaller, high, -low)
-    # Percentages are compared in points: 2 % against 1 % are a point, not twice as much.
-    by_size = by_difference & (pairs["unit"].fill_null("") != "%").to_numpy() & (size > 0)
-    scale = np.where(by_size, size / 100, 1)
-    verdicts = _verdicts(comparable, worse_low, worse_high)
-    return pairs.with_columns(
-        *(pl.Series(name, column).fill_nan(None) for name, column in columns.items()),
-        pl.Series("change", np.where(comparable, change, np.nan)).fill_nan(None),
-        pl.Series("change_low", low).fill_nan(None),
-        pl.Series("change_high", high).fill_nan(None),
-        pl.Series("at_least", worse_low / scale).fill_nan(None),
-        pl.Series("detectable", (high - low) / 2).fill_nan(None),
-        pl.Series("bootstrapped", enough),
-        pl.Series("verdict", verdicts, dtype=pl.String()),
+        few, ratio = pl.col("comparable") & ~pl.col("bootstrapped"), 100 * second / first
+        lowest = (
+            pl.when(is_difference).then(change - repeatable * size).otherwise(ratio / (1 + repeatable) - 100)
+        )
+        highest = (
+            pl.when(is_difference).then(change + repeatable * size).otherwise(ratio * (1 + repeatable) - 100)
+        )
+        low, high = pl.when(few).then(lowest).otherwise(low), pl.when(few).then(highest).otherwise(high)
+    pairs = pairs.with_columns(
+        change=pl.when("comparable").then(change),
+        change_low=low,
+        change_high=high,
+        detectable=(high - low) / 2,
     )
-
-
-def _verdicts(comparable: Masks, worse_low: Floats, worse_high: Floats) -> list[str | None]:
-    out = np.full(len(comparable), None, dtype=object)
-    out[comparable] = TOO_FEW
-    known = comparable & np.isfinite(worse_low)
-    out[known] = NO_DIFFERENCE
-    out[known & (worse_low > 0)] = WORSE
-    out[known & (worse_high < 0)] = BETTER
-    return list(out)
-
-
-class _Side:
-    """The values of one side of pairs, a list for each pair; null where there are none."""
-
-    def __init__(self, values: pl.Series) -> None:
-        self._values = values
-        self.n: npt.NDArray[np.intp] = values.list.len().fill_null(0).to_numpy().astype(np.intp)
-
-    def rows(self, which: npt.NDArray[np.intp]) -> Floats:
-        """Return the values of pairs that have equally many, as a table."""
-        flat: Floats = self._values.gather(which).explode(empty_as_null=False).to_numpy()
-        return flat.reshape(len(which), -1)
-
-    def medians(self, confidence: float) -> tuple[Floats, Floats, Floats]:
-        """Return the median of each row and, of those with enough runs, the ends of its interval; else
-        NaN."""
-        middle, low, high = (np.full(len(self.n), np.nan) for _ in range(3))
-        for which in _alike([self.n]):
-            rows = self.rows(which)
-            if rows.shape[1] < MIN_RUNS:
-                middle[which] = np.median(rows, axis=1)
-                continue
-            found = bootstrap.median(rows, confidence)
-            middle[which], low[which], high[which] = found.estimate, found.low, found.high
-        return middle, low, high
+    is_smaller = (pl.col("better") == "smaller").fill_null(value=False)
+    worse_low = pl.when(is_smaller).then("change_low").otherwise(-pl.col("change_high"))
+    worse_high = pl.when(is_smaller).then("change_high").otherwise(-pl.col("change_low"))
+    # Percentages are compared in points: 2 % against 1 % are a point, not twice as much.
+    by_size = is_difference & (pl.col("unit").fill_null("") != "%") & (size > 0)
+    verdict = (
+        pl.when(worse_low.is_null())
+        .then(pl.lit(TOO_FEW))
+        .when(worse_low > 0)
+        .then(pl.lit(WORSE))
+        .when(worse_high < 0)
+        .then(pl.lit(BETTER))
+        .otherwise(pl.lit(NO_DIFFERENCE))
+    )
+    return pairs.with_columns(
+        at_least=pl.when(by_size).then(100 * worse_low / size).otherwise(worse_low),
+        verdict=pl.when("comparable").then(verdict),
+    )
 
 
 def _intervals(
-    sides: list[_Side], enough: Masks, by_difference: Masks, confidence: float
-) -> tuple[Floats, Floats]:
-    """Return the ends of the interval of each change, NaN where there are too few runs."""
-    low, high = np.full(len(enough), np.nan), np.full(len(enough), np.nan)
-    counts = [side.n for side in sides]
-    for which in _alike(counts, enough & by_difference):
-        found = bootstrap.difference(sides[0].rows(which), sides[1].rows(which), confidence)
-        low[which], high[which] = found.low, found.high
-    for which in _alike(counts, enough & ~by_difference):
-        found = bootstrap.ratio(sides[0].rows(which), sides[1].rows(which), confidence)
-        low[which], high[which] = 100 * (found.low - 1), 100 * (found.high - 1)
+    values: Sequence[pl.Series],
+    chosen: pl.Series,
+    method: Callable[..., bootstrap.Intervals],
+    confidence: float,
+) -> tuple[pl.Series, pl.Series]:
+    """Return the ends of the intervals of some rows, null for others.
+
+    :param values: lists of values, of which those of equal lengths are taken together.
+    """
+    ends = np.full((2, len(chosen)), np.nan)
+    lengths = pl.DataFrame([each.list.len().alias(str(at)) for at, each in enumerate(values)])
+    rows = lengths.with_row_index("row").filter(chosen)
+    for key, alike in rows.group_by(lengths.columns, maintain_order=True):
+        for part in alike.iter_slices(max(1, _TOGETHER // sum(key))):
+            which = part["row"]
+            tables = [
+                each.gather(which).explode(empty_as_null=False).to_numpy().reshape(len(which), -1)
+                for each in values
+            ]
+            found = method(*tables, confidence)
+            ends[:, which.to_numpy()] = found.low, found.high
+    low, high = (pl.Series(each).fill_nan(None) for each in ends)
     return low, high
-
-
-def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:
-    """Yield the indices of rows that have equal counts, of those chosen, without those that have none; in
-    pieces."""
-    rows = np.flatnonzero(
-        np.logical_and.reduce([n > 0 for n in counts] + ([] if chosen is None else [chosen]))
-    )
-    if not len(rows):
-        return
-    _, group = np.unique(np.stack([n[rows] for n in counts]), axis=1, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    for alike in np.split(rows[order], np.flatnonzero(np.diff(group[order])) + 1):
-        step = max(1, _TOGETHER // sum(int(n[alike[0]]) for n in counts))
-        yield from (alike[begin : begin + step] for begin in range(0, len(alike), step))
