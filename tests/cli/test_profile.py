@@ -114,13 +114,6 @@ def test_a_trace_beside_the_profile(program, tmp_path):
     assert done.stderr == f"error: {folder}: is not empty; name a new folder for the trace\n"
 
 
-def test_a_trace_that_cannot_be_replayed_is_an_error(program, tmp_path):
-    done = run("--trace", tmp_path / "t", "--", "mpirun", "-np", "2", program, "nonblocking")
-    cause = "rank-0.trace: line 8: the trace was stopped: 'MPI_Ibarrier cannot be replayed'"
-    assert done.returncode == 1 and done.stderr.splitlines()[-1] == f"error: {tmp_path / 't'}/{cause}"
-    assert "2 ranks on 1 host" in done.stdout
-
-
 def test_a_program_without_a_profile(program):
     done = run("--", "mpirun", "-np", "2", program, "unfinished")
     assert done.returncode == 1 and "mpirun: no profile was written" in done.stderr

@@ -4,7 +4,7 @@ options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -55,16 +55,9 @@ class Verbs(click.Group):
 
     command_class = Verb
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; wrong usage is one line with the cause and where the help is."""
-        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        run = partial(super().main, *args, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
         with console.opened():
