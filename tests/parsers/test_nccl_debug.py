@@ -64,7 +64,7 @@ def test_the_address_of_a_gpu_is_that_of_linux(bus, address):
         ("rank 5 nranks", "rank 64 nranks", "rank 64 on n1 is of 64 ranks"),
         ("rank 5 nranks 64", "rank 5 nranks 6", "communicators of 6 and 64 ranks"),
         ("via NET/IB/", "via NET/Socket/", "channels of 'Socket', but uses the network 'IB'"),
-        ("via NET/IB/5", "via NET/IB/9", "has channels of adapter 9, which is none of 8"),
+        ("via NET/IB/5", "via NET/IB/9", "has channels of adapters ['9'], and one is none of its 8"),
     ],
 )
 def test_a_log_that_contradicts_itself_is_refused(old, new, message):

@@ -99,22 +99,23 @@ def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
     :raises OutputError: if its channels are of another network than it uses, or of adapters that it has not.
     """
     channels, networks = _CHANNEL.findall(log), _NETWORK.findall(log)
-    network = [name for name, *_ in channels][-1:] or networks[:1] or [""]
-    if networks and network[0] not in networks:
+    network = ([name for name, *_ in channels][-1:] or networks[:1] or [""])[0]
+    if networks and network not in networks:
         raise OutputError(
-            f"{where} has channels of {quoted(network[0])}, but uses the network {quoted(networks[0])}"
+            f"{where} has channels of {quoted(network)}, but uses the network {quoted(networks[0])}"
         )
-    names = {int(at): name for listed in _ADAPTERS.findall(log)[-1:] for at, name in _ADAPTER.findall(listed)}
-    used = sorted({int(at) for _, at, _ in channels})
-    if names and (unknown := [at for at in used if at not in names]):
-        raise OutputError(f"{where} has channels of adapter {unknown[0]}, which is none of {len(names)}")
+    names = {at: name for listed in _ADAPTERS.findall(log)[-1:] for at, name in _ADAPTER.findall(listed)}
+    used = sorted({at for _, at, _ in channels}, key=int)
+    if names and not names.keys() >= set(used):
+        raise OutputError(f"{where} has channels of adapters {used}, and one is none of its {len(names)}")
+    providers, counts = _PROVIDER.findall(log), _CHANNELS.findall(log)
     return replace(
         rank,
-        network=network[0],
-        provider=(_PROVIDER.findall(log) or [""])[-1],
+        network=network,
+        provider=providers[-1] if providers else "",
         adapters=tuple(names.get(at, f"#{at}") for at in used),
         direct=all("GDRDMA" in flags for *_, flags in channels) if channels else None,
-        channels=next((int(count) for count in _CHANNELS.findall(log)[-1:]), None),
+        channels=int(counts[-1]) if counts else None,
     )
 
 

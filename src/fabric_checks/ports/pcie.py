@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from operator import eq
+from operator import eq, itemgetter
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
@@ -113,18 +113,22 @@ def _missing(nodes: Sequence[NodeChange], parts: Parts, gpus: Gpus) -> Iterator[
     for node in nodes:
         absent = [f"{name} ({known[name]})" for name in on_most if name not in parts[node.node]]
         if node.host.gpus and node.node not in gpus:  # which of them is unknown
-            fewer = count - len(node.host.gpus)
             absent = [name for name in absent if not name.startswith("GPU ")]
-            absent[:0] = [f"{count_text(fewer, 'GPU')} of {count}"] if fewer > 0 else []
-        names, how = absent, "is missing, on most nodes it is there"
+            absent += _fewer(count - len(node.host.gpus), count)
         if node.lost:
-            names, how = list(node.lost), "was there before the case and is missing after it"
-        if names:
-            text = (
-                f"node {node.node}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and"
-            )
-            about = " ".join(name.partition(" (")[0] for name in names)
-            yield finding("host", [node.node], f"{text} at the kernel's log", f"missing {about}")
+            yield _lacking(node.node, node.lost, "was there before the case and is missing after it")
+        elif absent:
+            yield _lacking(node.node, absent, "is missing, on most nodes it is there")
+
+
+def _fewer(missing: int, count: int) -> list[str]:
+    return [f"{count_text(missing, 'GPU')} of {count}"] if missing > 0 else []
+
+
+def _lacking(host: str, names: Sequence[str], how: str) -> Finding:
+    about = " ".join(name.partition(" (")[0] for name in names)
+    text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at the"
+    return finding("host", [host], f"{text} kernel's log", f"missing {about}")
 
 
 def _fewer_lanes(hosts: Mapping[str, Host], parts: Parts) -> Iterator[Finding]:
@@ -133,24 +137,16 @@ def _fewer_lanes(hosts: Mapping[str, Host], parts: Parts) -> Iterator[Finding]:
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its
     port.
     """
-    # Of the two ends of a link the lower one counts.
-    narrowest: dict[str, dict[str, tuple[int, int, str]]] = {}
-    for host, of in parts.items():
-        lanes = hosts[host].lanes
-        links = {
-            part: [(lanes[at], -depth, at) for depth, at in enumerate(path) if at in lanes]
-            for part, path in of.items()
-        }
-        narrowest[host] = {part: min(found) for part, found in links.items() if found}
+    narrowest = {host: _narrowest(of, hosts[host].lanes) for host, of in parts.items()}
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     for host, found in narrowest.items():
-        for part, (count, _, _) in found.items():
+        for part, (count, _) in found.items():
             counts[part][host] = count
     most = {part: usual(of) or 0 for part, of in counts.items()}
     for host, found in narrowest.items():
         behind = grouped(
             ((at, count, most[part]), part)
-            for part, (count, _, at) in found.items()
+            for part, (count, at) in found.items()
             if count < most[part] and (part.startswith("GPU ") or at != parts[host][part][-1])
         )
         for (at, count, wanted), devices in behind.items():
@@ -160,6 +156,13 @@ def _fewer_lanes(hosts: Mapping[str, Host], parts: Parts) -> Iterator[Finding]:
                 " cable"
             )
             yield finding("host", [host], text, f"lanes at {at}")
+
+
+def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """Return the fewest lanes above each part, and the address of that link: of its two ends the lower
+    one."""
+    links = {part: [(lanes[at], at) for at in reversed(path) if at in lanes] for part, path in parts.items()}
+    return {part: min(of, key=itemgetter(0)) for part, of in links.items() if of}
 
 
 def _elsewhere(near: Nearest) -> Iterator[Finding]:
