@@ -57,19 +57,6 @@ def test_values_are_by_the_key_that_is_not_fixed(text):
     }
 
 
-@pytest.mark.parametrize("program", ["hot_spot", "rotate"])
-def test_no_byte_can_change(program):
-    """Whether it is of a row, of the header or of the sum: an exchanged digit and a lost one are refused."""
-    whole = list(corpus.OUTPUTS[program]())[-1]
-    digits = [at for at, character in enumerate(whole.text) if character.isdigit()]
-    for at in digits[:: len(digits) // 60]:
-        other = "1" if whole.text[at] != "1" else "2"
-        for new in (other, ""):
-            with pytest.raises(OutputError) as caught:
-                whole.parse(whole.text[:at] + new + whole.text[at + 1 :])
-            assert "\n" not in str(caught.value)
-
-
 def test_a_line_of_somebody_else_is_refused(text):
     with pytest.raises(OutputError, match="^line 1: the check sum in the last line is of another text"):
         parse(text.replace("\n64 2", "\nmlx5: got completion with error\n64 2", 1))
@@ -150,7 +137,7 @@ def test_a_time_is_a_number_above_zero(text, cell):
         (rotate, 1, "x", "a row is not of the columns round sender receiver"),
         (rotate, 2, "7 7", "a row is not of the columns round sender receiver"),
         (latency_map, 5, "1e999", "least_us: a number above 0 was expected"),
-        (latency_map, 0, "-1", "pass: a whole number from 0 was expected"),
+        (latency_map, 0, "-1", r"^line \d+: pass: a whole number from 0 was expected"),
     ],
 )
 def test_a_long_table_is_held_to_its_columns(golden, program, column, cell, message):
@@ -158,13 +145,6 @@ def test_a_long_table_is_held_to_its_columns(golden, program, column, cell, mess
     row = next(line for line in text.splitlines() if breakages.is_row(line))
     with pytest.raises(OutputError, match=message):
         program.parse(changed(text, row, breakages.with_cell(row, column, cell)))
-
-
-def test_a_long_table_names_the_line(golden):
-    text = golden("latency_map/mpich-5.0.2.txt")
-    line, row = [(n, line) for n, line in enumerate(text.splitlines(), 1) if breakages.is_row(line)][7]
-    with pytest.raises(OutputError, match=f"^line {line}: latency_us: a number above 0"):
-        latency_map.parse(changed(text, row, breakages.with_cell(row, 4, "-1")))
 
 
 def test_the_check_sum_is_that_of_zlib():
