@@ -46,6 +46,13 @@ def test_a_job_that_never_began_tells_nothing_of_its_nodes(more, waited):
     assert outcome(late, records=[record("R", None, case_result="fail", **more)]).waited == waited
 
 
+@pytest.mark.parametrize(("phase", "refused"), [("run", True), ("sanity", False)])
+def test_a_job_that_is_not_accepted_has_no_record_and_tells_nothing_of_its_nodes(phase, refused):
+    """As Slurm refuses nodes of several blocks, with "Requested node configuration is not available"."""
+    found = outcome(case("R", "fail", "job scheduler error: sbatch: Batch job", phase), records=[])
+    assert (found.refused, found.failed, found.faulty) == (refused, not refused, {})
+
+
 NOISE = {"kind": "noise", "severity": "suspect", "text": "a pair differs by 8 %"}
 
 

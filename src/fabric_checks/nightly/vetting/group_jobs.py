@@ -101,8 +101,8 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         raise VetError(f"{session.name}: {why[0]}")
     passed = is_success(cases[0].result) or cases[0].phase == "performance"
     why = [one_line(line) for line in (cases[0].reason or "").strip().splitlines()] or [cases[0].result]
-    if not session.records:
-        return Outcome(passed, why=why[0])
+    if not session.records:  # of a job that was not accepted there is none
+        return Outcome(passed, why=why[0], refused=cases[0].phase == "run")
     record = session.records[0]
     faults = {} if passed else record["node_faults"] or {}
     found = [(each, one_line(each.text)) for each in findings_of(record)]
@@ -122,7 +122,6 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         notes=(*noise, *([limits.text(known)] if known else [])),
         unsure=_unsure(record, noise),
         waited=not passed and not faults and never_began(record),
-        refused=not passed and not faults and record["jobid"] is None and cases[0].phase == "run",
     )
 
 
