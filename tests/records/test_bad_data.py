@@ -100,7 +100,7 @@ def test_links_to_nothing_and_pipes_are_named(tmp_path):
     loaded = load(tmp_path)
     assert loaded.frame.height == 1
     assert loaded.faults == (
-        f"{tmp_path}/b.jsonl: No such file or directory; it and its contents are left out",
+        f"{tmp_path}/b.jsonl: No such file or directory; it is left out",
         f"{tmp_path}/c.jsonl: not a regular file; it is left out",
     )
 

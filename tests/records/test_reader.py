@@ -71,11 +71,8 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
         assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
 
 
-def test_the_kind_of_a_file_does_not_depend_on_its_name(tmp_path):
+def test_a_file_of_any_other_name_has_json_lines(tmp_path):
     assert load(write(tmp_path / "results.txt", [record()])).frame.height == 1
-    archive_writer.add(tmp_path / "results.txt", tmp_path / "archive")
-    (parquet,) = (tmp_path / "archive").rglob("*.parquet")
-    assert load(parquet.rename(tmp_path / "data")).frame.height == 1
 
 
 def test_records_are_in_the_order_of_time_across_files(tmp_path):

@@ -39,8 +39,6 @@ LATEST = (
 OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 _EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence", "image_digest")
 _KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
-#: What is known of records that were folded into one row.
-FOLDED = ("values", "n", "first_time", "last_time", "last")
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
 
@@ -62,9 +60,7 @@ def series(
     :returns: the columns ``by``; ``values`` and ``times``, lists in the order of time; ``n``, their length;
         ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
-    measured = _in_order(
-        frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame
-    )
+    measured = by_time(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
     found = measured.group_by(by, maintain_order=True).agg(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
@@ -82,7 +78,7 @@ def records_by_series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], lis
 
     :param frame: as for :func:`series`.
     """
-    measured = _in_order(frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()))
+    measured = by_time(frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()))
     for key, group in measured.group_by(SERIES, maintain_order=True):
         yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
 
@@ -94,7 +90,7 @@ def by_session(frame: pl.DataFrame) -> pl.DataFrame:
 
     :param frame: records with ``session``, and as for :func:`series`.
     """
-    measured = _in_order(frame.filter(pl.col("value").is_finite()))
+    measured = by_time(frame.filter(pl.col("value").is_finite()))
     key = (*SERIES, "session")
     others = (pl.col(name).first() for name in frame.columns if name not in (*key, "value"))
     return (
@@ -113,12 +109,6 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
         the last record's row, from 0. Categories become text.
     """
     kind = [name for name in frame.columns if name not in ("time", "value")]
-    return folded(frame, kind).with_columns(cs.categorical().cast(pl.String))
-
-
-def folded(frame: pl.DataFrame, kind: Sequence[str]) -> pl.DataFrame:
-    """Return one row for records that agree in some columns: these and :data:`FOLDED`; see
-    :func:`aggregated`."""
     return (
         frame.with_row_index("_row")
         .group_by(kind, maintain_order=True)
@@ -129,6 +119,7 @@ def folded(frame: pl.DataFrame, kind: Sequence[str]) -> pl.DataFrame:
             pl.col("time").last().alias("last_time"),
             pl.col("_row").last().cast(pl.Int64).alias("last"),
         )
+        .with_columns(cs.categorical().cast(pl.String))
     )
 
 
@@ -202,13 +193,10 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
 
 
 def by_time(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return rows in the order of ``time``; those of one time keep theirs."""
-    return frame if frame["time"].is_sorted() else frame.sort("time", maintain_order=True)
+    """Return records in the order of time within each side; those of one time keep theirs.
 
-
-def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return records in the order of time within each side; sorting millions that are in order would cost
-    seconds."""
+    Sorting millions that are in order would cost seconds.
+    """
     back = pl.col("time") < pl.col("time").shift()
     if "side" in frame.columns:
         back &= pl.col("side") == pl.col("side").shift()

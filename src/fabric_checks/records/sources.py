@@ -220,7 +220,7 @@ class Files:
 
 
 def files_of(path: Path, faults: Faults) -> Files:
-    """Find the files of a set of results; their kind is that of their content, whatever their name.
+    """Find the files of a set of results: those that end in ``.parquet``, and all others as JSON lines.
 
     Links are followed within the folder only: results of somebody else must not disclose files of their
     reader.
@@ -256,7 +256,7 @@ def files_of(path: Path, faults: Faults) -> Files:
 
 
 def _note(error: OSError, faults: Faults) -> None:
-    faults.add(error.filename, 0, f"{error.strerror}; it and its contents are left out")
+    faults.add(error.filename, 0, f"{error.strerror}; it is left out")
 
 
 def _is_outside(folder: Path, within: Path, faults: Faults) -> bool:
@@ -270,17 +270,9 @@ def _is_outside(folder: Path, within: Path, faults: Faults) -> bool:
 
 
 def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> None:
-    """Add a file to those of its kind, by its first bytes."""
+    """Add a file to those of its kind, if it can be read."""
     try:
-        with files.opened(path, within) as file:
-            first = file.read(4)
-    except files.UnfitError as error:
-        faults.add(path, 0, f"{error.strerror}; it is left out")
-        return
+        with files.opened(path, within):
+            (found.parquet if path.suffix == ".parquet" else found.json_lines).append(path)
     except OSError as error:
         _note(error, faults)
-        return
-    if first == b"PAR1" or path.suffix == ".parquet":
-        found.parquet.append(path)
-    else:
-        found.json_lines.append(path)
