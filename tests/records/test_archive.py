@@ -66,13 +66,6 @@ def test_an_archive_returns_the_records_it_was_given(tmp_path):
     assert load(tmp_path / "archive").frame.equals(load(path).frame)
 
 
-def test_times_are_in_utc_and_numbers_of_the_type_of_their_field(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(time="2026-02-01T01:30:00.25+05:30", value=2)])
-    archive_writer.add(path, tmp_path / "archive")
-    expected = record(time="2026-01-31T20:00:00.250000+00:00", value=2.0)
-    assert canonical(exported(tmp_path / "archive")) == canonical([expected])
-
-
 @pytest.mark.parametrize("wanted", ["a", "b"])
 def test_a_broken_file_of_one_system_does_not_hide_anothers(tmp_path, wanted):
     other = "b" if wanted == "a" else "a"
@@ -107,12 +100,6 @@ def test_an_archive_and_perflogs_in_one_folder_count_once(tmp_path):
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5] and loaded.faults == ()
 
 
-def test_archives_can_be_merged(tmp_path):
-    for n, name in enumerate("ab"):
-        archive_writer.add(write(tmp_path / f"{name}.jsonl", [record(n)]), tmp_path / name)
-    assert add(tmp_path / "a", tmp_path / "b") == (1, 0) and len(exported(tmp_path / "b")) == 2
-
-
 def test_small_batches_come_to_the_same(tmp_path, monkeypatch):
     path = write(tmp_path / "a.jsonl", [record(n % 50, metric=f"m{n}") for n in range(200)])
     archive_writer.add(path, tmp_path / "large")
@@ -135,17 +122,6 @@ def test_bad_lines_are_named_each_time_until_they_are_mended(tmp_path):
     assert add(path, tmp_path / "archive") == (2, 2)
     with pytest.raises(RecordError, match=r"b.jsonl: no sound record; 1 fault: .*b.jsonl:1"):
         archive_writer.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
-
-
-def test_a_broken_parquet_is_named_and_the_rest_is_archived(tmp_path):
-    source = tmp_path / "all"
-    archive_writer.add(write(tmp_path / "b.jsonl", [record(1)]), source)
-    write(source / "a.jsonl", [record(0)])
-    (broken,) = source.rglob("*.parquet")
-    broken.write_bytes(b"broken")
-    outcome = archive_writer.add(source, tmp_path / "archive")
-    assert outcome.added == 1
-    assert [fault.split(": ")[0] for fault in outcome.faults] == [str(broken)]
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc", "a/b", "a=b", "\x1b[2J", "*", "", "ü", "x" * 80])

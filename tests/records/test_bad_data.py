@@ -2,7 +2,6 @@
 """Results with faults: what is good is used, what is not is named."""
 
 import os
-import shutil
 
 import polars as pl
 import pytest
@@ -168,8 +167,3 @@ def test_parquet_files_of_other_columns_are_named(archive):
     more.unlink()
     with pytest.raises(RecordError, match="its column 'format' is not one of an archive's; it is left out"):
         load(archive)
-
-
-def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):
-    shutil.copy(parquet_of(archive)[0], parquet_of(archive)[0].with_name(".records.parquet.17"))
-    assert load(archive).frame.height == 2

@@ -104,12 +104,6 @@ def test_a_compact_table_says_the_same(tmp_path):
     assert compact.with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(load(path).frame)
 
 
-def test_several_sides(tmp_path):
-    paths = [write(tmp_path / f"{name}.jsonl", [record(metric=name)]) for name in "ab"]
-    loaded = reader.load([sources.Source(name, path) for name, path in zip("xy", paths, strict=True)])
-    assert loaded.frame.select("side", "metric").rows() == [("x", "a"), ("y", "b")]
-
-
 @pytest.mark.parametrize("kind", ["json lines", "archive"])
 @pytest.mark.parametrize(
     ("limits", "values"),
@@ -247,7 +241,3 @@ def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
     os.utime(path, (1000, 1000))
     assert len(reader.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
     assert reader.of_session(tmp_path, record()["session"], 1001, Faults()) == []
-
-
-def test_without_perflogs_there_are_none(tmp_path):
-    assert reader.of_session(tmp_path, "x", 0.0, Faults()) == []

@@ -167,8 +167,3 @@ def test_parts_in_any_order_of_time_give_the_same():
     assert found.series.drop("values").equals(in_order.series.drop("values")) and found.series[
         "size_B"
     ].to_list() == [29]
-
-
-def test_failures_alone_are_in_no_series():
-    found = series.gather(parts(runs("A", [None, None], **NOTHING, fail_reason="no")))
-    assert (found.series.height, found.failed["failed"].to_list()) == (0, [2])
