@@ -43,7 +43,7 @@ def parse(text: str) -> list[PairTable]:
         len(settings) == len(lines), "a setting, such as '# unit:', is there twice, with different values"
     )
     alone, both_ways = (_chosen(key, settings.get(key, "")) for key in _CHOICES)
-    metric, factor = unit(settings["unit"].split(",")[0].strip())
+    metric, factor = unit(settings.get("unit", "").split(",")[0].strip())
     blocks = _blocks(text)
     read = _of_pairs if _is_header(blocks[0][0][1]) else _of_matrix
     rows = [row for block in blocks for row in read(block)]
