@@ -8,28 +8,19 @@ from fabric_checks.core.metrics import PAIR, Headline
 COLLECTIVES = ("allreduce", "alltoall", "allgather", "bcast")
 
 
-def latency(quantity, rank=0, **parameters):
-    """Return the latency between two processes."""
-    return Headline(
-        "latency, smallest size", quantity, PAIR, 10, rank, "first", "smallest", parameters=parameters
-    )
+#: The rows of two processes: title, point of the curve and order.
+OF_PAIRS = {
+    "latency": ("latency, smallest size", "first", 10),
+    "bandwidth": ("bandwidth, peak", "peak", 11),
+    "both ways": ("both directions, peak", "peak", 12),
+    "message rate": ("message rate, 8 B", "first", 13),
+}
 
 
-def bandwidth(quantity, rank=0, **parameters):
-    """Return the bandwidth between two processes, one way."""
-    return Headline("bandwidth, peak", quantity, PAIR, 11, rank, "peak", "smallest", parameters=parameters)
-
-
-def both_ways(quantity, rank=0, **parameters):
-    """Return the bandwidth between two processes, both ways at once."""
-    return Headline(
-        "both directions, peak", quantity, PAIR, 12, rank, "peak", "smallest", parameters=parameters
-    )
-
-
-def message_rate(quantity, rank=0):
-    """Return the message rate between two processes, at the smallest size that is measured."""
-    return Headline("message rate, 8 B", quantity, PAIR, 13, rank, "first", "smallest")
+def pair(kind, quantity, rank=0, **parameters):
+    """Return a row of two processes: one of :data:`OF_PAIRS`."""
+    title, point, order = OF_PAIRS[kind]
+    return Headline(title, quantity, PAIR, order, rank, point, "smallest", parameters=parameters)
 
 
 def barrier(quantity, rank=0):

@@ -13,9 +13,24 @@ from ..registration import check
 from .base import Sweep
 
 MiB = 1024**2
-OVERHEAD = "Effective latency: the host time that a transfer takes, by the post-work-wait method"
-AVAILABILITY = "Host availability: the share of the transfer time that is left for work"
-OSU_OVERLAP = "Overlap by OSU's definition"
+#: Of each transfer: the metric, its unit and direction, the column, and what it is.
+COLUMNS = (
+    (
+        "overhead",
+        "us",
+        "smaller",
+        "overhead_us",
+        "Effective latency: the host time that a transfer takes, by the post-work-wait method",
+    ),
+    (
+        "availability",
+        "%",
+        "larger",
+        "availability_percent",
+        "Host availability: the share of the transfer time that is left for work",
+    ),
+)
+OSU_OVERLAP = ("osu_overlap", "%", "larger", "osu_overlap_percent", "Overlap by OSU's definition")
 #: The section of the screen.
 LEFT = "Host availability"
 
@@ -29,6 +44,7 @@ class OverlapCheck(Sweep):
     """
 
     family = families.OVERLAP
+    columns = COLUMNS
 
     @run_after("init")
     def leave_out_many_ranks(self):
@@ -42,20 +58,23 @@ class OverlapCheck(Sweep):
         first, last = self.work_B
         return first, min(last, Extras.of(self.current_partition).largest_work_B or last)
 
+    def metrics(self):
+        return [
+            metric
+            for transfer in self.transfers
+            for name, unit, better, _, about in self.columns
+            for metric in curve(
+                f"{transfer}_{name}", unit, better, self.sizes_B, can_be_zero=name == "overhead", about=about
+            )
+        ]
+
     def measure(self, text):
         output = self.parse(text)
         values = {}
         for transfer in self.transfers:
-            for quantity, by_size in self.quantities(output, transfer).items():
-                values |= points(quantity, by_size)
+            for name, _, _, column, _ in self.columns:
+                values |= points(f"{transfer}_{name}", output.values(f"{transfer}_{column}"))
         return values
-
-    def quantities(self, output, transfer):
-        """Return the curves of one transfer by name."""
-        return {
-            f"{transfer}_overhead": output.values(f"{transfer}_overhead_us"),
-            f"{transfer}_availability": output.values(f"{transfer}_availability_percent"),
-        }
 
 
 @check()
@@ -91,18 +110,6 @@ class Overlap(OverlapCheck):
     def arguments(self):
         return [*super().arguments(), *(["--poll"] if self.poll == "test" else [])]
 
-    def metrics(self):
-        return [
-            metric
-            for transfer in self.transfers
-            for metric in (
-                *curve(
-                    f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD
-                ),
-                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
-            )
-        ]
-
     def parse(self, text):
         return overlap.parse(text, self.sizes_B)
 
@@ -120,26 +127,10 @@ class CollectiveOverlap(OverlapCheck):
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
     transfers = overlap.COLLECTIVES
+    columns = (*COLUMNS, OSU_OVERLAP)
     headlines = (Headline("iallreduce, largest size", "iallreduce_availability", LEFT, 52, point="last"),)
     least_B = 4
     work_B = (8, MiB)
 
-    def metrics(self):
-        return [
-            metric
-            for transfer in self.transfers
-            for metric in (
-                *curve(
-                    f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD
-                ),
-                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
-                *curve(f"{transfer}_osu_overlap", "%", "larger", self.sizes_B, about=OSU_OVERLAP),
-            )
-        ]
-
     def parse(self, text):
         return overlap.parse_collectives(text, self.sizes_B)
-
-    def quantities(self, output, transfer):
-        osu_overlap = output.values(f"{transfer}_osu_overlap_percent")
-        return super().quantities(output, transfer) | {f"{transfer}_osu_overlap": osu_overlap}

@@ -23,6 +23,20 @@ TIMES = {
     "bidirectional_streaming": "Time per pair of messages, one each way, with many in flight, median",
 }
 
+PEAK = Metric(
+    "peak_bandwidth_streaming",
+    "MB/s",
+    "larger",
+    one_way=True,
+    about="Highest bandwidth of streaming one way over the sizes",
+)
+PEAK_BOTH_WAYS = Metric(
+    "peak_bandwidth_bidirectional",
+    "MB/s",
+    "larger",
+    about="Highest bandwidth of streaming both ways, bytes of both directions counted",
+)
+
 
 class StreamingCheck(Sweep):
     """One run of our program ``streaming`` in both directions, all message sizes in one launch.
@@ -96,10 +110,10 @@ class Streaming(StreamingCheck):
     tags = {"fabric", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
-        screen.latency("ping_pong_time", rank=2),
-        screen.bandwidth("peak_bandwidth_streaming", rank=1),
-        screen.both_ways("peak_bandwidth_exchange", rank=1),
-        screen.message_rate("message_rate_8B"),
+        screen.pair("latency", "ping_pong_time", rank=2),
+        screen.pair("bandwidth", "peak_bandwidth_streaming", rank=1),
+        screen.pair("both ways", "peak_bandwidth_exchange", rank=1),
+        screen.pair("message rate", "message_rate_8B"),
     )
     queue_depth = 0
     modes = streaming.MODES["both"]
@@ -124,13 +138,7 @@ class Streaming(StreamingCheck):
             one_way=True,
             about="Highest bandwidth of ping-pong over the sizes",
         ),
-        Metric(
-            "peak_bandwidth_streaming",
-            "MB/s",
-            "larger",
-            one_way=True,
-            about="Highest bandwidth of streaming one way over the sizes",
-        ),
+        PEAK,
         Metric(
             "half_peak_size_ping_pong",
             "B",
@@ -156,12 +164,7 @@ class Streaming(StreamingCheck):
             "larger",
             about="Highest bandwidth of exchanges, bytes of both directions counted",
         ),
-        Metric(
-            "peak_bandwidth_bidirectional",
-            "MB/s",
-            "larger",
-            about="Highest bandwidth of streaming both ways, bytes of both directions counted",
-        ),
+        PEAK_BOTH_WAYS,
         Metric(
             "bidirectional_gain",
             "1",
@@ -185,18 +188,4 @@ class StreamingQueue(StreamingCheck):
     tags = {"fabric", "pt2pt"}
     seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")
-    of_curves = (
-        Metric(
-            "peak_bandwidth_streaming",
-            "MB/s",
-            "larger",
-            one_way=True,
-            about="Highest bandwidth of streaming one way over the sizes",
-        ),
-        Metric(
-            "peak_bandwidth_bidirectional",
-            "MB/s",
-            "larger",
-            about="Highest bandwidth of streaming both ways, bytes of both directions counted",
-        ),
-    )
+    of_curves = (PEAK, PEAK_BOTH_WAYS)

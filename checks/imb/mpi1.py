@@ -85,8 +85,8 @@ class ImbPointToPoint(ImbCheck):
     tags = {"imb", "pt2pt"}
     levels = Levels(nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]})
     headlines = (
-        screen.latency("time", rank=1, benchmark="PingPong"),
-        screen.bandwidth("bandwidth", rank=2, benchmark="PingPong"),
+        screen.pair("latency", "time", rank=1, benchmark="PingPong"),
+        screen.pair("bandwidth", "bandwidth", rank=2, benchmark="PingPong"),
     )
     curves = (TIME, ONE_WAY)
 
@@ -134,7 +134,7 @@ class ImbParallel(ImbCheck):
     layout = layouts("several")
     tags = {"imb", "pt2pt"}
     levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
-    headlines = (screen.both_ways("bandwidth", rank=2, benchmark="Sendrecv"),)
+    headlines = (screen.pair("both ways", "bandwidth", rank=2, benchmark="Sendrecv"),)
     curves = (TIME, BANDWIDTH)
 
     def moved_B(self, text):

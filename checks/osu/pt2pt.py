@@ -59,7 +59,7 @@ class OsuLatency(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
-    headlines = (screen.latency("latency"),)
+    headlines = (screen.pair("latency", "latency"),)
 
 
 @check()
@@ -83,8 +83,8 @@ class OsuBandwidth(OsuWindows):
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
-        screen.bandwidth("bandwidth", benchmark="bw"),
-        screen.both_ways("bandwidth", benchmark="bibw"),
+        screen.pair("bandwidth", "bandwidth", benchmark="bw"),
+        screen.pair("both ways", "bandwidth", benchmark="bibw"),
     )
 
     def measure(self, text):
@@ -103,7 +103,7 @@ class OsuMessageRate(OsuWindows):
     layout = layouts("pairs")
     tags = {"osu", "pt2pt"}
     levels = Levels(procurement=True)
-    headlines = (screen.message_rate("message_rate", rank=1),)
+    headlines = (screen.pair("message rate", "message_rate", rank=1),)
     curves = (ONE_WAY, MESSAGE_RATE)
 
     def read(self, text):
