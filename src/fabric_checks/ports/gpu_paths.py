@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import count_text, names_text
+from fabric_checks.core.text import names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike_gpus
 
 #: Providers of libfabric that go through TCP or UDP, also below another one, as in ``tcp;ofi_rxm``.
 TCP_PROVIDERS = frozenset({"tcp", "sockets", "udp"})
@@ -43,11 +43,18 @@ def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
     hosts: dict[str, dict[int, RankNetwork]] = {}
     for of in ranks.values():
         hosts.setdefault(of.host, {})[of.device] = of
+    compared: list[tuple[Callable[[RankNetwork], str], str, str]] = [
+        (_network, "uses {}", "of NCCL's networks"),
+        (lambda of: " and ".join(of.adapters), "sends through {}", "of its adapters"),
+        (lambda of: _WAYS[of.direct], "{}", "of GPUDirect RDMA"),
+        (lambda of: of.bus, "is at bus {}", "of the numbers of its GPUs"),
+    ]
+    found: list[Finding] = []
+    for value_of, verb, about in compared:
+        values = {host: {device: value_of(way) for device, way in of.items()} for host, of in hosts.items()}
+        found += unlike_gpus(values, verb, about)
     return [
-        *_unlike(hosts, _network, "uses {}", "of NCCL's networks"),
-        *_unlike(hosts, lambda of: " and ".join(of.adapters), "sends through {}", "of its adapters"),
-        *_unlike(hosts, _direct, "{}", "of GPUDirect RDMA"),
-        *_unlike(hosts, lambda of: of.bus, "is at bus {}", "of the numbers of its GPUs"),
+        *found,
         *_shared(hosts),
         *_not_direct(hosts),
     ]
@@ -62,31 +69,6 @@ def _network(of: RankNetwork) -> str:
 
 
 _WAYS = {None: "", True: "goes by GPUDirect RDMA", False: "goes through the host's memory"}
-
-
-def _direct(of: RankNetwork) -> str:
-    return _WAYS[of.direct]
-
-
-def _unlike(
-    hosts: Mapping[str, Mapping[int, RankNetwork]],
-    value_of: Callable[[RankNetwork], str],
-    verb: str,
-    of_what: str,
-) -> list[Finding]:
-    """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
-    number."""
-    values = {
-        host: {device: value for device, way in of.items() if (value := value_of(way))}
-        for host, of in hosts.items()
-    }
-    found = []
-    for host, other in unlike(values):
-        device, (value, most) = next(iter(other.items()))
-        more = f" ({count_text(len(other), 'GPU')} of {len(hosts[host])} differ)" if len(other) > 1 else ""
-        text = f"node {host}: GPU {device} {verb.format(value)}, on most nodes it {verb.format(most)}{more}"
-        found.append(finding("gpu", [host], text, of_what))
-    return found
 
 
 def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:

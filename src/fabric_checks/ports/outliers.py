@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import names_text, plural_text
+from fabric_checks.core.text import count_text, names_text, plural_text
 
 Value = TypeVar("Value")
 Key = TypeVar("Key", bound=Hashable)
@@ -82,6 +82,22 @@ def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict
                 other[number] = (value, most)
         if other:
             yield host, other
+
+
+def unlike_gpus(values: Mapping[str, Mapping[int, str]], verb: str, about: str) -> Iterator[Finding]:
+    """Yield a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
+    number.
+
+    :param values: the known ones, in words, by host and number of the GPU; empty ones are unknown.
+    :param verb: as in ``is nearest to {}``. :param about: what distinguishes the finding from others.
+    """
+    known = {host: {number: value for number, value in of.items() if value} for host, of in values.items()}
+    for host, other in unlike(known):
+        number, (value, most) = next(iter(other.items()))
+        text = f"node {host}: GPU {number} {verb.format(value)}, on most nodes it {verb.format(most)}"
+        if len(other) > 1:
+            text += f" ({count_text(len(other), 'GPU')} of {len(values[host])} differ)"
+        yield finding("gpu", [host], text, about)
 
 
 def nodes_text(names: Sequence[str]) -> str:

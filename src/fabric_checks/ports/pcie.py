@@ -18,7 +18,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 from fabric_checks.ports.counter_growth import NodeChange
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike, usual
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike, unlike_gpus, usual
 from fabric_checks.ports.snapshots import Gpu, Host, Port
 from fabric_checks.ports.transport import is_idle, is_of
 
@@ -100,7 +100,14 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
     return [
         *_missing(whole, parts, gpus),
         *_fewer_lanes({node.node: node.host for node in whole}, parts),
-        *_elsewhere(nearest(gpus, whole, fabric)),
+        *unlike_gpus(
+            {
+                host: {number: names_text(names, MOST_SHOWN) for number, names in of.items()}
+                for host, of in nearest(gpus, whole, fabric).items()
+            },
+            "is nearest to {}",
+            "nearest adapters",
+        ),
     ]
 
 
@@ -163,18 +170,6 @@ def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> 
     one."""
     links = {part: [(lanes[at], at) for at in reversed(path) if at in lanes] for part, path in parts.items()}
     return {part: min(of, key=itemgetter(0)) for part, of in links.items() if of}
-
-
-def _elsewhere(near: Nearest) -> Iterator[Finding]:
-    """Yield a finding for each host whose GPUs are near other adapters than on most hosts."""
-    known = {host: {number: names for number, names in of.items() if names} for host, of in near.items()}
-    for host, other in unlike(known):
-        number, (names, most) = next(iter(other.items()))
-        here, there = names_text(names, MOST_SHOWN), names_text(most, MOST_SHOWN)
-        text = f"node {host}: GPU {number} is nearest to {here}, on most nodes to {there}"
-        if len(other) > 1:
-            text += f" ({count_text(len(other), 'GPU')} of {len(near[host])} differ)"
-        yield finding("gpu", [host], text, "nearest adapters")
 
 
 def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[Finding]:
