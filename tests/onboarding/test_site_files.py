@@ -2,6 +2,7 @@
 """The files of eight sites are a configuration of each, with its guesses marked; so are the examples."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -106,6 +107,19 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
     for stack, environs in {"wheels": ["mpich"], "spack": ["mpich-spack"], "modules": []}.items():
         monkeypatch.setenv("FABRIC_STACK", stack)
         assert configuration(text)[0]["partitions"][0]["environs"] == environs
+
+
+@pytest.mark.parametrize(
+    ("pmis", "variables"),
+    [
+        ((), [["SLURM_MPI_TYPE", "pmi2"]]),
+        (("cray_shasta", "pmix_v5"), [["SLURM_MPI_TYPE", "pmix_v5"], ["SLURM_PMIX_FENCE", "ring"]]),
+    ],
+)
+def test_the_wheels_are_started_by_what_srun_offers(pmis, variables):
+    facts = replace(look(site("slurm_gpus"), "dune"), pmis=pmis)
+    partition, *_ = configuration(written_by_init(facts, name="new")["systems/new.py"])[0]["partitions"]
+    assert partition["env_vars"] == [["SLURM_KILL_BAD_EXIT", "1"], *variables]
 
 
 def test_a_given_answer_is_no_guess():

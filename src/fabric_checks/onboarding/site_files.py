@@ -73,6 +73,7 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
     """Return the values of the template of a system."""
     link = f", {facts.links[0].kind}" if facts.links else ""
     called = SCHEDULERS[facts.scheduler]["called"]
+    wheels_pmi = min(facts.pmis, key=lambda pmi: (pmi != "pmi2", not pmi.startswith("pmix")), default="pmi2")
     return {
         "facts": facts,
         "answers": {"mpi": Answer(()), "account": Answer(None)} | answers.system,
@@ -84,9 +85,7 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
         "partitions": [part for name in answers.queues for part in _partitions(facts, answers, name)],
         "variables": _variables,
         "has_scope": _has_scope,
-        "wheels_variables": _launch_variables(
-            "pmi2" if "pmi2" in facts.pmis else next(iter(facts.pmis), "pmi2")
-        ),
+        "wheels_variables": _launch_variables(wheels_pmi),
     }
 
 
