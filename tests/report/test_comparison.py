@@ -102,12 +102,6 @@ def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
     assert page_of(found).notes[0] == "not in A: 5 tests (b 8, c 8, d 8 and 2 more); --all lists them"
 
 
-def test_thousands_of_values_stay_readable():
-    many = [{"test": f"OsuCollective %name={i} %layout=2x1", "check": "OsuCollective"} for i in range(10)]
-    records = [point for own in many for side in "AB" for point in curve(side, sizes=range(1, 41), **own)]
-    assert len(rows(compared(records))) == 10
-
-
 def test_the_worst_is_first():
     factors = {"a": 1.0, "b": 1.2, "c": 0.5, "d": None, "e": 1.1}
     records = []

@@ -32,7 +32,7 @@ def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node(
 
 
 def test_too_few_nodes_are_noted_and_leave_nobody_blind():
-    few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more nodes"
+    few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more"
     assert blind({"R": dict(node=None)}, nodes=2) == ([], [few.format(f"R @{MACHINE}")])
     two = blind({"R": dict(node=None), "S": dict(node=None)}, nodes=3)
     assert two == ([], [few.format(f"2 cases, the first R @{MACHINE}")])

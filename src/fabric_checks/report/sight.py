@@ -53,29 +53,21 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
             dim += [name] if share > NOTED_FROM else []
     for where in seeing & unseeing.keys():
         dim += [name for name, _ in unseeing.pop(where)]
-    return [_too_much(*where, cases) for where, cases in unseeing.items()], _notes(few, dim)
-
-
-def _notes(few: Sequence[str], dim: Sequence[str]) -> list[str]:
-    """Return notes on cases of too few nodes, and on those whose values vary too much."""
-    notes = []
-    if few:
-        remedy = "take a level with more nodes"
-        notes.append(
-            f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}"
-        )
-    if dim:
-        notes.append(
-            f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}"
-        )
-    return notes
+    notes = {
+        f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {{}}; take a level with more": few,
+        f"values vary too much to name a node slower by a tenth: {{}}; {_REMEDY}": sorted(dim),
+    }
+    return (
+        [_too_much(*where, cases) for where, cases in unseeing.items()],
+        [text.format(_cases(names)) for text, names in notes.items() if names],
+    )
 
 
 def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None]]) -> str:
     """Return that values vary too much on a partition; :param cases: with the losses that each would have
     named."""
-    losses = [loss for _, loss in cases if loss is not None]
-    smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
+    least = min((loss for _, loss in cases if loss is not None), default=None)
+    smallest = "" if least is None else f" that loses less than {100 * least:.0f} %"
     names = _cases([name for name, _ in cases])
     return (
         f"values of {names} vary too much on {partition}: no {what}{smallest} would have been named;"

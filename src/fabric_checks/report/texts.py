@@ -44,14 +44,12 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     disturbed = list(filter(was_disturbed, known))
     is_busy = 10 * len(disturbed) >= len(known)
     load = median(map(_load, disturbed if is_busy else known))
-    text = f"load {load:.{0 if load >= 10 else 1}f} on {count_text(known[-1]['host_cores'], 'core')}"
-    some = ""
-    if 0 < len(disturbed) < len(known):
-        some = f" in {len(disturbed)} of {count_text(len(known), 'case')}"
+    text = f"load {load:.1f} on {count_text(known[-1]['host_cores'], 'core')}"
     if not is_busy:
-        return f"{text}{some and ', more' + some}", False
+        return text, False
     others = count_text(round(median(map(other_processes, disturbed))), "other process", "other processes")
-    return f"{text}, {others} ready to run{some}: values say little", True
+    cases_text = f"{len(disturbed)} of {count_text(len(known), 'case')}"
+    return f"{text}, {others} ready to run in {cases_text}: values say little", True
 
 
 def _load(record: Record) -> float:

@@ -4,16 +4,14 @@
 import io
 import os
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from rich.text import Text
 
 from fabric_checks.core import console
-from fabric_checks.core.finding import Severity
 from fabric_checks.core.metrics import Headline
-from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
@@ -170,21 +168,6 @@ def test_a_change_of_protocol_is_no_reason_to_worry():
     assert "node n7 is slow" in text and "the curve breaks" not in text
 
 
-def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
-    """All that the analysis says of a real output of rotate on nodes that share cores."""
-    found = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.txt")))
-    everything = found.all_findings()
-    assert {each.kind for each in everything} >= {"slowest pair", "plateaus"} and not found.metrics()[
-        "faults"
-    ]
-    blaming = [each for each in everything if each.severity is not Severity.NOTE]
-    plain = [each.as_dict() for each in everything]
-    assert [finding.text for finding in findings.problems(of_records([record(findings=plain)]))] == [
-        each.text for each in blaming
-    ]
-    assert {each.kind for each in blaming} <= {"noise"}
-
-
 def test_what_a_run_would_have_found_is_one_line_and_no_finding():
     """A healthy machine with adaptive routing, whose detection limit is a property of the run."""
     notes = [
@@ -242,13 +225,13 @@ def loaded(number, runnable, load=24.0):
     [
         (
             loaded(3, 26),
-            ["Busy: 3 of 3", "busy: load 24 on 2 cores, 25 other processes ready to run: values say little"],
+            ["Busy: 3 of 3", "busy: load 24.0 on 2 cores, 25 other processes ready to run in 3 of 3 cases"],
         ),
         (
             loaded(5, 1, 0.5) + loaded(6, 9)[5:],
-            ["Busy: 6 of 6", "load 24 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values"],
+            ["Busy: 6 of 6", "load 24.0 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values"],
         ),
-        (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores, more in 1 of 12 cases"]),
+        (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores"]),
         (loaded(3, 1, 1.96), ["Passed: 3 of 3", "on s:p; load 2.0 on 2 cores"]),
         ([record()], ["Passed: 1 of 1", "on s:p"]),
     ],
@@ -277,26 +260,6 @@ def test_each_failed_case_is_named_however_many_causes_there_are():
     text = "\n".join(printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),))))
     assert all(f"Check{at} 1x2" in text for at in range(20)) and "more" not in text
     assert text.index("Check19") < text.index("nothing is known")
-
-
-def test_failures_that_differ_by_a_path_are_one():
-    names = [f"Check{at} %layout=1x2 @s:p+e" for at in range(6)]
-    cases = [
-        Case(name, "fail", "run", f"{'abcdef'[at]}: no /x/{'abcdef'[at]}/lmp", False)
-        for at, name in enumerate(names)
-    ]
-    alike = [
-        replace(case, reason=f"no {'/x' * at}/y-{at}/lmp: it is not there")
-        for at, case in enumerate(cases, 1)
-    ]
-    found = findings.problems(Session(NAME, Path("x"), tuple(alike), (record(),)))
-    assert [finding.text.count("Check") for finding in found] == [6]
-    assert len(findings.problems(Session(NAME, Path("x"), tuple(cases), (record(),)))) == 6
-
-
-def test_what_was_not_run_is_told_once_for_all_environments():
-    rows = [record(environ=name, not_offered={"npb": "no wheel has it"}) for name in ("mpich", "impi")]
-    assert findings.not_run(of_records(rows)) == ["npb (mpich, impi): no wheel has it"]
 
 
 def test_values_of_one_row_are_of_one_program_in_one_layout():
@@ -337,15 +300,6 @@ def test_cells(point, texts):
 def test_sizes_that_are_not_those_asked_for_are_named():
     points = {size: record(size_B=size, value=size) for size in (4, 4096)}
     assert headlines.cell(points, "ends").texts == ("4 @4", "4096 @4K")
-
-
-def test_what_is_cut_off_ends_with_dots():
-    reason = (
-        "config/references/x.yaml, line 3: nothing reads this entry; " * 5
-        + "write it below the name of a check"
-    )
-    head = printed(of_records([record(no_reference=reason)]))[:6]
-    assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
 
 
 def test_messages_of_reframe_are_shown_and_only_text():
