@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.finding import Finding
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
@@ -94,35 +95,45 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     :param last: the last line that ReFrame printed.
     :raises VetError: if no case ran, or what it needs could not be built.
     """
-    cases = [case for case in session.cases if not case.fixture and case.result not in ("skip", "fail_deps")]
-    if len(cases) != 1:
-        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-        why = [*map(one_line, broken), f"{count_text(len(cases), 'case')} ran instead of one: {last}"]
-        raise VetError(f"{session.name}: {why[0]}")
-    passed = is_success(cases[0].result) or cases[0].phase == "performance"
-    why = [one_line(line) for line in (cases[0].reason or "").strip().splitlines()] or [cases[0].result]
+    case = _only_case(session, last)
+    passed = is_success(case.result) or case.phase == "performance"
+    why = [one_line(line) for line in (case.reason or "").strip().splitlines()] or [case.result]
     if not session.records:  # of a job that was not accepted there is none
-        return Outcome(passed, why=why[0], refused=cases[0].phase == "run")
+        return Outcome(passed, why=why[0], refused=case.phase == "run")
     record = session.records[0]
     faults = {} if passed else record["node_faults"] or {}
     found = [(each, one_line(each.text)) for each in findings_of(record)]
-    slow: dict[str, str] = {}
-    for each, text in found:
-        if each.is_fault and len(each.hosts) == 1:
-            node = each.hosts[0]
-            slow[node] = f"{slow[node]}; {text}" if node in slow else text
     noise = [text for each, text in found if each.kind == "noise"]
     known = record.get("limits")
     return Outcome(
         passed,
         faulty={node: one_line(fault) for node, fault in faults.items()},
-        slow=slow,
+        slow=_slow(found),
         paths=tuple(text for each, text in found if each.is_fault and len(each.hosts) != 1),
         why=why[0],
         notes=(*noise, *([limits.text(known)] if known else [])),
         unsure=_unsure(record, noise),
         waited=not passed and not faults and never_began(record),
     )
+
+
+def _only_case(session: runs.Session, last: str) -> runs.Case:
+    cases = [case for case in session.cases if not case.fixture and case.result not in ("skip", "fail_deps")]
+    if len(cases) != 1:
+        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
+        why = [*map(one_line, broken), f"{count_text(len(cases), 'case')} ran instead of one: {last}"]
+        raise VetError(f"{session.name}: {why[0]}")
+    return cases[0]
+
+
+def _slow(found: Sequence[tuple[Finding, str]]) -> dict[str, str]:
+    """Return the nodes that findings blame, each with all that is said of it."""
+    slow: dict[str, str] = {}
+    for each, text in found:
+        if each.is_fault and len(each.hosts) == 1:
+            node = each.hosts[0]
+            slow[node] = f"{slow[node]}; {text}" if node in slow else text
+    return slow
 
 
 #: A job has to be able to name a node that has lost so much of its rate.
