@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import structs
 
 from fabric_checks.core import files
-from fabric_checks.nightly import journal, retention, summary
+from fabric_checks.nightly import carriers, journal, retention, summary
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
@@ -47,6 +47,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     if left_out is not None:
         night = night.with_more(warnings=left_out)
         night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
+        night = trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
     known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
     due = [line for line in night.warnings if line not in known]
     # What later steps add to the failures is the night's, too.
