@@ -161,15 +161,15 @@ def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     assert (", or raise --confirm-repeats" in noise.advice) is has_advice
 
 
-@pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 10)])
+@pytest.mark.parametrize(("nodes", "trials"), [(8, 20), (32, 5)])
 @pytest.mark.parametrize("spread", [0.05, 0.10])
 def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spread):
     """As on nodes that share cores."""
     blameless = sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
-    assert blameless >= 0.98 * trials
+    assert blameless == trials
 
 
-@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 30)])
+@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 10)])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
     faults = {"senders": {3: 0.5}}
     runs = [run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(trials)]
@@ -208,20 +208,7 @@ def test_processes_of_one_host_count_as_nodes_and_those_of_several_do_not(hosts,
 
 def culprit(kind, share, *pairs):
     part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
-    none = np.empty(0, dtype=np.int64)
-    return Culprit(part, (), share, none, none, 0.0, sure=True)
-
-
-@pytest.mark.parametrize("sure", [True, False])
-def test_a_finding_that_chance_could_explain_says_so(sure):
-    output = run(Fabric(16, 0.01, 1))
-    part = Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1))
-    found = sentences.slow(
-        mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part)
-    )
-    assert (
-        "chance, or the differences between healthy ones, could explain this" in found.details
-    ) is not sure
+    return Culprit(part, (), share, np.empty(0, dtype=np.int64), 0.0, sure=True)
 
 
 @pytest.mark.parametrize(

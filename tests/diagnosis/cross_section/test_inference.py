@@ -11,7 +11,6 @@ from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import (
     _has_neighbours,
     _is_of_kind,
-    _low_in_scan,
     _Shown,
     explain,
     slow_since_scan,
@@ -34,34 +33,6 @@ def searched(golden):
 
 def is_sure(mapped, choice):
     return _Shown(Search(mapped, ()), choice, [choice]).culprit().sure
-
-
-@pytest.fixture(scope="module")
-def corrected():
-    """Return the evidence of a healthy run whose scan is corrected for sharing, and the pairs with a rest."""
-    wiring, known = wired("fat tree 2", 32, "d-mod-k")
-    output = run(Fabric(wiring, known, Noise(0.01), 1))
-    mapped = on_map(of_output(output), output.hosts, known)
-    return mapped, np.flatnonzero(~np.isnan(mapped.rest))
-
-
-def test_a_pair_is_low_in_a_quiet_scan_from_the_least_fault_on(corrected):
-    """A loss of 4 % is not reported, however far it is beyond the noise."""
-    mapped, there = corrected
-    rest = np.where(np.isnan(mapped.rest), np.nan, 0.0)
-    rest[there[:2]] = -0.04, -0.07
-    assert _low_in_scan(replace(mapped, rest=rest, of_rest=0.005)).tolist() == [there[1]]
-
-
-def test_a_cable_is_low_in_a_scan_by_all_its_pairs(corrected):
-    """None of them by itself: each is three deviations below, and a pair has to be five."""
-    mapped, there = corrected
-    cable = np.bincount(mapped.arcs[there][mapped.arcs[there] >= 0]).argmax()
-    through = np.intersect1d(there, np.flatnonzero((mapped.arcs == cable).any(axis=1)))
-    rest = np.where(np.isnan(mapped.rest), np.nan, 0.0)
-    rest[through] = -0.09
-    low = _low_in_scan(replace(mapped, rest=rest, of_rest=0.03))
-    assert len(low) >= 8 and set(low) <= set(through)
 
 
 @pytest.mark.parametrize(("near", "is_node"), [(2, True), (1, False)])

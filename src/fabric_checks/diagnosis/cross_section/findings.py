@@ -23,15 +23,14 @@ _ORDER = {"pair": 1, "past": 2, "node classes": 3, "sharing": 4, "noise": 5}
 def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     """Return the findings of a run: faults first, the slowest first, pairs after nodes, cables and switches.
 
-    A fault is slow alone. Without that measurement (``rotate --confirm``) there are suspects only, and these
-    only where the scan is corrected for sharing.
+    A fault is slow alone. Without that measurement (``rotate --confirm``) there are none.
 
     :param mapped: the evidence of the run on the map of its fabric.
     """
     evidence = mapped.evidence
     if output.confirmed and evidence.noise.repeat > SETTINGS.most_noise and not output.at_once:
         return [sentences.inconclusive(mapped, int((evidence.repeats > 0).sum()))]
-    if not (output.confirmed or mapped.corrected or output.is_table):
+    if not (output.confirmed or output.is_table):
         return []
     culprits, unsure = explain(mapped)
     culprits = tuple(replace(each, sure=each.sure and _lasts(output, mapped, each)) for each in culprits)
@@ -60,11 +59,9 @@ def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Cul
     named = [each for each in culprits if not _is_symptom(each, culprits)]
     found = [sentences.slow(mapped, output.hosts, each) for each in named]
     certain = faults(found)
-    if not certain and output.is_table:
-        return found[: SETTINGS.most_suspects]
     if not certain:
-        # Pairs that were slow alone are reported as inconclusive.
-        return [each for each in found if not each.data["slow"]][: SETTINGS.most_listed_pairs]
+        # Of a run of ours pairs that were slow alone are reported as inconclusive.
+        return found[: SETTINGS.most_suspects] if output.is_table else []
     pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain

@@ -35,8 +35,7 @@ class Culprit:
 
     :param part: the part; :param others: parts that explain the same as well.
     :param share: the rate of its pairs alone, as a share of that of healthy ones.
-    :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below
-        their expectation in the scan.
+    :param slow: positions of its pairs that were slow alone.
     :param since: the round of the run from which on it is slow, 0 if always.
     :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
@@ -45,7 +44,6 @@ class Culprit:
     others: tuple[Part, ...]
     share: float
     slow: Numbers
-    slow_in_scan: Numbers
     since: float
     sure: bool
 
@@ -82,8 +80,7 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
     slow = measured[evidence.alone[measured] < -beyond]
-    slowest = slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs]
-    looks_slow = np.union1d(slowest, _low_in_scan(mapped))
+    looks_slow = np.sort(slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs])
     if not len(looks_slow):
         return (), looks_slow
     mapped, chosen = _searched(mapped, looks_slow)
@@ -157,7 +154,7 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
             below = own[evidence.alone[own] < -loss[rank] / 2]
             sure = few and bool(every[rank]) and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
-            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
+            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
     whole = {rank: _joined(each, of_ranks("node", (rank,), both)) for rank, each in found.items()}
@@ -296,30 +293,7 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     fewest = max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum())
     if len(own) < fewest or not (evidence.scan[part.pairs] > level / 2).any():
         return None
-    return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
-
-
-def _low_in_scan(mapped: MappedEvidence) -> Numbers:
-    """Return pairs that were below their expectation in the scan: single ones, and those of parts that are
-    low."""
-    if not mapped.corrected:
-        return np.empty(0, dtype=np.int64)
-    rest, known = mapped.rest, np.flatnonzero(~np.isnan(mapped.rest))
-
-    def lowest(pairs: Numbers, most: int) -> Numbers:
-        return pairs[np.argsort(rest[pairs], kind="stable")][:most]
-
-    least = max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))
-    found = [lowest(known[rest[known] < -least], SETTINGS.most_low_pairs)]
-    bounded = np.clip(rest / mapped.of_rest, -4, 4)
-    for part_of_pair in (mapped.evidence.sender, mapped.evidence.receiver, *mapped.arcs.T):
-        pair = known[part_of_pair[known] >= 0]
-        part = part_of_pair[pair]
-        count, total = np.bincount(part), np.bincount(part, bounded[pair])
-        score = np.where(count >= SETTINGS.fewest_pairs, total / np.sqrt(np.maximum(count, 1)), 0.0)
-        worst = np.argsort(score, kind="stable")[: SETTINGS.most_worst_parts]
-        found += [lowest(pair[part == each], 8) for each in worst[score[worst] < -SETTINGS.spread_errors]]
-    return np.unique(np.concatenate(found))
+    return Culprit(part, (), float(np.exp(level)), own, evidence.rounds[0], sure=False)
 
 
 class _Shown:
@@ -327,7 +301,7 @@ class _Shown:
 
     :param shown: the level of the part that each pair shows alone; :param own: the level that it should have;
         :param by_others: whether another part makes it slower, so that it is no evidence.
-    :param slow: positions of the pairs that are slow alone; :param low: of those that were low in the scan.
+    :param slow: positions of the pairs that are slow alone.
     """
 
     def __init__(self, search: Search, choice: Choice, chosen: Sequence[Choice]) -> None:
@@ -344,29 +318,19 @@ class _Shown:
             is_slow = (self.own < -search.floor) & (self.alone < self.own / 2)
         self.is_slow = is_slow & ~self.by_others
         self.slow = self.pairs[self.is_slow]
-        self.scan = search.scan[self.pairs] + part.sharing - search.slack(part)
-        self.is_low = (mapped.rest[self.pairs] < -max(2 * search.of_scan, -self.middle)) & ~self.by_others
-        self.is_low &= (evidence.when[self.pairs] >= choice.since) & (self.scan < self.middle)
 
     def culprit(self, slowest: float = 0.0) -> Culprit | None:
         """Return the part as a culprit, None if its pairs do not confirm it.
 
         :param slowest: see :func:`least_loss`.
         """
-        choice, slow, low, is_pair = self.choice, self.slow, self.pairs[self.is_low], self.part.kind == "pair"
-        needed = 1 if is_pair else SETTINGS.fewest_pairs
-        if len(slow) + len(low) < needed:
+        choice, slow, is_pair = self.choice, self.slow, self.part.kind == "pair"
+        if len(slow) < (1 if is_pair else SETTINGS.fewest_pairs):
             return None
-        sure = len(slow) >= needed
-        if sure:
-            level = float(np.median(self.shown[self.is_slow]))
-            doubt = self._is_doubtful_pair if is_pair else self._is_doubtful_node
-            sure = not (self._is_small(level, slowest) or self._is_partial() or doubt(level))
-        else:
-            # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured
-            # alone.
-            level = float(np.median(self.evidence.alone[slow] if len(slow) else self.scan[self.is_low]))
-        return Culprit(self.part, choice.others, float(np.exp(level)), slow, low, choice.since, sure)
+        level = float(np.median(self.shown[self.is_slow]))
+        doubt = self._is_doubtful_pair if is_pair else self._is_doubtful_node
+        sure = not (self._is_small(level, slowest) or self._is_partial() or doubt(level))
+        return Culprit(self.part, choice.others, float(np.exp(level)), slow, choice.since, sure)
 
     def _is_small(self, level: float, slowest: float) -> bool:
         """Return whether the loss is within chance and the spread of healthy parts."""

@@ -158,14 +158,10 @@ class Search:
         pairs = part.pairs
         before = level[:, pairs]
         low = self.alone[pairs] < before[0] - self.floor
-        below = self.scan[pairs] < before[1] - max(self.floor, 2 * self.of_scan)
-        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else SETTINGS.fewest_pairs):
+        if np.count_nonzero(low) < (1 if part.kind == "pair" else SETTINGS.fewest_pairs):
             return None
-        # In the scan a pair has the share of the part over the number of pairs in it.
         shown = self.own(part)
-        shares = np.concatenate(
-            (shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low])
-        )
+        shares = shown[low]
         cost = self.cost(pairs, before).sum()
         # The quartiles of the shares, and for each the median of those near it.
         quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))

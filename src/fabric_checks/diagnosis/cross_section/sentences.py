@@ -81,7 +81,6 @@ def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> Ra
             "ranks": list(named.ranks),
             "side": named.side,
             "slow": len(culprit.slow),
-            "slow_in_scan": len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
             "others": list(names),
             "since": culprit.since / rounds[1],
         },
@@ -91,11 +90,8 @@ def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> Ra
 def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
     """Return how often, and how, a culprit was measured."""
     how = "other pairs may have run at the same time" if mapped.evidence.at_once else "measured alone"
-    if culprit.part.kind == "pair" and len(culprit.slow):
+    if culprit.part.kind == "pair":
         return how
-    if len(culprit.slow) < SETTINGS.fewest_pairs:
-        pairs = count_text(len(culprit.slow_in_scan), "pair")
-        return f"{pairs} of the scan, corrected for sharing, not measured alone"
     alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
     directions = 1 + mapped.evidence.both_ways  # a value of both is there for each
     return f"{len(culprit.slow) // directions} of {count_text(alone // directions, 'pair')}, {how}"
@@ -113,7 +109,7 @@ def _may_be_its_path(mapped: MappedEvidence, part: Part) -> bool:
 
 def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
     """Return what else could explain a suspect; empty for a fault."""
-    if not culprit.sure and len(culprit.slow) and not mapped.evidence.is_repeated(culprit.slow):
+    if not culprit.sure and not mapped.evidence.is_repeated(culprit.slow):
         return _ONCE
     if culprit.since == mapped.evidence.rounds[0]:
         return _LATE
@@ -138,7 +134,7 @@ def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> R
         size=1 - change.share,
         advice=named.look,
         details=tuple(filter(None, (when, side if named.ranks else "", named.look))),
-        data={"ranks": list(named.ranks), "side": change.side, "slow_in_scan": change.low},
+        data={"ranks": list(named.ranks), "side": change.side},
     )
 
 

@@ -104,10 +104,7 @@ class Settings:
     #: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where
     #: controls are slow, too, the spread of healthy pairs is large, and none contradicts it.
     least_slow: float = 0.75
-    #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of
-    #: pairs alone.
-    most_low_pairs: int = 128
-    most_worst_parts: int = 6
+    #: The number of pairs that look slow alone that are examined.
     most_slow_pairs: int = 2048
     #: A node that became slow during the run may not have been measured with its neighbours since; so many
     #: partners do.
