@@ -161,15 +161,15 @@ def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     assert (", or raise --confirm-repeats" in noise.advice) is has_advice
 
 
-@pytest.mark.parametrize(("nodes", "trials"), [(8, 20), (32, 5)])
+@pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 10)])
 @pytest.mark.parametrize("spread", [0.05, 0.10])
 def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spread):
     """As on nodes that share cores."""
     blameless = sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
-    assert blameless == trials
+    assert blameless >= 0.98 * trials
 
 
-@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 10)])
+@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 30)])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
     faults = {"senders": {3: 0.5}}
     runs = [run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(trials)]
