@@ -35,7 +35,6 @@ class _NamedHeadline(TypedDict):
 
 
 class _Headline(_NamedHeadline, total=False):
-    short: str
     point: str
     layouts: str
     rank: Number
