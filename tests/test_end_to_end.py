@@ -70,7 +70,7 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     everywhere = len(os.sched_getaffinity(0)) == os.sysconf("SC_NPROCESSORS_ONLN")
     assert (first["binding"] == "none") == everywhere
     assert first["sizes_B"][0] == 0 and first["sizes_B"][-1] == 4194304
-    assert "1 case ran, 1 passed; 24 records." in done.shown
+    assert "1 of 1 case passed; 24 records." in done.shown
     assert "no reference: [1]" in done.shown
 
 

@@ -64,7 +64,7 @@ def test_records_alone_will_do(results, archive, kind):
     ]
     shown = invoke(path, "--gate")
     assert shown.exit_code == 0, shown.output
-    assert "1 case ran, 1 passed; 2 records." in shown.stdout and "error" not in shown.stdout
+    assert "1 of 1 case passed; 2 records." in shown.stdout and "error" not in shown.stdout
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
     content = json.loads(invoke(path, "--session", NAMES[0], "--json").stdout)
@@ -76,4 +76,4 @@ def test_what_failed_is_known_from_records_alone(tmp_path):
     path = write(tmp_path, [failed])
     shown = invoke(path, "--gate")
     assert shown.exit_code == 3
-    assert "in its job: it broke" in shown.stdout and "1 case ran, 0 passed" in shown.stdout
+    assert "in its job: it broke" in shown.stdout and "0 of 1 case passed, 1 failed" in shown.stdout

@@ -71,7 +71,7 @@ def test_failures_and_gaps_are_said():
         unreadable=["x.jsonl:3: not a JSON object"],
     )
     assert "failed: B @s:p+e\n    in run: node n7 died" in text
-    assert "2 cases ran, 1 passed; 1 record." in text
+    assert "1 of 2 cases passed, 1 failed; 1 record." in text
     assert "warning: x.jsonl:3: not a JSON object" in text
     assert "Not run:\n  imb (openmpi): no such ABI" in text
 

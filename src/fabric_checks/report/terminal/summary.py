@@ -11,9 +11,16 @@ from rich.text import Text
 
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, range_text, size_text, test_text, value_text
-from fabric_checks.records.record import Record, bounds, case_name, is_success
+from fabric_checks.records.record import Record, bounds, case_name
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import Problem, not_run, of_severity, problems, would_have_found
+from fabric_checks.report.findings import (
+    Problem,
+    counts_text,
+    not_run,
+    of_severity,
+    problems,
+    would_have_found,
+)
 from fabric_checks.report.texts import Footnotes, load_text, plain, rich_table
 
 
@@ -93,10 +100,8 @@ def render(session: Session) -> list[Table | Text]:
     for title, lines in (lists | {"Not run": not_run(session)}).items():
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
-    passed = sum(is_success(case.result) for case in cases)
     records = count_text(len(session.records), "record")
-    return [*parts, plain(), plain(f"{count_text(len(cases), 'case')} ran, {passed} passed; {records}.")]
+    return [*parts, plain(), plain(f"{counts_text(session.cases)}; {records}.")]
 
 
 def _lines(found: Iterable[Problem]) -> list[str]:
