@@ -330,7 +330,8 @@ def perflog_full(cluster, commands, folder):
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
     of_checks = perflogs / "minicluster" / "pmi2"
     links = [f"ln -s ../../../{check}.jsonl {of_checks}" for check in ("OsuBarrier", "ImbBarrier")]
-    cluster.sh("; ".join([f"mkdir -p {of_checks}", *links]))
+    filled = f"head -c 4096 /dev/zero > {perflogs}/filler"
+    cluster.sh("; ".join([f"mkdir -p {of_checks}", *links, filled]))
     return Session(cluster, folder).end()
 
 
