@@ -13,8 +13,7 @@ from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.intermittent import Change
 from fabric_checks.diagnosis.cross_section.parts import Part, on_map
 from fabric_checks.parsers import rotate
-from fabric_checks.parsers.rotate import Transfers
-from tests.diagnosis.cross_section.model import NONE, Fabric, run
+from tests.diagnosis.cross_section.model import Fabric, run
 
 TRIALS = 50
 NOISES = (0.01, 0.03, 0.10)
@@ -142,23 +141,6 @@ def test_nobody_is_blamed_where_nothing_repeats():
         (noise,) = found(run(Fabric(8, 1.5, seed)))
         assert not noise.is_fault
     assert noise.kind == "noise" and "idle nodes" in noise.advice
-
-
-@pytest.mark.parametrize(
-    ("controls", "text", "has_advice"),
-    [
-        # Two values a factor of e^2 apart have a standard deviation of sqrt(2).
-        ([], "inconclusive: repeats of one pair vary by 141 %", True),
-    ],
-)
-def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
-    output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
-    again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
-    healthy = np.repeat([1, 2, 3], 2)
-    control = Transfers(healthy, healthy, 4 + healthy, np.exp(controls)) if controls else NONE
-    (noise,) = found(replace(output, phases=output.phases | {"alone": again, "control": control}))
-    assert text in noise.text
-    assert (", or raise --confirm-repeats" in noise.advice) is has_advice
 
 
 @pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 10)])

@@ -127,11 +127,6 @@ def test_all_nodes_slow_against_their_links_are_told():
     assert not of(report({}, link_MBps=1500.0), "line rate"), "as on Feynman"
 
 
-def test_two_slow_nodes_are_no_kind():
-    found = report({}, faults={3: 0.8, 17: 0.8})
-    assert not of(found, "node classes") and len(of(found, "node")) == 2
-
-
 def test_normal_populations_are_not_split_and_two_are():
     random = np.random.default_rng(1)
     ranks = np.arange(32)
