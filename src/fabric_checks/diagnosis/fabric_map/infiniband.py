@@ -199,14 +199,7 @@ class _HostPort:
 def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPort], list[str]]:
     """Return the ports of hosts by name, and warnings of adapters that are left out; :param number: of each
     switch."""
-    ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
-    for link in fabric.links:
-        ends = (link.one, link.one_port, link.other), (link.other, link.other_port, link.one)
-        for key, port, switch in ends:
-            if key not in number and switch in number:
-                device = fabric.devices[key]
-                lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
-                ports[key][port] = _HostPort(number[switch], lid, guid, link.Gbps)
+    ports = _ports(fabric, number)
     adapters = [device for key, device in fabric.devices.items() if key in ports]
     adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
@@ -224,17 +217,38 @@ def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPo
             by_host[plain(device.name)].append(device)
     hosts: dict[str, _HostPort] = {}
     for host, own in by_host.items():
-        if len(own) == len(ports[own[0].key]) == 1:
-            (hosts[host],) = ports[own[0].key].values()
-            continue
-        for device in sorted(own, key=lambda device: (device.name, device.key)):
-            name = f"{host} {adapter(device.name) or device.key}"
-            name = f"{host} {device.key}" if name in hosts else name
-            several = len(ports[device.key]) > 1
-            hosts |= {
-                f"{name}:{port}" if several else name: at for port, at in sorted(ports[device.key].items())
-            }
+        hosts |= _named_ports(host, {(device.name, device.key): ports[device.key] for device in own})
     return hosts, warnings
+
+
+def _ports(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, _HostPort]]:
+    """Return the ports of adapters that are at a switch, by the adapter's key and the port's number."""
+    ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
+    for link in fabric.links:
+        ends = (link.one, link.one_port, link.other), (link.other, link.other_port, link.one)
+        for key, port, switch in ends:
+            if key not in number and switch in number:
+                device = fabric.devices[key]
+                lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
+                ports[key][port] = _HostPort(number[switch], lid, guid, link.Gbps)
+    return ports
+
+
+def _named_ports(
+    host: str, adapters: Mapping[tuple[str, str], Mapping[int, _HostPort]]
+) -> dict[str, _HostPort]:
+    """Return the ports of a host by their names on the map.
+
+    :param adapters: the ports of each adapter, by its name and key.
+    """
+    if sum(map(len, adapters.values())) == 1:
+        return {host: port for ports in adapters.values() for port in ports.values()}
+    found: dict[str, _HostPort] = {}
+    for (description, key), ports in sorted(adapters.items(), key=lambda each: each[0]):
+        name = f"{host} {adapter(description) or key}"
+        name = f"{host} {key}" if name in found else name
+        found |= {f"{name}:{port}" if len(ports) > 1 else name: at for port, at in sorted(ports.items())}
+    return found
 
 
 def _names(switches: Sequence[Device]) -> tuple[str, ...]:
