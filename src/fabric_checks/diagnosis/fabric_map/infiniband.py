@@ -241,8 +241,9 @@ def _named_ports(
 
     :param adapters: the ports of each adapter, by its name and key.
     """
-    if sum(map(len, adapters.values())) == 1:
-        return {host: port for ports in adapters.values() for port in ports.values()}
+    own = [port for ports in adapters.values() for port in ports.values()]
+    if len(own) == 1:
+        return {host: own[0]}
     found: dict[str, _HostPort] = {}
     for (description, key), ports in sorted(adapters.items(), key=lambda each: each[0]):
         name = f"{host} {adapter(description) or key}"
