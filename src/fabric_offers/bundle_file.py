@@ -37,6 +37,8 @@ MANIFEST, SIGNATURE, DIGEST = "manifest.json", "manifest.json.sig", "bundle.sha2
 #: of some hundred nodes is far below; the sources of all packages are some gigabytes.
 MOST_FILES, MOST_B, MOST_MANIFEST_B = 500_000, 64 * 2**30, 256 * 2**20
 _PART = 2**20
+#: An object of JSON.
+Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,7 @@ _REQUEST = """
 \b
 Examples:
   fabric-checks offers request request.tar
-  fabric-checks offers request request.tar --commit v1 --key ~/.ssh/id_ed25519
-  fabric-checks offers request request.tar --mirror /scratch/mirror     \
-with what ci/mirror wrote: needs no network
+  fabric-checks offers request request.tar --key ~/.ssh/id_ed25519
 """
 _PACK = """
 \b
@@ -99,21 +97,13 @@ command.add_command(accept)
 @command.command("request", epilog=_REQUEST)
 @_written
 @_level(default="procurement", show_default=True, help="The level to be run.")
-@click.option(
-    "--commit",
-    default="HEAD",
-    show_default=True,
-    help="A commit of this clone; uncommitted changes are not included.",
-)
-@click.option(
-    "--mirror",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder that ci/mirror wrote, to include.",
-)
 @_key
-def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Path | None) -> None:
-    """Make one file for a vendor: the collection at a commit, and one page of rules."""
-    manifest = requests.make(path, level=level, commit=commit, mirror=mirror, sign=_signer(key))
+def request(path: Path, *, level: str, key: Path | None) -> None:
+    """Make one file for a vendor: the collection at this clone's commit, and one page of rules.
+
+    Uncommitted changes are not included.
+    """
+    manifest = requests.make(path, level=level, sign=_signer(key))
     _print_written(path, manifest, f"commit {manifest['commit'][:12]}, {level}")
 
 
@@ -125,12 +115,6 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of results.  [default: those of this clone]",
-)
-@click.option(
-    "--session",
-    "only",
-    multiple=True,
-    help="Only this run; may be repeated. The file lists what is left out.",
 )
 @click.option(
     "--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent."
@@ -174,7 +158,6 @@ def pack(
     },
 )
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
-@_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
     "--signers",
@@ -186,7 +169,6 @@ def pack(
 def check(
     path: Path | None,
     *,
-    level: str | None,
     request: Path | None,
     signers: Path | None,
     link_MBps: float | None,
@@ -207,7 +189,7 @@ def check(
     if signers and not signers.is_file():
         raise click.UsageError(f"--signers: there is no file {str(signers)!r}")
     if path:
-        found = offer_check.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
+        found = offer_check.check(path, request=request, signers=signers, link_MBps=link_MBps)
     else:
         found = offer_check.check_request(file, signers)
     if as_json:
@@ -275,8 +257,8 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
         console.print_json({"offers": offers, "turns": turns, "faults": list(loaded.faults)})
     else:
         header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
-        console.print_rich([rich_table(header, _ranking_rows(found))])
-        console.print(*_NOTES, *_misses(found), *_turns(found))
+        console.print_rich([rich_table(header, list(_ranking_rows(found)))])
+        console.print(*_NOTES, *_turns(found))
     console.warn(loaded.faults)
     if not any(offer.score for offer in found.offers):
         raise SystemExit(FOUND)
@@ -294,23 +276,14 @@ _NOTES = (
 )
 
 
-def _ranking_rows(found: Ranking) -> list[tuple[str, ...]]:
-    rows = [("score", "", *("-" if each.score is None else f"{each.score:.3f}" for each in found.offers))]
-    for criterion in found.rules.criteria:
-        rows.append(
-            (criterion.name, f"{criterion.weight:g}", *(_cell(each, criterion.name) for each in found.offers))
-        )
-    prices = (_price_cell(each, found.rules.currency) for each in found.offers)
-    rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
-    shares = (
-        "-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers
-    )
-    rows.append(("runs redrawn", "", *shares))
-    return rows
-
-
-def _misses(found: Ranking) -> list[str]:
-    return [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
+def _ranking_rows(found: Ranking) -> Iterator[tuple[str, ...]]:
+    scores = [None if each.score is None else f"{each.score:.3f}" for each in found.offers]
+    yield "score", "", *(each or "-" for each in scores)
+    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
+    for name, weight in weights.items():
+        yield name, f"{weight:g}", *(_cell(each, name) for each in found.offers)
+    shares = [f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers]
+    yield "runs redrawn", "", *(share if score else "-" for share, score in zip(shares, scores, strict=True))
 
 
 def _cell(offer: Offer, name: str) -> str:
@@ -318,16 +291,17 @@ def _cell(offer: Offer, name: str) -> str:
     if name not in offer.medians:
         return "-"
     text = f"{value_text(offer.medians[name])} {offer.units[name]}"
-    return f"{text} ({offer.ratios[name]:.3f}, n {offer.runs[name]})" if name in offer.ratios else text
-
-
-def _price_cell(offer: Offer, currency: str) -> str:
-    text = "-" if offer.price is None else f"{offer.price:,.0f} {currency}"
-    return f"{text} ({offer.ratios[PRICE]:.3f})" if PRICE in offer.ratios else text
+    if name not in offer.ratios:
+        return text
+    count = f", n {offer.runs[name]}" if name in offer.runs else ""
+    return f"{text} ({offer.ratios[name]:.3f}{count})"
 
 
 def _turns(found: Ranking) -> Iterator[str]:
-    """Yield at which weight another offer comes first."""
+    """Yield why offers are out, and at which weight another offer comes first."""
+    for offer in found.offers:
+        if offer.misses:
+            yield f"{offer.label} is out: {'; '.join(offer.misses)}"
     for name, turn in found.turns.items():
         if turn is None:
             yield f"No weight of {name} puts another offer first."

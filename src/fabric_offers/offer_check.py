@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
 from fabric_offers import bundle_file, plausibility, recomputation, runs, scripts, signatures
-from fabric_offers.bundle_file import OFFER, Fault
+from fabric_offers.bundle_file import OFFER, Data, Fault
 from fabric_offers.bundle_writer import BINARIES, COLLECTION, OWN, SYSTEM, paths_in
 from fabric_offers.request import NUMBER, REPEATED, blobs
 from fabric_offers.runs import SCRIPT, Run
@@ -78,6 +78,11 @@ UNPROVED = {
 _PRINTED_DIGEST = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 #: Folders of the clone that a site adds files to.
 _OF_SITE = ("config/systems/", "config/references/", "config/environments/")
+#: What a vendor chose of a partition.
+_CHOSEN = (
+    *("nodes", "cores", "ppn", "link_MBps", "nics", "program_options", "launch_options", "oversubscribed"),
+    *("fabric", "access", "resources"),
+)
 
 
 def unproved() -> list[str]:
@@ -93,8 +98,8 @@ class Checked:
     :param values: the measured ones; :param recomputed: how many of them could be computed again.
     """
 
-    manifest: Mapping[str, Any]
-    objections: list[Fault] = field(default_factory=list)
+    manifest: Data
+    objections: list[Fault]
     notes: list[str] = field(default_factory=list)
     records: int = 0
     runs: int = 0
@@ -105,7 +110,6 @@ class Checked:
 def check(
     path: Path,
     *,
-    level: str | None = None,
     request: Path | None = None,
     signers: Path | None = None,
     link_MBps: float | None = None,
@@ -113,8 +117,8 @@ def check(
 ) -> Checked:
     """Check a bundle.
 
-    :param level: the requested level; None: that of the request, or else of the bundle itself.
-    :param request: the bundle that was sent out. :param signers: who may sign, as for ssh-keygen.
+    :param request: the bundle that was sent out; without it the offer is held to its own level and commit.
+    :param signers: who may sign, as for ssh-keygen.
     :param link_MBps: the rate of a link, if it is not that of the vendor's description.
     :raises RecordError: if it is no offer. :raises FabricError: if it cannot be checked.
     """
@@ -125,14 +129,13 @@ def check(
                 f"{path}: by its manifest it is a request, and no offer; a request alone is checked by"
                 " --request"
             )
-        found = _begun(opened, signers)
+        found = Checked(opened.manifest, opened.faults)
+        _signature(opened, signers, found)
         sent = check_request(request).manifest if request else {}
-        level = level or sent.get("level") or str(opened.manifest.get("level"))
-        if level not in LEVELS:
-            raise FabricError(f"{path}: it does not say which level was run; give it with --level")
-        state = _json(opened.folder, COLLECTION)
-        packed = state.get("commit") if isinstance(state, dict) else None
-        _offer(opened, found, _Asked(level, str(sent.get("commit") or packed), sent, link_MBps, recompute))
+        offer = _Offer(opened, found, sent)
+        if offer.level not in LEVELS:
+            raise FabricError(f"{path}: it does not say which level was run; ask for it again")
+        offer.check(link_MBps, recompute)
         order = list(KINDS)
         found.objections.sort(key=lambda each: order.index(each.kind))
         return found
@@ -148,312 +151,248 @@ def check_request(path: Path, signers: Path | None = None) -> Checked:
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
         first = f"{opened.faults[0].location}: {opened.faults[0].text}" if opened.faults else "it is an offer"
         raise RecordError(f"{path}: not the request that was sent out: {first}")
-    return _begun(opened, signers)
-
-
-def _begun(opened: bundle_file.Opened, signers: Path | None) -> Checked:
-    found = Checked(opened.manifest, list(opened.faults))
+    found = Checked(opened.manifest, [])
     _signature(opened, signers, found)
     return found
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The level, the commit, the manifest of the request if it is known, the rate of a link, and how to
-    recompute."""
-
-    level: str
-    commit: str
-    sent: Mapping[str, Any]
-    link_MBps: float | None
-    recompute: recomputation.Recompute
-
-
 def _signature(opened: bundle_file.Opened, signers: Path | None, found: Checked) -> None:
-    if opened.signature is None:
-        if signers is not None:
-            found.objections.append(Fault("signature", bundle_file.SIGNATURE, "it is not signed"))
-        else:
-            found.notes.append("it is not signed: anyone who had it on the way could have repacked it")
-        return
-    good, signer = signatures.verify(opened.manifest_text, opened.signature, signers)
-    if not good:
-        found.objections.append(Fault("signature", bundle_file.SIGNATURE, signer))
+    if opened.signature is not None:
+        is_good, text = signatures.verify(opened.manifest_text, opened.signature, signers)
+        if is_good and signers is None:
+            text = f"{text}; to check whose key that is, use --signers"
     elif signers is None:
-        found.notes.append(f"{signer}; to check whose key that is, use --signers")
+        is_good, text = True, "it is not signed: anyone who had it on the way could have repacked it"
     else:
-        found.notes.append(signer)
+        is_good, text = False, "it is not signed"
+    if is_good:
+        found.notes.append(text)
+    else:
+        found.objections.append(Fault("signature", bundle_file.SIGNATURE, text))
 
 
-def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
-    folder = opened.folder
-    names = [name for name in opened.manifest["files"] if (folder / name).is_file()]
-    every, faults, found.records = runs.read(folder, names)
-    found.objections += faults
-    found.runs = len(every)
-    measured = [run for run in every if run.has_values]
-    found.values = sum(len(run.records) for run in measured)
-    system = _json(folder, SYSTEM)
-    binaries = _json(folder, BINARIES)
-    state = _json(folder, COLLECTION)
-    for name, content in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
-        if not isinstance(content, dict):
-            found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
-    if isinstance(system, dict):
-        _recomputed(folder, system, every, found, asked)
-    found.objections += _answers(opened.manifest, every, asked.sent, found)
-    found.objections += _checksums(folder, names, binaries)
-    found.objections += _alike(measured)
-    found.objections += _own_programs(folder, names, every, found)
-    if isinstance(state, dict):
-        found.objections += _collection(state, every, asked.sent, found)
-    if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
-        found.objections.append(
-            Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed")
-        )
+class _Offer:
+    """An offer that is compared with what was asked for: the request, a level, and the commit of both."""
 
-
-def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> None:
-    """Compare the records with the outputs, and with the cases of the system as described."""
-    measured = [run for run in every if run.has_values]
-    try:
-        with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
-            job = recomputation.job(system, folder, asked.level, measured, Path(scratch))
-            recomputed = asked.recompute(job, asked.commit)
-    except FabricError as error:
-        found.objections.append(Fault("record", SYSTEM, str(error)))
-        return
-    again = recomputed["runs"]
-    following = (*recomputation.FACTS, *recomputation.OF_METRIC)
-    fields = [name for name in following if recomputed["at"] or name not in recomputation.OF_RELEASE]
-    for run, came in zip(measured, again, strict=True):
-        found.recomputed += 0 if "error" in came else len(run.records)
-        found.objections += recomputation.differences(folder, run, came, fields)
-    found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
-    found.objections += plausibility.implausible(folder, measured, system, asked.link_MBps)
-    _note_system(system, found)
-    found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
-    if recomputed["at"]:
-        faults, notes = scripts.differences(folder, measured, again, recomputed["folder"])
+    def __init__(self, opened: bundle_file.Opened, found: Checked, sent: Data) -> None:
+        self.found, self.sent = found, sent
+        self.folder, self.manifest = opened.folder, opened.manifest
+        self.level = str((sent or self.manifest).get("level"))
+        self.names = [name for name in self.manifest["files"] if (self.folder / name).is_file()]
+        self.runs, faults, found.records = runs.read(self.folder, self.names)
         found.objections += faults
-        found.notes += notes
-    else:
-        cause = "this clone is at another commit, or changed: job scripts and findings are not compared"
-        remedy = "check it in a clone at that commit, as `git worktree add FOLDER COMMIT` makes one"
-        found.objections.append(Fault("collection", asked.commit[:12], f"{cause}; {remedy}"))
+        self.measured = [run for run in self.runs if run.has_values]
+        found.runs, found.values = len(self.runs), sum(len(run.records) for run in self.measured)
+        self.system, self.binaries, self.state = map(self._json, (SYSTEM, BINARIES, COLLECTION))
+        self.commit = str(sent.get("commit") or self.state.get("commit"))
 
+    def _json(self, name: str) -> Data:
+        """Return a JSON object of the bundle; an empty one, and an objection, if it is not there."""
+        try:
+            content = json.loads(files.read_bytes(self.folder / name, self.folder))
+        except (OSError, ValueError, RecursionError):
+            content = None
+        if isinstance(content, dict):
+            return content
+        self.found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
+        return {}
 
-def _json(folder: Path, name: str) -> Any:
-    try:
-        return json.loads(files.read_bytes(folder / name, folder))
-    except (OSError, ValueError, RecursionError):
-        return None
+    def check(self, link_MBps: float | None, recompute: recomputation.Recompute) -> None:
+        """List all objections and notes."""
+        if self.system:
+            self.found.objections += self._recomputed(link_MBps, recompute)
+        for part in (self._answers, self._checksums, self._alike, self._own_programs, self._collection):
+            self.found.objections += part()
 
+    def _recomputed(self, link_MBps: float | None, recompute: recomputation.Recompute) -> Iterator[Fault]:
+        """Compare the records with the outputs, and with the cases of the system as described."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
+                job = recomputation.job(self.system, self.folder, self.level, self.measured, Path(scratch))
+                recomputed = recompute(job, self.commit)
+        except FabricError as error:
+            yield Fault("record", SYSTEM, str(error))
+            return
+        is_same = recomputed["at"]
+        again = recomputed["runs"]
+        following = (*recomputation.FACTS, *recomputation.OF_METRIC)
+        fields = [name for name in following if is_same or name not in recomputation.OF_RELEASE]
+        for run, came in zip(self.measured, again, strict=True):
+            self.found.recomputed += 0 if "error" in came else len(run.records)
+            yield from recomputation.differences(self.folder, run, came, fields)
+        yield from self._counted({tuple(case) for case in recomputed["cases"]})
+        yield from plausibility.implausible(self.folder, self.measured, self.system, link_MBps)
+        self.found.notes += _choices(self.system)
+        self.found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
+        if is_same:
+            faults, notes = scripts.differences(self.folder, self.measured, again, recomputed["folder"])
+            self.found.notes += notes
+            yield from faults
+        else:
+            cause = "this clone is at another commit, or changed: job scripts and findings are not compared"
+            remedy = "check it in a clone at that commit, as `git worktree add FOLDER COMMIT` makes one"
+            yield Fault("collection", self.commit[:12], f"{cause}; {remedy}")
 
-def _answers(
-    manifest: Mapping[str, Any], every: Sequence[Run], sent: Mapping[str, Any], found: Checked
-) -> Iterator[Fault]:
-    """Compare an offer with the request that it has to answer: its number, and when that was made."""
-    if not sent:
-        found.notes.append("whether it answers your request is not checked: give --request")
-        return
-    if manifest.get(REPEATED) != sent.get(NUMBER):
-        which = "that of another request" if manifest.get(REPEATED) else "no request"
-        yield Fault(
-            "request", bundle_file.MANIFEST, f"it answers {which}; it has to be packed with --request"
-        )
-    names = sorted({str(run.first["session"]) for run in every})
-    made = datetime.fromisoformat(sent["made"])
-    if before := [name for name in names if (began := sessions.started(name)) and began < made]:
-        yield Fault(
-            "request", before[0], f"{count_text(len(before), 'session')} began before the request was made"
-        )
+    def _answers(self) -> Iterator[Fault]:
+        """Compare an offer with the request that it has to answer: its number, and when that was made."""
+        if not self.sent:
+            self.found.notes.append("whether it answers your request is not checked: give --request")
+            return
+        number = self.manifest.get(REPEATED)
+        if number != self.sent.get(NUMBER):
+            which = "that of another request" if number else "no request"
+            yield Fault(
+                "request", bundle_file.MANIFEST, f"it answers {which}; it has to be packed with --request"
+            )
+        made = datetime.fromisoformat(self.sent["made"])
+        names = sorted({str(run.first["session"]) for run in self.runs})
+        if before := [name for name in names if (began := sessions.started(name)) and began < made]:
+            many = count_text(len(before), "session")
+            yield Fault("request", before[0], f"{many} began before the request was made")
 
+    def _checksums(self) -> Iterator[Fault]:
+        """Find files that job scripts name, and that have no checksum."""
+        named: set[str] = set()
+        for name in self.names:
+            if name.endswith(f"/{SCRIPT}"):
+                named |= paths_in(files.read_text(self.folder / name, self.folder))
+        for name in sorted(named):
+            entry = self.binaries.get(name)
+            if not isinstance(entry, Mapping) or not isinstance(entry.get("sha256"), str):
+                text = f"it has no checksum of {name[:160]}, which job scripts name"
+                yield Fault("removed", BINARIES, text)
 
-def _checksums(folder: Path, names: Sequence[str], binaries: Any) -> Iterator[Fault]:
-    """Find files that job scripts name, and that have no checksum."""
-    scripts_of = [files.read_text(folder / name, folder) for name in names if name.endswith(f"/{SCRIPT}")]
-    known = binaries if isinstance(binaries, Mapping) else {}
-    for name in sorted(set().union(*map(paths_in, scripts_of))):
-        entry = known.get(name)
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("sha256"), str):
-            yield Fault("removed", BINARIES, f"it has no checksum of {name[:160]}, which job scripts name")
+    def _counted(self, cases: set[tuple[Any, ...]]) -> Iterator[Fault]:
+        """Compare how often cases ran with the passes of the level."""
+        ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+        for run in self.runs:
+            ran[run.case].append(run)
+            if not is_success(run.first["case_result"]):
+                yield Fault("failed", run.name, str(run.first["fail_reason"] or "no reason is given")[:200])
+        missing: dict[str, list[str]] = defaultdict(list)
+        for test, partition, environ in sorted(cases - ran.keys()):
+            name, _, parameters = str(test).partition(" ")
+            missing[f"{name} @{partition}+{environ}"].append(parameters)
+        for where, lost in missing.items():
+            text = f"no record of {count_text(len(lost), 'case')} that {self.level} has: {', '.join(lost)}"
+            yield Fault("left out", where, text[:300])
+        passes = LEVELS[self.level].passes
+        for case, found in ran.items():
+            good = sum(run.has_values and is_success(run.first["case_result"]) for run in found)
+            if good < passes and case in cases:
+                yield Fault("passes", _name(case), f"{good} good of the {passes} that {self.level} asks for")
+            if len(found) > passes:
+                many = count_text(len({run.first["session"] for run in found}), "session")
+                text = f"{len(found)} runs in {many}, but {passes} were asked for"
+                yield Fault("repeated", _name(case), text)
 
+    def _alike(self) -> Iterator[Fault]:
+        """Find versions and bindings that differ between runs."""
+        seen: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for run in self.measured:
+            record = run.first
+            where = f"{record['partition']}+{record['environ']}"
+            for kind, place, what, name in (
+                ("versions", where, "MPI", "mpi"),
+                ("versions", where, "compiler", "compiler"),
+                ("versions", where, str(record["program"]), "program_version"),
+                ("versions", "all runs", "ReFrame", "reframe"),
+                ("placement", _name(run.case), "binding of the ranks", "binding"),
+            ):
+                seen[kind, place, what].add(str(record[name]))
+        for (kind, place, what), several in seen.items():
+            if len(several) > 1:
+                yield Fault(kind, place, f"{what}: {'; '.join(sorted(several))}"[:300])
 
-def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> Iterator[Fault]:
-    """Compare how often cases ran with the passes of the level."""
-    ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
-    for run in every:
-        ran[run.case].append(run)
-    missing: dict[str, list[str]] = defaultdict(list)
-    for test, partition, environ in sorted(cases - ran.keys()):
-        check, _, parameters = str(test).partition(" ")
-        missing[f"{check} @{partition}+{environ}"].append(parameters)
-    for where, lost in missing.items():
-        text = f"no record of {count_text(len(lost), 'case')} that {level} has: {', '.join(lost)}"
-        yield Fault("left out", where, text[:300])
-    for case, found in ran.items():
-        yield from _passes(case, found, case in cases, level)
-    for run in every:
-        if not is_success(run.first["case_result"]):
-            yield Fault("failed", run.name, str(run.first["fail_reason"] or "no reason is given")[:200])
+    def _own_programs(self) -> Iterator[Fault]:
+        """Find programs of the collection that were not the same in all runs.
 
+        Every build prints their checksums.
+        """
+        digests: dict[tuple[str, str], set[str]] = defaultdict(set)
+        lacking = {run.folder.rpartition("/")[0].partition("/")[2] for run in self.measured}
+        for name in self.names:
+            if OWN in name and name.endswith(".out"):
+                lacking.discard(name.partition(OWN)[0].partition("/")[2])
+                where = "+".join(name.split("/")[3:5])
+                text = files.read_text(self.folder / name, self.folder)
+                for digest, program in _PRINTED_DIGEST.findall(text):
+                    digests[where, program].add(digest)
+        for where in sorted(lacking):
+            text = "the output of the build of the collection's programs is not there"
+            yield Fault("removed", where, text)
+        for (where, program), several in digests.items():
+            if len(several) > 1:
+                yield Fault("versions", where, f"{len(several)} builds of {program[:120]} that differ")
 
-def _passes(case: Sequence[str], found: Sequence[Run], is_asked_for: bool, level: str) -> Iterator[Fault]:
-    """Compare how often a case ran with the passes of the level."""
-    passes = LEVELS[level].passes
-    good = sum(run.has_values and is_success(run.first["case_result"]) for run in found)
-    times = len({run.first["session"] for run in found})
-    if good < passes and is_asked_for:
-        yield Fault("passes", _name(case), f"{good} good of the {passes} that {level} asks for")
-    if len(found) > passes:
-        within = f"in {times} sessions" if times > 1 else "in one session"
-        yield Fault("repeated", _name(case), f"{len(found)} runs {within}, but {passes} were asked for")
+    def _collection(self) -> Iterator[Fault]:
+        """Compare the vendor's clone with the requested commit."""
+        packed = str(self.state.get("commit"))
+        wanted = self.commit[:12]
+        if packed != self.commit:
+            text = f"it was packed at this commit, but {wanted} was asked for"
+            yield Fault("collection", packed[:12], text)
+        yield from self._changed_files()
+        if isinstance(untracked := self.state.get("untracked"), list) and untracked:
+            some = ", ".join(str(name)[:60] for name in untracked[:4])
+            self.found.notes.append(
+                f"{len(untracked)} files in the clone do not belong to the collection: {some}"
+            )
+        for version in sorted({str(run.first["collection"]) for run in self.runs}):
+            if not version.endswith(f"+g{wanted}"):
+                text = f"runs were made with it, but {wanted}, unchanged, was asked for"
+                yield Fault("collection", version, text)
+
+    def _changed_files(self) -> Iterator[Fault]:
+        """Compare the files of the vendor's clone with those of the commit; note new ones of the site."""
+        actual = self.state.get("files")
+        if not isinstance(actual, dict) or not re.fullmatch(r"[0-9a-f]{40,64}", self.commit):
+            return
+        try:
+            expected = blobs(self.commit)
+        except FabricError:
+            self.found.notes.append(
+                f"this clone does not know the commit {self.commit[:12]}: whether files of the collection"
+                " were changed is not checked; fetch it"
+            )
+            return
+        for name in sorted(expected.keys() | actual.keys()):
+            if name not in expected and name.startswith(_OF_SITE):
+                self.found.notes.append(f"of the site: {name}")
+            elif expected.get(name) != actual.get(name):
+                is_new, is_gone = name not in expected, name not in actual
+                how = "is new" if is_new else "was deleted" if is_gone else "was changed"
+                yield Fault("collection", name, f"it {how} (see collection.diff)")
 
 
 def _name(case: Sequence[str]) -> str:
     return f"{case[0]} @{case[1]}+{case[2]}"
 
 
-def _alike(measured: Sequence[Run]) -> Iterator[Fault]:
-    """Find versions and bindings that differ between runs."""
-    versions: dict[tuple[str, str], set[str]] = defaultdict(set)
-    bindings: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for run in measured:
-        record = run.first
-        where = f"{record['partition']}+{record['environ']}"
-        versions[where, "MPI"].add(str(record["mpi"]))
-        versions[where, "compiler"].add(str(record["compiler"]))
-        versions[where, f"{record['program']}"].add(str(record["program_version"]))
-        versions["all runs", "ReFrame"].add(str(record["reframe"]))
-        bindings[run.case].add(str(record["binding"]))
-    for (where, what), found in versions.items():
-        if len(found) > 1:
-            yield Fault("versions", where, f"{what}: {'; '.join(sorted(found))}"[:300])
-    for case, found in bindings.items():
-        if len(found) > 1:
-            yield Fault(
-                "placement",
-                _name(case),
-                f"ranks were bound differently from run to run: {', '.join(sorted(found))}",
-            )
-
-
-def _own_programs(
-    folder: Path, names: Sequence[str], every: Sequence[Run], found: Checked
-) -> Iterator[Fault]:
-    """Find programs of the collection that were not the same in all runs: every build prints their
-    checksums."""
-    own = [name for name in names if OWN in name and name.endswith(".out")]
-    built = {name.partition(OWN)[0].partition("/")[2] for name in own}
-    needed = {run.folder.rpartition("/")[0].partition("/")[2] for run in every if run.has_values}
-    for where in sorted(needed - built):
-        yield Fault("removed", where, "the output of the build of the collection's programs is not there")
-    digests: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for name in own:
-        for digest, program in _PRINTED_DIGEST.findall(files.read_text(folder / name, folder)):
-            digests["+".join(name.split("/")[3:5]), program].add(digest)
-    for (where, program), several in digests.items():
-        if len(several) > 1:
-            yield Fault("versions", where, f"{len(several)} builds of {program[:120]} that differ")
-    found.notes.append(
-        f"{len(digests)} programs of the collection and libraries of MPI have checksums in build outputs"
-    )
-
-
-def _collection(
-    state: Mapping[str, Any], every: Sequence[Run], asked: Mapping[str, Any], found: Checked
-) -> Iterator[Fault]:
-    """Compare the vendor's clone with the requested commit."""
-    commit = str(state.get("commit"))
-    wanted = str(asked.get("commit") or commit)
-    if commit != wanted:
-        yield Fault(
-            "collection", commit[:12], f"it was packed at this commit, but {wanted[:12]} was asked for"
-        )
-    yield from _changed_files(state.get("files"), _files_of(wanted, asked, found), found)
-    if isinstance(untracked := state.get("untracked"), list) and untracked:
-        some = ", ".join(str(name)[:60] for name in untracked[:4])
-        found.notes.append(f"{len(untracked)} files in the clone do not belong to the collection: {some}")
-    for version in sorted({str(run.first["collection"]) for run in every}):
-        if not version.endswith(f"+g{wanted[:12]}"):
-            yield Fault(
-                "collection", version, f"runs were made with it, but {wanted[:12]}, unchanged, was asked for"
-            )
-
-
-def _files_of(commit: str, asked: Mapping[str, Any], found: Checked) -> Mapping[str, str]:
-    """Return the checksums of the files of the requested commit; none, and a note, if they are not known."""
-    known: Mapping[str, str] | None = asked.get("files_of_commit")
-    if known is not None or not re.fullmatch(r"[0-9a-f]{40,64}", commit):
-        return known or {}
-    try:
-        return blobs(commit)
-    except FabricError:
-        found.notes.append(
-            f"this clone does not know the commit {commit[:12]}; give --request, which has its checksums"
-        )
-        return {}
-
-
-def _changed_files(actual: Any, expected: Mapping[str, str], found: Checked) -> Iterator[Fault]:
-    """Compare the files of the vendor's clone with those of the commit; new ones of the site are noted."""
-    if not isinstance(actual, dict) or not expected:
-        return
-    for name in sorted(expected.keys() | actual.keys()):
-        if expected.get(name) == actual.get(name):
-            continue
-        if name not in expected and name.startswith(_OF_SITE):
-            found.notes.append(f"of the site: {name}")
-        else:
-            how = "is new" if name not in expected else "was deleted" if name not in actual else "was changed"
-            yield Fault("collection", name, f"it {how} (see collection.diff)")
-
-
-def _note_system(system: Mapping[str, Any], found: Checked) -> None:
-    """Note the vendor's choices, which are no fault and decide what is measured."""
+def _choices(system: Data) -> Iterator[str]:
+    """Yield the vendor's choices, which are no fault and decide what is measured."""
     for partition in system["partitions"]:
-        extras = partition["extras"]
-        stated = [
-            f"{key} {extras[key]}" for key in ("nodes", "cores", "ppn", "link_MBps", "nics") if key in extras
-        ]
-        found.notes.append(f"{partition['name']}: {', '.join(stated)}")
-        for key in ("program_options", "launch_options", "oversubscribed", "fabric", "access", "resources"):
-            if given := extras.get(key) or partition.get(key):
-                found.notes.append(f"{partition['name']}: {key} {json.dumps(given)[:200]}")
+        given = {**partition, **partition["extras"]}
+        stated = [f"{key} {json.dumps(given[key])[:200]}" for key in _CHOSEN if given.get(key)]
+        yield f"{partition['name']}: {', '.join(stated)}"
     for environ in system["environments"]:
         for suite, program in environ["programs"].items():
             command = str(program.get("command"))[:160]
-            found.notes.append(f"{environ['name']}: {suite} is {program.get('version')}, by `{command}`")
+            yield f"{environ['name']}: {suite} is {program.get('version')}, by `{command}`"
         for suite, why in environ["without"].items():
-            found.notes.append(
-                f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[:300]
-            )
-    if isinstance(idle := system.get("not_run"), list) and idle:
-        found.notes.append(
-            f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}"
-        )
+            yield f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[:300]
+    if idle := system.get("not_run"):
+        yield f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}"
 
 
 def as_json(path: Path, found: Checked) -> str:
     """Return all of it as JSON."""
-    manifest = {
-        name: value
-        for name, value in found.manifest.items()
-        if name not in ("files", "pins", "files_of_commit")
-    }
     whole = {
+        **vars(found),
         "bundle": str(path),
-        "manifest": manifest,
+        "manifest": {name: value for name, value in found.manifest.items() if name != "files"},
         "files": len(found.manifest["files"]),
-        "records": found.records,
-        "runs": found.runs,
-        "values": found.values,
-        "recomputed": found.recomputed,
-        "objections": [
-            {"kind": each.kind, "location": each.location, "text": each.text} for each in found.objections
-        ],
-        "notes": found.notes,
+        "objections": [asdict(each) for each in found.objections],
         "not_proved": unproved(),
     }
     return json.dumps(whole, indent=1)

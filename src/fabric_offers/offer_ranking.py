@@ -34,6 +34,7 @@ _SEED = 20260101
 
 
 Weight = Annotated[float, rules(minimum=0, maximum=1e30)]
+Price = Annotated[float, rules(exclusiveMinimum=0, maximum=1e30)]
 Bound = Annotated[float, rules(minimum=-1e30, maximum=1e30)]
 
 
@@ -46,9 +47,7 @@ class Criterion:
     check: Pattern = option("a regular expression that matches in full", ...)
     metric: Pattern = option("a regular expression that matches in full", ...)
     layout: Pattern = option("a regular expression that matches in full", "")
-    parameters: Mapping[str, Annotated[str, rules(type=("string", "number", "boolean"))]] = option(
-        "by name", make=dict
-    )
+    parameters: dict[str, Text] = option("by name", make=dict)
     at_least: Bound | None = option("the requirement, in the metric's unit")
     at_most: Bound | None = option("the requirement, in the metric's unit")
 
@@ -59,42 +58,13 @@ class Criterion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriceWeight:
-    """How much the price counts."""
-
-    weight: Weight = option("how much it counts", ...)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Priced:
-    """What is known of an offer."""
-
-    price: Weight | dict[str, Weight] | None = option("its price, or those of its parts")
-
-    @property
-    def total(self) -> float | None:
-        """The price, the sum of its parts."""
-        return sum(self.price.values()) if isinstance(self.price, dict) else self.price
-
-    def __post_init__(self) -> None:
-        """Refuse a price that cannot be compared."""
-        if self.total is not None and self.total <= 0:
-            raise ValueError("a price must be above 0")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Rules:
     """The buyer's file; docs/offers.yaml is an example."""
 
     currency: str = option("of the prices", "")
     criteria: tuple[Criterion, ...] = option("what decides", ...)
-    price: PriceWeight = option("how much the price counts", make=lambda: PriceWeight(weight=0.0))
-    offers: Mapping[str, Priced] = option("by label", make=dict)
-
-    @property
-    def price_weight(self) -> float:
-        """The weight of the price."""
-        return self.price.weight
+    price_weight: Weight = option("how much the price counts", 0.0)
+    prices: dict[str, Price] = option("by label", make=dict)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -102,15 +72,10 @@ class Rules:
         given = {each.name: each.weight for each in self.criteria} | {PRICE: self.price_weight}
         return {name: weight for name, weight in given.items() if weight}
 
-    @property
-    def prices(self) -> dict[str, float]:
-        """The prices by label."""
-        return {label: total for label, each in self.offers.items() if (total := each.total) is not None}
-
     def __post_init__(self) -> None:
         """Refuse criteria by which nothing can be decided."""
-        names = [each.name for each in self.criteria]
-        if not names or len(set(names)) < len(names) or PRICE in names:
+        names = {each.name for each in self.criteria} - {PRICE}
+        if not names or len(names) < len(self.criteria):
             raise ValueError(
                 "there must be at least one criterion, and each needs its own name; 'price' is reserved for"
                 " the price"
@@ -123,13 +88,13 @@ class Rules:
 class Offer:
     """An offer, ranked.
 
-    :param medians: by criterion; :param runs: how many values each is of. :param units: of them.
-    :param ratios: to the best, 1 for that itself; those of the price too.
+    :param medians: by criterion, and the price; :param runs: how many values each is of. :param units: of
+        them.
+    :param ratios: to the best, 1 for that itself.
     :param misses: the requirements it does not meet, and values it lacks: then it has no score.
     """
 
     label: str
-    price: float | None = None
     medians: dict[str, float] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
@@ -170,14 +135,16 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     :param frame: records with a column ``side`` and :data:`FIELDS`. :param labels: the sides.
     :raises RecordError: if a criterion is of metrics of several units, or can be 0.
     """
-    offers = [Offer(label, rules.prices.get(label)) for label in labels]
+    offers = [Offer(label) for label in labels]
     signs = {PRICE: -1.0}
     samples: Samples = {}
     for criterion in rules.criteria:
         signs[criterion.name] = _measure(offers, criterion, frame, samples)
     weights = rules.weights
     for offer in offers:
-        if PRICE in weights and offer.price is None:
+        if offer.label in rules.prices:
+            offer.medians[PRICE], offer.units[PRICE] = rules.prices[offer.label], rules.currency
+        elif PRICE in weights:
             offer.misses.append("no price")
     standing = [offer for offer in offers if not offer.misses]
     if standing:
@@ -234,13 +201,8 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
         offer.misses.append(f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed")
 
 
-def _log(offer: Offer, name: str, sign: float) -> float:
-    value = offer.price if name == PRICE else offer.medians[name]
-    return sign * math.log(value or 1)
-
-
 def _score(offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping[str, float]) -> None:
-    logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in offers])
+    logs = np.array([[signs[name] * math.log(offer.medians[name]) for name in weights] for offer in offers])
     relative = logs - logs.max(axis=0)
     own = np.array(list(weights.values()))
     for offer, row in zip(offers, relative, strict=True):
@@ -256,10 +218,8 @@ def _draw_runs(
     total = np.zeros((DRAWS, len(offers)))
     for number, offer in enumerate(offers):
         for name, weight in weights.items():
-            if name == PRICE:
-                total[:, number] += weight * _log(offer, name, signs[name])
-                continue
-            series = samples[offer.label, name]
+            # A price is not drawn.
+            series = samples.get((offer.label, name), [np.array([offer.medians[name]])])
             for values in series:
                 drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
                 total[:, number] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import SIMULATED
-from fabric_offers.bundle_file import Fault
+from fabric_offers.bundle_file import Data, Fault
 from fabric_offers.runs import OUTPUT, Run
 
 KIND = "physics"
@@ -29,9 +28,7 @@ _FEW_B, _FEW = 300, 3
 _CLOCK_S = 120
 
 
-def implausible(
-    folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None
-) -> list[Fault]:
+def implausible(folder: Path, runs: Sequence[Run], system: Data, link_MBps: float | None) -> list[Fault]:
     """Return what cannot be true of runs.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
@@ -54,7 +51,7 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
             )
 
 
-def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
+def _rates(runs: Sequence[Run], system: Data, link_MBps: float | None) -> Iterator[Fault]:
     """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
     A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is
@@ -74,7 +71,7 @@ def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | No
                 yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
 
 
-def _of_node_MBps(partition: Mapping[str, Any], link_MBps: float | None) -> float | None:
+def _of_node_MBps(partition: Data, link_MBps: float | None) -> float | None:
     """Return the line rate of a node as described; None if it is unknown, or simulated."""
     extras = partition.get("extras", {})
     link = link_MBps or extras.get("link_MBps")

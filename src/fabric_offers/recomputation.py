@@ -18,7 +18,7 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import LIBRARY
 from fabric_checks.records import sessions
 from fabric_checks.records.record import Record
-from fabric_offers.bundle_file import Fault
+from fabric_offers.bundle_file import Data, Fault
 from fabric_offers.runs import OUTPUT, Run
 
 #: The fields of a record that follow from the files of its run, the system's description and its references:
@@ -65,7 +65,7 @@ _LONGEST_S = 120
 
 #: Recomputes runs, given the arguments of :func:`fabric_offers.recomputation_run.recompute` and the commit
 #: asked for; of the result ``at`` is that commit, or None if this clone is not at it or was changed.
-Recompute = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
+Recompute = Callable[[Data, str], Data]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
     }
 
 
-def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
+def recompute(asked: Data, commit: str) -> Data:
     """Recompute with the collection of this clone, in a process of its own, as ReFrame has one system a
     process.
 
@@ -124,12 +124,12 @@ def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
         return {**json.loads(target.read_text()), "at": commit if is_it else None}
 
 
-def references_of(asked: Mapping[str, Any]) -> str:
+def references_of(asked: Data) -> str:
     """Return the folder of the reference files in a bundle."""
     return str(Path(asked["topology"]).with_name("site") / "references")
 
 
-def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collection[str]) -> list[Fault]:
+def differences(folder: Path, run: Run, found: Data, fields: Collection[str]) -> list[Fault]:
     """Return the values and facts of a run that differ from those recomputed, and its files that are not
     there.
 
@@ -177,7 +177,7 @@ def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) 
         yield f"{metric} is not among its records, but was measured by its files"
 
 
-def _outcome(run: Run, found: Mapping[str, Any]) -> Iterator[str]:
+def _outcome(run: Run, found: Data) -> Iterator[str]:
     # A case may also fail where nothing can be recomputed; that is counted elsewhere.
     outcome, expected = run.first["case_result"], found["records"][0]["case_result"]
     if outcome not in ("fail", expected):

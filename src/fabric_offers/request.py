@@ -19,8 +19,6 @@ from fabric_offers import bundle_file
 #: The key of a request's manifest with its number, which no other has, and that of an offer's which repeats
 #: it.
 NUMBER, REPEATED = "number", "request"
-#: Where the collection pins what it installs.
-PINS = ("ci/requirements", "spack-envs")
 
 _RULES = """# What is asked for
 
@@ -40,7 +38,7 @@ one file.
 
 3. Run it. The level itself includes {passes} of every case:
 
-       ci/run --mode {level} --system NAME{mirror}
+       ci/run --mode {level} --system NAME
 
    Failures do not count against you: fix the cause, run again, and say what it was. Earlier runs go into the
    file too.
@@ -61,69 +59,36 @@ one file.
 run with other options, versions or placements, in fewer passes, or more often than asked for. You can run it
 before you send the file. Expect questions about whatever it lists.
 
-The commit pins what is installed: {pins} files in {folders}; `manifest.json` has the hash of each.
+The commit pins what is installed.
 """
 
 
-def make(
-    path: Path,
-    *,
-    level: str,
-    commit: str = "HEAD",
-    mirror: Path | None = None,
-    sign: Callable[[bytes], bytes] | None = None,
-) -> dict[str, Any]:
+def make(path: Path, *, level: str, sign: Callable[[bytes], bytes] | None = None) -> dict[str, Any]:
     """Write the bundle, and return its manifest.
 
-    :param commit: of this clone; :param mirror: a folder that ``ci/mirror`` wrote, which goes in whole.
-    :raises FabricError: if this is no clone, or there is no such commit, or no such folder.
+    :raises FabricError: if this is no clone.
     """
-    try:
-        digits = git("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").strip()
-    except FabricError as error:
-        if "single revision" not in str(error):
-            raise
-        text = (
-            f"{quoted(commit, 200)} is no commit of {ROOT}; name a branch, a tag or a commit of `git log`"
-            " there"
-        )
-        raise FabricError(text) from None
-    pins = {
-        f"{folder}/{name.removeprefix(folder + '/')}": blob
-        for folder in PINS
-        for line in git("ls-tree", "-r", digits, "--", folder).splitlines()
-        for blob, name in [(line.split()[2], line.split("\t", 1)[1])]
-    }
+    commit = git("rev-parse", "HEAD").strip()
+    passes = LEVELS[level].passes
+    rules = _RULES.format(
+        level=level,
+        commit=commit,
+        name=path.name,
+        passes=f"{passes} passes" if passes > 1 else "one pass",
+    )
     with tempfile.TemporaryDirectory() as scratch:
         collection = Path(scratch) / "collection.git-bundle"
-        clone = Path(scratch) / "clone"
-        git("clone", "--quiet", "--bare", str(ROOT), str(clone))
-        git(f"--git-dir={clone}", "update-ref", "--no-deref", "HEAD", digits)
-        git(f"--git-dir={clone}", "bundle", "create", "--quiet", str(collection), "HEAD")
-        rules = _RULES.format(
-            level=level,
-            commit=digits,
-            name=path.name,
-            passes=f"{passes} passes" if (passes := LEVELS[level].passes) > 1 else "one pass",
-            mirror=" --stack spack --mirror ../mirror" if mirror else "",
-            pins=len(pins),
-            folders=" and ".join(f"`{each}`" for each in PINS),
-        )
+        git("bundle", "create", "--quiet", str(collection), "HEAD")
         members: dict[str, Path | bytes] = {
             "collection.git-bundle": collection,
             "RULES.md": rules.encode(),
         }
-        if mirror is not None:
-            members |= _mirror(mirror)
         facts = {
             "kind": bundle_file.REQUEST,
             "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "commit": digits,
+            "commit": commit,
             NUMBER: secrets.token_hex(16),
             "level": level,
-            "passes": LEVELS[level].passes,
-            "pins": pins,
-            "files_of_commit": blobs(digits),
         }
         return bundle_file.write(path, facts, members, sign)
 
@@ -132,13 +97,6 @@ def blobs(commit: str) -> dict[str, str]:
     """Return git's hash of every file of a commit."""
     lines = git("ls-tree", "-r", "-z", commit).split("\0")
     return {name: entry.split()[2] for line in lines if line for entry, name in [line.split("\t", 1)]}
-
-
-def _mirror(folder: Path) -> dict[str, Path | bytes]:
-    if not (folder / "wheels").is_dir():
-        raise FabricError(f"{folder}: it was not written by ci/mirror: it has no folder 'wheels'")
-    found = {path: path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {f"mirror/{name}": path for path, name in found.items()}
 
 
 def git(*words: str, stdin: bytes | None = None) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from fabric_checks.core.errors import quoted
 from fabric_checks.records import reader
 from fabric_checks.records.record import Record, case_name
-from fabric_offers.bundle_file import Fault
+from fabric_offers.bundle_file import Data, Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"
@@ -85,7 +85,7 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
     yield from reader.records_of(path, report)
 
 
-def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:
+def _sort_in(record: Data, runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:
     output = record["output"]
     what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
     if not isinstance(output, str):

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.text import count_text
-from fabric_offers.bundle_file import Fault
+from fabric_offers.bundle_file import Data, Fault
 from fabric_offers.bundle_writer import SYSTEM
 from fabric_offers.runs import SCRIPT, Run
 
@@ -25,7 +24,7 @@ _UNKNOWN = "{} cannot be made again: this collection has no scheduler or launche
 
 
 def differences(
-    folder: Path, runs: Sequence[Run], made: Sequence[Mapping[str, Any]], scratch: str
+    folder: Path, runs: Sequence[Run], made: Sequence[Data], scratch: str
 ) -> tuple[list[Fault], list[str]]:
     """Return how the job scripts of runs differ from those made again, and what the system's file adds to all
     of them.

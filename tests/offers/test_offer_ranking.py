@@ -20,11 +20,8 @@ currency: EUR
 criteria:
 - {name: latency, check: OsuLatency, metric: latency_8B, weight: 1, at_most: 3}
 - {name: bandwidth, check: OsuBandwidth, parameters: {benchmark: bw}, metric: bandwidth_1B, weight: 1}
-price: {weight: 2}
-offers:
-  oak: {price: {purchase: 90, energy: 10}}
-  elm: {price: 200}
-  fir: {price: 100}
+price_weight: 2
+prices: {oak: 100, elm: 200, fir: 100}
 """
 
 
@@ -81,7 +78,7 @@ def test_the_weight_at_which_it_turns_does(tmp_path):
     records = frame(oak=([2], [50]), elm=([1.5], [100]))
     found = offer_ranking.rank(rules(tmp_path), records, ["oak", "elm"])
     for name, (weight, label) in found.turns.items():
-        at = RULES.replace("price: {weight: 2}", f"price: {{weight: {weight}}}") if name == "price" else RULES
+        at = RULES.replace("price_weight: 2", f"price_weight: {weight}") if name == "price" else RULES
         if name != "price":
             at = RULES.replace("weight: 1", "weight: 1.0")
             place = at.index("weight: 1.0", at.index(f"name: {name}"))
@@ -110,7 +107,7 @@ def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
 
 
 def test_noise_of_the_runs_is_seen(tmp_path):
-    even = RULES.replace("elm: {price: 200}", "elm: {price: 100}")
+    even = RULES.replace("elm: 200", "elm: 100")
     noisy = frame(oak=([1, 2, 3, 2, 1], [100]), elm=([1, 2, 3, 2, 1.01], [100]))
     found = offer_ranking.rank(rules(tmp_path, even), noisy, ["oak", "elm"])
     assert all(0.2 < offer.first_by_runs < 0.8 for offer in found.offers)
@@ -126,7 +123,7 @@ def test_noise_of_the_runs_is_seen(tmp_path):
         ("criteria:", "criterion:"),
         ("name: bandwidth", "name: latency"),
         ("currency", "colour"),
-        ("price: 200", "price: 0"),
+        ("elm: 200", "elm: 0"),
         ("at_most", "atmost"),
     ],
 )
@@ -146,7 +143,7 @@ def test_bundles_are_ranked(tmp_path, options):
     path = tmp_path / "offers.yaml"
     path.write_text(
         "criteria: [{name: latency, check: OsuLatency, metric: latency_8B, weight: 1}]\n"
-        "price: {weight: 1}\noffers: {'<b>': {price: 1}, elm: {price: 2}}\n"
+        "price_weight: 1\nprices: {'<b>': 1, elm: 2}\n"
     )
     sources = (f"<b>={offers.OFFER}", f"elm={offers.OFFER}")
     done = CliRunner().invoke(command, ["rank", str(path), *sources, *options])

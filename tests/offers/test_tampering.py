@@ -223,7 +223,6 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
         (["check", "--request", "{}/request.tar"], 0, "1 file; a request, and nothing in it is measured"),
         (["check", "x", "--signers", "{}/none"], 2, "--signers: there is no file"),
         (["request", "{}/none/x.tar"], 2, "create it first"),
-        (["request", "{}/x.tar", "--commit", "nosuch"], 1, "'nosuch' is no commit of"),
         (["rank", "{}/rules.yaml", "x"], 1, "criteria is 5; give a list, each a mapping"),
     ],
 )

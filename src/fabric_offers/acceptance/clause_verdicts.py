@@ -32,7 +32,6 @@ class Judged:
     :param plan: its test; :param state: where that stands.
     :param estimate: the median of the units used that have a value; :param low, high: its interval, where
         there is one.
-    :param spread: of the units as measured, in the unit of the values; None for shares and drifts.
     :param notes: why it is still open, or what the verdict had to allow for.
     """
 
@@ -43,7 +42,6 @@ class Judged:
     estimate: float | None
     low: float | None
     high: float | None
-    spread: float | None
     notes: tuple[str, ...]
 
     @property
@@ -92,9 +90,7 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     if not observed.records:
         notes.append("no run of this case has a value yet")
     known = [(unit.at, unit.value) for unit in observed.units[: state.units] if unit.value is not None]
-    return Judged(
-        clause, observed, plan, state, *_interval(clause, known), spread if known else None, tuple(notes)
-    )
+    return Judged(clause, observed, plan, state, *_interval(clause, known), tuple(notes))
 
 
 def _by_spread(
@@ -103,7 +99,13 @@ def _by_spread(
     """Judge a clause by a spread that is larger than agreed; return its test, where that stands, and what to
     say."""
     notes = [f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that"]
-    asked = (replace(clause.model, spread=spread), clause.seller, clause.buyer, clause.most, clause.least)
+    asked = (
+        replace(clause.model, spread=spread),
+        clause.seller_risk,
+        clause.buyer_risk,
+        clause.most,
+        clause.least,
+    )
     fitting = sequential.design(*asked)
     plan = fitting or sequential.without_end(*asked)
     state = sequential.follow(plan, values)
@@ -167,5 +169,5 @@ def joint_risks(contract: Contract) -> tuple[float, float]:
     By Bonferroni's inequality the first is at most the sum over all clauses; the second is that of the clause
     itself.
     """
-    seller = sum(clause.seller for clause in contract.clauses)
-    return min(1.0, seller), max((clause.buyer for clause in contract.clauses), default=math.nan)
+    seller = sum(clause.seller_risk for clause in contract.clauses)
+    return min(1.0, seller), max((clause.buyer_risk for clause in contract.clauses), default=math.nan)

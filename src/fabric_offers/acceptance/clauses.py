@@ -19,18 +19,14 @@ from fabric_checks.core import files, schema, yaml_file
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.schema import Pattern, Text, option, rules
 from fabric_checks.core.text import value_text
-from fabric_checks.records.record import FIELDS
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.sequential import Design, Model
 
 _SHOWN = "docs/clauses.md lists the keys"
-#: A unit that is missing, or a run that failed, counts as the worst that it can be.
-BAD = "bad"
 LINE_RATE, MEDIAN = "line rate", "median"
 #: The fields by which records are chosen, and what another series may have instead.
 SELECTING = ("system", "partition", "environ", "check", "layout", "metric", "parameters")
 
-Worst = Literal["bad", "excluded"]
 Risk = Annotated[float, rules(minimum=1e-4, maximum=0.4)]
 Bound = Annotated[float, rules(minimum=-1e15, maximum=1e15)]
 Share = Annotated[float, rules(minimum=0, maximum=1)]
@@ -43,30 +39,15 @@ Kinds = Literal[
     "port", "rail", "host", "wire", "gpu", "sender", "receiver", "node", "pair", "cable", "uplink", "switch",
     "group"
 ]  # fmt: skip
+Role = Literal["seller", "buyer"]
+Same = Literal[
+    "mpi", "compiler", "program_version", "collection", "reframe", "spec_hash", "image_digest", "nodelist",
+    "binding"
+]  # fmt: skip
 
 
 class ClauseError(RecordError):
     """A clause that cannot be used: file, clause, cause and remedy in one line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Valid:
-    """The conditions of a valid run; one that the clause does not state is not checked."""
-
-    quiet: bool = option("no other processes may have taken cores from the ranks of the first node", False)
-    binding: Text = option("of ranks to cores, as records have it", "")
-    versions: Mapping[str, Pattern] = option("regular expressions by field of the record", make=dict)
-    one: tuple[Text, ...] = option("fields of which all runs must have the same value, such as mpi", ())
-    blind_from: Loss = option(
-        "the loss of a node, as a share, that the run itself must have been able to name", 0.0
-    )
-    transport: bool = option("the ports must have counted what the program moved", False)
-
-    def __post_init__(self) -> None:
-        """Refuse fields that no record has."""
-        for name in (*self.one, *self.versions):
-            if name not in FIELDS:
-                raise ValueError(f"records have no field {name!r}; {schema.near(name, FIELDS)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +71,6 @@ class Selection:
 class Of(Selection):
     """What values are divided by: a number with its source, or another series of the same session."""
 
-    system: Pattern = option("a regular expression that matches in full", "")
     value: Annotated[float, rules(minimum=1e-12, maximum=1e15)] | None = option("that number")
     source: Text = option("where it is written", "")
 
@@ -105,7 +85,6 @@ class Shared(Selection):
     """The keys that a clause or the top of its file may have."""
 
     unit: Literal["day", "session"] = option("what one number is made of", "day")
-    sessions: Tens = option("how many sessions a unit has; the first ones count", 1)
     runs: Hundreds = option("how many runs (passes) a session has; the first ones count", 1)
     most: Hundreds = option("units that the clause allows", 0)
     least: Tens = option("units before which nothing is decided", 3)
@@ -113,14 +92,16 @@ class Shared(Selection):
         "of a unit with the one before", 0.3
     )
     spread: Spread = option("how far a unit's value is from a machine's usual one, as a share", 0.0)
-    risks: dict[Literal["seller", "buyer"], Risk] = option(
-        "a good machine is refused, a bad one accepted", make=dict
-    )
-    missing: Worst = option("what a day without a session, or with fewer runs, counts", BAD)
-    failed: Worst = option("what a run without a value counts", BAD)
+    seller_risk: Risk = option("that a good machine is refused", 0.05)
+    buyer_risk: Risk = option("that a bad machine is accepted", 0.05)
     most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option("units that may be invalid", 3)
     line_rate_MBps: Rate = option("of a node, as offered; else that of a link by the system's file", 0.0)
-    valid: Valid = option("what makes a run count", make=Valid)
+    quiet: bool = option("no other processes may have taken cores from the ranks of the first node", False)
+    one: tuple[Same, ...] = option("fields of which all runs must have the same value", ())
+    blind_from: Loss = option(
+        "the loss of a node, as a share, that the run itself must have been able to name", 0.0
+    )
+    transport: bool = option("the ports must have counted what the program moved", False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +109,7 @@ class Clause(Shared):
     """One clause. The keys of the file are its fields."""
 
     name: Text = option("its name", ...)
-    text: Annotated[str, rules(type=("string", "number"))] = option("the wording of the contract", "")
+    text: str = option("the wording of the contract", "")
     check: Pattern = option("a regular expression that matches in full", ...)
     over: Literal["runs", "nodes", "pairs"] = option(
         "values of a metric, or bandwidths of Rotate's pairs", "runs"
@@ -216,21 +197,6 @@ class Clause(Shared):
         }
 
     @property
-    def divisor(self) -> Of | None:
-        """The number or the series that values are divided by, if it is one of these."""
-        return self.of if isinstance(self.of, Of) else None
-
-    @property
-    def seller(self) -> float:
-        """The risk that a good machine is refused."""
-        return self.risks.get("seller", 0.05)
-
-    @property
-    def buyer(self) -> float:
-        """The risk that a bad machine is accepted."""
-        return self.risks.get("buyer", 0.05)
-
-    @property
     def is_of_metric(self) -> bool:
         """Whether a run's value is one of its metrics, not its bandwidths of pairs or its findings."""
         return self.over == "runs" and not self.free_of
@@ -262,7 +228,7 @@ class Clause(Shared):
     @property
     def design(self) -> Design:
         """Its test, which exists: a clause without one is refused when it is read."""
-        found = sequential.design(self.model, self.seller, self.buyer, self.most, self.least)
+        found = sequential.design(self.model, self.seller_risk, self.buyer_risk, self.most, self.least)
         if found is None:
             raise ClauseError(f"clause {quoted(self.name)} has no test")
         return found
@@ -271,7 +237,7 @@ class Clause(Shared):
     def fixed_units(self) -> int:
         """How many units a test of a fixed size would take."""
         return math.ceil(
-            sequential.fixed_steps(self.model, self.seller, self.buyer) * self.model.scale - 1e-9
+            sequential.fixed_steps(self.model, self.seller_risk, self.buyer_risk) * self.model.scale - 1e-9
         )
 
 
@@ -281,7 +247,7 @@ class ClauseFile(Shared):
 
     title: Text = option("of the document", ...)
     source: Text = option("where the clauses come from", "")
-    parties: dict[Literal["seller", "buyer"], Text] = option("the two sides", make=dict)
+    parties: dict[Role, Text] = option("the two sides", make=dict)
     system: Text = option("whose records count", ...)
     period: dict[Literal["from", "to"], date] = option(
         "days in UTC; all sessions that begin in it count", make=dict
@@ -298,23 +264,12 @@ class ClauseFile(Shared):
             raise ValueError(f"the period ends before it begins: {days[0]} to {days[-1]}; swap them")
 
 
-@dataclass(frozen=True)
-class Contract:
-    """The clauses of a file.
-
-    :param sha256: of the file. :param since, until: the first and the last day, in UTC, of the sessions that
-        count.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Contract(ClauseFile):
+    """The clauses of a file, and its SHA-256."""
 
     path: Path
     sha256: str
-    title: str
-    source: str
-    parties: Mapping[Any, str]
-    system: str
-    since: date | None
-    until: date | None
-    clauses: tuple[Clause, ...]
 
 
 def read(path: Path) -> Contract:
@@ -330,10 +285,8 @@ def read(path: Path) -> Contract:
         raise ClauseError(str(error)) from None
     for clause in found.clauses:
         _require_test(clause, path)
-    since, until = (found.period.get(end) for end in ("from", "to"))
     sha256 = hashlib.sha256(files.read_bytes(path)).hexdigest()
-    own = (found.title, found.source, found.parties, found.system)
-    return Contract(path, sha256, *own, since, until, found.clauses)
+    return Contract(**vars(found), path=path, sha256=sha256)
 
 
 def _with_defaults(top: Any) -> Any:
@@ -341,32 +294,22 @@ def _with_defaults(top: Any) -> Any:
     if not isinstance(top, dict) or not isinstance(top.get("clauses"), list):
         return top
     shared = {field.name: top[field.name] for field in fields(Shared) if field.name in top}
-    return top | {
-        "clauses": [_merged(shared, each) if isinstance(each, dict) else each for each in top["clauses"]]
-    }
-
-
-def _merged(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a clause; of risks and valid the members are defaults too."""
-    found = {**shared, **own}
-    for key in ("risks", "valid"):
-        if isinstance(shared.get(key), dict) and isinstance(own.get(key), dict):
-            found[key] = {**shared[key], **own[key]}
-    return found
+    return top | {"clauses": [shared | each if isinstance(each, dict) else each for each in top["clauses"]]}
 
 
 def _require_test(clause: Clause, path: Path) -> None:
     """Raise :class:`ClauseError` for a clause whose risks no test within its units has."""
-    asked = (clause.model, clause.seller, clause.buyer)
+    asked = (clause.model, clause.seller_risk, clause.buyer_risk)
     if sequential.design(*asked, clause.most, clause.least):
         return
     units = sequential.needed(*asked, clause.least)
     more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
     good, bad = (number_text(clause, bound) for bound in clause.tested)
     raise ClauseError(
-        f"{path}: clause {quoted(clause.name)}: its risks, {100 * clause.seller:g} % (seller) and "
-        f"{100 * clause.buyer:g} % (buyer), between {good} and {bad} take {more} {clause.unit}s, but most is "
-        f"{clause.most}: allow as many, take good and bad further apart, or accept larger risks; {_SHOWN}"
+        f"{path}: clause {quoted(clause.name)}: its risks, {100 * clause.seller_risk:g} % (seller) and "
+        f"{100 * clause.buyer_risk:g} % (buyer), between {good} and {bad} take {more} {clause.unit}s, but "
+        f"most is {clause.most}: allow as many, take good and bad further apart, or accept larger "
+        f"risks; {_SHOWN}"
     )
 
 

@@ -79,20 +79,18 @@ def command() -> None:
 @command.command("plan", epilog=_PLAN)
 @_contract
 @_source
-@click.option(
-    "--system", help="A system of this clone: its checks must have the cases and its links the rates."
-)
+@click.option("--system", help="A system of this clone, whose checks must have the cases.")
 @json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
     """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is
     found.
 
-    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took;
-    without them node-hours are those of the time limits of the system's jobs.
+    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took.
     """
     read = clauses.read(contract)
-    measured = run_plan.measured_by(read, system) if system else {}
-    rows = run_plan.rows(read, session_records.load(source).records if source else (), measured)
+    if system:
+        run_plan.require_measured(read, system)
+    rows = run_plan.rows(read, session_records.load(source).records if source else ())
     if as_json:
         console.print_json(rows)
         return
@@ -100,8 +98,7 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
     seller, buyer = clause_verdicts.joint_risks(read)
     console.print(
         f"A good machine fails some clause with at most {100 * seller:.3g} %; one that is bad in a clause"
-        f" meets it with at most {100 * buyer:.3g} %.",
-        *(f"{row['name']}: {row['note']}" for row in rows if row["note"]),
+        f" meets it with at most {100 * buyer:.3g} %."
     )
 
 

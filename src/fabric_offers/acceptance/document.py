@@ -13,15 +13,13 @@ from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, first_of, names_text
 from fabric_checks.records.record import Record
-from fabric_checks.report import svg_panels
-from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table
+from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table
 from fabric_checks.report.page import render
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.svg_panels import Panel
 from fabric_offers import signatures
 from fabric_offers.acceptance import clause_verdicts
 from fabric_offers.acceptance.clause_verdicts import Judged
-from fabric_offers.acceptance.clauses import Clause, Contract, number_text
+from fabric_offers.acceptance.clauses import Clause, Contract, Of, number_text
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
 from fabric_offers.acceptance.session_records import ROLES, Evidence, Ledger, digest, signature_of
 
@@ -56,11 +54,11 @@ def quantity_text(clause: Clause) -> str:
 
 
 def _of_text(clause: Clause) -> str:
-    if clause.divisor is None:
+    if not isinstance(clause.of, Of):
         return f", of the {clause.of}" if clause.of else ""
-    if clause.divisor.value is None:
-        return ", of another series"
-    return f", of {clause.divisor.value:g} ({clause.divisor.source})"
+    return (
+        ", of another series" if clause.of.value is None else f", of {clause.of.value:g} ({clause.of.source})"
+    )
 
 
 def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str) -> str:
@@ -85,13 +83,14 @@ def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
     word = clause_verdicts.overall(judged)
     seller, buyer = clause_verdicts.joint_risks(contract)
     counts = Counter(each.word for each in judged)
-    period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
+    since = contract.period.get("from", "the first session")
+    period = f"{since} to {contract.period.get('to', 'the last')}"
     sessions = sorted({str(record["session"]) for record in _records(judged)})
     counted = ", ".join(f"{counts[each]} {each}" for each in (MET, VIOLATED, OPEN))
     return Section(
         "verdict",
         "Verdict",
-        (_table(judged), *([_evidence(judged)] if any(each.state.path for each in judged) else [])),
+        (_table(judged),),
         verdict=(word, f"{count_text(len(judged), 'clause')}: {counted}."),
         intro=(contract.source,) if contract.source else (),
         facts=(
@@ -157,7 +156,7 @@ def _table(judged: Sequence[Judged]) -> Table:
             " to ".join(number_text(clause, end, unit) for end in (each.low, each.high) if end is not None)
             or "-",
             f"{each.state.units} of at most {count_text(each.plan.most_units, clause.unit)}",
-            f"{100 * clause.seller:g} %, {100 * clause.buyer:g} %",
+            f"{100 * clause.seller_risk:g} %, {100 * clause.buyer_risk:g} %",
         )
         rows.append((f"{clause.name}{f': {clause.text}' if clause.text else ''}", tuple(map(Cell, cells))))
     notes = (
@@ -169,30 +168,6 @@ def _table(judged: Sequence[Judged]) -> Table:
         *(f"{each.clause.name}: {note}." for each in judged for note in each.notes),
     )
     return Table("clauses", "Clause by clause", "clause", tuple(map(Column, columns)), tuple(rows), notes)
-
-
-def _evidence(judged: Sequence[Judged]) -> Picture:
-    """Draw the evidence for each clause after each unit, and the limits that it met or is between."""
-    svgs = []
-    for each in judged:
-        count, plan = len(each.state.path), each.plan
-        if not count:
-            continue
-        ends = (1, max(count, 2))
-        lines = (
-            svg_panels.Line("evidence", tuple(enumerate(each.state.path, 1))),
-            svg_panels.Line("violated", tuple((end, plan.lower) for end in ends)),
-            svg_panels.Line("met", tuple((end, plan.upper) for end in ends)),
-        )
-        axes = Panel(f"{each.clause.name}: {each.word}", lines, "log-likelihood ratio", "number")
-        svgs.append(svg_panels.panel(axes, svg_panels.looks([axes])))
-    names = ("evidence", "limit at which it is violated", "limit at which it is met")
-    legend = tuple((name, svg_panels.style(number)) for number, name in enumerate(names))
-    text = (
-        "The logarithm of the likelihood ratio of a good machine to a bad one, after each unit, and both"
-        " limits."
-    )
-    return Picture("evidence", "Evidence", text, tuple(svgs), legend)
 
 
 def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:

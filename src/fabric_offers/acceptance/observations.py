@@ -3,8 +3,7 @@
 why.
 
 All sessions of the period are counted, so that nobody chooses among them: of a unit the first ones count, in
-the order in which they began. A unit that is missing counts as the worst that one can be, unless the clause
-says otherwise.
+the order in which they began. A unit that is missing counts as the worst that one can be.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -28,9 +27,10 @@ from fabric_checks.parsers import rotate
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
-from fabric_checks.report import sight
-from fabric_offers.acceptance.clauses import BAD, MEDIAN, SELECTING, Clause, ClauseError, Contract
+from fabric_offers.acceptance.clauses import MEDIAN, SELECTING, Clause, ClauseError, Contract, Of
 from fabric_offers.runs import OUTPUT
+
+_WORST = "it counts as the worst that a unit can be"
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,12 @@ class Unit:
     """A unit of repetition: a day or a session.
 
     :param value: None: missing, or all its runs failed; it counts as the worst that a unit can be.
-    :param at: its time in units, for drifts. :param runs: how many runs the value is of.
+    :param at: its time in units, for drifts.
     """
 
     name: str
     value: float | None
     at: float
-    runs: int
 
 
 @dataclass(frozen=True)
@@ -93,66 +92,55 @@ class _Observation:
         self.lines: list[str] = []
         self.used: list[Record] = []
         self.first: dict[str, Any] = {}
-        since, until = contract.since or date.min, contract.until or date.max
-        own = [each for each in records if each["system"] == contract.system]
-        fitting = [each for each in own if matches(each, clause.select, metric=clause.is_of_metric)]
-        self.chosen = [each for each in fitting if since <= _day(each) <= until]
-        self._require_one(self.chosen, clause.is_of_metric)
-        self.series = self._series(records)
+        self.since = contract.period.get("from", date.min)
+        until = contract.period.get("to", date.max)
+        self.own = [each for each in records if each["system"] == contract.system]
+        fitting = [each for each in self.own if matches(each, clause.select, metric=clause.is_of_metric)]
+        self.chosen = [each for each in fitting if self.since <= _day(each) <= until]
+        self._require_one(self.chosen)
 
-    def _series(self, records: Sequence[Record]) -> list[Record]:
-        """Return the records of the series that values are divided by, if it is one."""
-        of = self.clause.divisor
-        if of is None or of.value:
-            return []
-        select = {"system": re.escape(self.contract.system), **self.clause.select, **of.select}
-        return [each for each in records if each["metric"] is not None and matches(each, select)]
-
-    def _require_one(self, records: Sequence[Record], by_metric: bool) -> None:
-        cases = sorted({case_name(each) for each in records})
-        metrics = sorted({each["metric"] for each in records if each["metric"]}) if by_metric else []
-        for found, noun in ((cases, "case"), (metrics, "metric")):
-            if len(found) > 1:
-                listed = names_text(found)
-                raise ClauseError(
-                    f"{self.where}: it fits {count_text(len(found), noun)}: {listed}; narrow it to one"
-                )
+    def _require_one(self, records: Sequence[Record]) -> None:
+        found = {"case": {case_name(each) for each in records}}
+        if self.clause.is_of_metric:
+            found["metric"] = {str(each["metric"]) for each in records if each["metric"]}
+        for noun, names in found.items():
+            if len(names) > 1:
+                listed = f"{count_text(len(names), noun)}: {names_text(sorted(names))}"
+                raise ClauseError(f"{self.where}: it fits {listed}; narrow it to one")
 
     def run(self) -> Observed:
         by_unit = self._by_unit()
         units, excluded = [], 0
         for number, name in enumerate(self._expected(sorted(by_unit))):
-            values = self._values(name, by_unit[name]) if name in by_unit else None
-            if name not in by_unit:
-                self.lines.append(f"{name}: no session began that day; {self._missing_text()}")
-            if values:
-                units.append(Unit(name, self._number_of(values), float(number), len(values)))
-            elif values is None and self.clause.missing == BAD:
-                units.append(Unit(name, None, float(number), 0))
-            else:
+            values = self._values(name, by_unit.get(name, {}))
+            if values == []:
                 excluded += 1
+            else:
+                units.append(Unit(name, self._number_of(values) if values else None, float(number)))
+        return Observed(
+            tuple(units), self._unit(), tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used)
+        )
+
+    def _unit(self) -> str:
+        """Return the unit of the values, if they have one."""
         if self.clause.of or self.clause.quantity in ("share", "drift"):
-            unit = ""
-        elif self.clause.over != "runs":
-            unit = "MB/s"
-        else:
-            unit = next((str(each["unit"]) for each in self.used if each["metric"]), "")
-        return Observed(tuple(units), unit, tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used))
+            return ""
+        if self.clause.over != "runs":
+            return "MB/s"
+        return next((str(each["unit"]) for each in self.used if each["metric"]), "")
 
     def _by_unit(self) -> Mapping[str, Mapping[str, list[list[Record]]]]:
         """Return the sessions of each unit in the order of time, and the runs of each, a list of records for
         each."""
-        in_order = sorted(
-            self.chosen, key=lambda each: (str(each["session"]), str(each["time"]), str(each["output"]))
-        )
+
+        def place(record: Record) -> tuple[str, str, str]:
+            return str(record["session"]), str(record["time"]), str(record["output"])
+
         found: dict[str, dict[str, list[list[Record]]]] = defaultdict(lambda: defaultdict(list))
-        for (session, *_), run in groupby(
-            in_order, lambda each: (str(each["session"]), each["time"], each["output"])
-        ):
+        for (session, *_), run in groupby(sorted(self.chosen, key=place), place):
             records = list(run)
-            found[_day(records[0]).isoformat() if self.clause.unit == "day" else session][session].append(
-                records
-            )
+            unit = _day(records[0]).isoformat() if self.clause.unit == "day" else session
+            found[unit][session].append(records)
         return found
 
     def _expected(self, names: Sequence[str]) -> Sequence[str]:
@@ -160,57 +148,48 @@ class _Observation:
         session."""
         if self.clause.unit != "day" or not names:
             return names
-        first, last = self.contract.since or date.fromisoformat(names[0]), date.fromisoformat(names[-1])
+        last = date.fromisoformat(names[-1])
+        first = date.fromisoformat(names[0]) if self.since == date.min else self.since
         return [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
-
-    def _missing_text(self) -> str:
-        return (
-            "it counts as the worst that a unit can be" if self.clause.missing == BAD else "it does not count"
-        )
 
     def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> list[float] | None:
         """Return the numbers of a unit's runs: none if it does not count, None if runs are missing."""
-        clause, values, excluded = self.clause, [], 0
-        counted = list(sessions)[: clause.sessions]
-        for more in list(sessions)[clause.sessions :]:
-            self.lines.append(
-                f"{more}: repeated: {count_text(clause.sessions, 'session')} a unit count, the first"
-            )
-        for session in counted:
-            taken = 0
-            for run in sessions[session]:
-                if taken == clause.runs:
-                    count = len(sessions[session])
-                    self.lines.append(
-                        f"{session}: {count} runs, of which the first valid {clause.runs} count"
-                    )
-                    break
-                try:
-                    number = self._number(run)
-                except _InvalidError as error:
-                    excluded += 1
-                    self.lines.append(f"{session}: a run of {_time(run[0])} does not count: {error}")
-                    continue
-                if number is not None:
-                    values.append(number)
-                    self.used += [each for each in run if matches(each, clause.select)][:1]
-                    taken += 1
-        wanted = clause.runs * min(clause.sessions, len(counted))
+        wanted, excluded = self.clause.runs, 0
+        values: list[float] = []
+        if not sessions:
+            self.lines.append(f"{name}: no session began that day; {_WORST}")
+            return None
+        session, *more = sessions
+        self.lines += [f"{each}: repeated: one session a unit counts, the first" for each in more]
+        for run in sessions[session]:
+            if len(values) == wanted:
+                count = len(sessions[session])
+                self.lines.append(f"{session}: {count} runs, of which the first valid {wanted} count")
+                break
+            try:
+                values.append(self._number(run))
+                self.used.append(run[0])
+            except _InvalidError as error:
+                excluded += 1
+                self.lines.append(f"{session}: a run of {_time(run[0])} does not count: {error}")
         if len(values) + excluded < wanted:
-            self.lines.append(f"{name}: {len(values) + excluded} of {wanted} runs; {self._missing_text()}")
+            self.lines.append(f"{name}: {len(values) + excluded} of {wanted} runs; {_WORST}")
             return None
         if len(values) < wanted:
             self.lines.append(f"{name}: {len(values)} of {wanted} runs are valid; the unit does not count")
             return []
         return values
 
-    def _number(self, run: Sequence[Record]) -> float | None:
-        """Return the number of a run; infinite for one that failed, None if such ones do not count."""
+    def _number(self, run: Sequence[Record]) -> float:
+        """Return the number of a run; infinite for one that failed."""
         record, clause = run[0], self.clause
         if record["metric"] is None or (clause.over == "runs" and record["value"] is None):
-            return self._failed(record)
-        for cause in self._invalid(run):
-            raise _InvalidError(cause)
+            why = str(record["fail_reason"] or "no reason is given")[:120]
+            self.lines.append(
+                f"{record['session']}: a run of {_time(record)} failed ({why}); it counts as the worst"
+            )
+            return math.inf
+        self._require_valid(record)
         if clause.free_of:
             faults = {each.kind for each in findings_of(record) if each.is_fault}
             return float(faults.isdisjoint(clause.free_of))
@@ -223,54 +202,47 @@ class _Observation:
         high = math.inf if clause.at_most is None else clause.at_most
         return float(low <= number <= high)
 
-    def _failed(self, record: Record) -> float | None:
-        """Note a run without a value, and return what it counts."""
-        why = str(record["fail_reason"] or "no reason is given")[:120]
-        effect = "it counts as the worst" if self.clause.failed == BAD else "it does not count"
-        self.lines.append(f"{record['session']}: a run of {_time(record)} failed ({why}); {effect}")
-        return math.inf if self.clause.failed == BAD else None
-
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
-        if self.clause.quantity in ("slowest", "quantile"):
-            share = 1.0 if self.clause.quantity == "slowest" else self.clause.share or 0.0
-            best_first = sorted(numbers, reverse=self.clause.larger_is_better)
-            return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
-        return float(np.median(numbers))
+        share = {"slowest": 1.0, "quantile": self.clause.share}.get(self.clause.quantity)
+        if share is None:
+            return float(np.median(numbers))
+        best_first = sorted(numbers, reverse=self.clause.larger_is_better)
+        return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
 
     def _number_of(self, values: Sequence[float]) -> float | None:
         """Return the number of a unit, given those of its runs; None if it is worse than any."""
-        if self.clause.quantity == "share":
+        clause = self.clause
+        if clause.quantity == "share":
             return float(np.mean([0.0 if math.isinf(each) else each for each in values]))
-        worst = -math.inf if self.clause.larger_is_better else math.inf
+        worst = -math.inf if clause.larger_is_better else math.inf
         known = [worst if math.isinf(each) else each for each in values]
-        number = float(np.median(known)) if self.clause.over != "runs" else self._reached(known)
-        if self.clause.quantity == "drift":
+        number = self._reached(known) if clause.over == "runs" else float(np.median(known))
+        if clause.quantity == "drift":
             number = math.log(number) if number > 0 else worst
         return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:
-        of, other = self.clause.of, self.clause.divisor
+        of = self.clause.of
         if of is None:
             return 1.0
         if of == MEDIAN:
             return float(np.median(values))
-        if other is None:
-            rate = self.clause.line_rate_MBps or record["link_MBps"]
-            if not rate:
-                raise ClauseError(
-                    f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses"
-                )
+        if isinstance(of, Of):
+            return of.value or self._of_series(of, record["session"])
+        if rate := self.clause.line_rate_MBps or record["link_MBps"]:
             return float(rate)
-        if not other.value and not self.series:
-            raise ClauseError(f"{self.where}: there are no records of {other.select}, which it compares with")
-        return other.value or self._of_series(str(record["session"]))
+        raise ClauseError(f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses")
 
-    def _of_series(self, session: str) -> float:
+    def _of_series(self, of: Of, session: str) -> float:
         """Return the median of the series that values are divided by, in a session or in all."""
-        self._require_one(self.series, by_metric=True)
-        together = [each["value"] for each in self.series if each["session"] == session]
-        return float(np.median(together or [each["value"] for each in self.series]))
+        select = {**self.clause.select, **of.select}
+        series = [each for each in self.own if each["metric"] is not None and matches(each, select)]
+        if not series:
+            raise ClauseError(f"{self.where}: there are no records of {of.select}, which it compares with")
+        self._require_one(series)
+        together = [each["value"] for each in series if each["session"] == session]
+        return float(np.median(together or [each["value"] for each in series]))
 
     def _bandwidths(self, record: Record) -> list[float]:
         """Return the bandwidths of all pairs of a run, or of all nodes: of each the median of its pairs."""
@@ -292,36 +264,28 @@ class _Observation:
                 by_node[output.hosts[rank]].append(rate)
         return [float(np.median(rates)) for rates in by_node.values()]
 
-    def _invalid(self, run: Sequence[Record]) -> Iterator[str]:
-        """Yield why the clause does not count a run."""
-        valid, record = self.clause.valid, run[0]
-        if valid.quiet and was_disturbed(record):
-            yield "other processes took cores from its ranks"
-        if valid.binding and record["binding"] != valid.binding:
-            yield f"its ranks were bound to {record['binding']}, not {valid.binding}"
-        yield from self._other_versions(record)
-        if valid.transport and not (record["ports"] or {}).get("fabric"):
-            yield "nothing shows which network carried it: its ports were not counted"
-        if "port" in self.clause.free_of and not record["ports"]:
-            yield "its ports were not counted"
-        if valid.blind_from:
-            yield from self._blind(run)
-
-    def _blind(self, run: Sequence[Record]) -> Iterator[str]:
-        limit = sight.limits({"": run}).get("", {}).get("node")
-        if limit is None:
-            yield "it would have named no slow node"
-        elif limit > self.clause.valid.blind_from:
-            yield f"it would have named a node only from {100 * limit:.0f} % on"
-
-    def _other_versions(self, record: Record) -> Iterator[str]:
-        valid = self.clause.valid
-        for name, pattern in valid.versions.items():
-            if not re.fullmatch(pattern, str(record[name])):
-                yield f"{name} is {record[name]}, not {pattern}"
-        for name in valid.one:
+    def _require_valid(self, record: Record) -> None:
+        """Raise :class:`_InvalidError` for a run that the clause does not count."""
+        clause, ports = self.clause, record["ports"] or {}
+        limit = (record["limits"] or {}).get("node")
+        for is_invalid, why in (
+            (clause.quiet and was_disturbed(record), "other processes took cores from its ranks"),
+            (
+                clause.transport and not ports.get("fabric"),
+                "nothing shows which network carried it: its ports were not counted",
+            ),
+            ("port" in clause.free_of and not ports, "its ports were not counted"),
+            (clause.blind_from and limit is None, "it would have named no slow node"),
+            (
+                clause.blind_from and (limit or 0.0) > clause.blind_from,
+                f"it would have named a node only from {100 * (limit or 0.0):.0f} % on",
+            ),
+        ):
+            if is_invalid:
+                raise _InvalidError(why)
+        for name in clause.one:
             if record[name] != self.first.setdefault(name, record[name]):
-                yield f"{name} is {record[name]}, but {self.first[name]} in the first run"
+                raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
 
 
 class _InvalidError(RecordError):

@@ -14,7 +14,7 @@ import hashlib
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -27,6 +27,8 @@ from fabric_checks.records import reader, sources, table
 from fabric_checks.records.record import Record
 from fabric_checks.records.runs import reports_of
 from fabric_offers import bundle_file, offer_check, recomputation, runs
+from fabric_offers.acceptance.clauses import Role
+from fabric_offers.bundle_file import Data
 
 #: The names in a bundle; signatures have that of the document, and the role of who signed.
 PACKED = {
@@ -34,7 +36,7 @@ PACKED = {
     "ledger": "acceptance/ledger.jsonl",
     "verdict": "acceptance/verdict.html",
 }
-ROLES = ("seller", "buyer")
+ROLES: tuple[Role, ...] = ("seller", "buyer")
 #: Objections to a bundle that are about the level that was asked for, and not about clauses.
 _ABOUT_LEVELS = ("left out", "passes", "repeated", "failed", "versions", "placement", "request")
 
@@ -70,9 +72,9 @@ def of_bundle(path: Path) -> Iterator[Evidence]:
 
     :raises RecordError: if it is no offer. :raises FabricError: if it cannot be checked.
     """
-    again: list[Mapping[str, Any]] = []
+    again: list[Data] = []
 
-    def kept(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
+    def kept(asked: Data, commit: str) -> Data:
         found = recomputation.recompute(asked, commit)
         again.extend(found["runs"])
         return found
@@ -89,7 +91,7 @@ def of_bundle(path: Path) -> Iterator[Evidence]:
         yield Evidence(tuple(records), Path(folder), tuple(dict.fromkeys(faults)), count)
 
 
-def _following(every: Sequence[runs.Run], again: Sequence[Mapping[str, Any]]) -> list[Record]:
+def _following(every: Sequence[runs.Run], again: Sequence[Data]) -> list[Record]:
     """Return the records of runs that failed, and of the others what follows from their outputs."""
     records: list[Record] = [record for run in every if not run.has_values for record in run.records]
     computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
@@ -115,13 +117,11 @@ class Ledger:
 
     :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the
         records.
-    :param is_longer: whether sessions were counted that the file does not have yet.
     """
 
     path: Path
     entries: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    is_longer: bool = False
 
     @property
     def last(self) -> str:
@@ -154,20 +154,17 @@ class Ledger:
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             own = {"session": session, "sha256": digest(by_session[session])}
             self.entries.append({**own, "counted": now, "before": self.last})
-        self.is_longer = bool(fresh)
         return fresh
 
     def write(self) -> None:
-        """Write the file, if sessions were counted."""
-        if not self.is_longer:
-            return
+        """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         files.write_text(
             self.path, "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries)
         )
 
 
-def _sha256(entry: Mapping[str, Any]) -> str:
+def _sha256(entry: Data) -> str:
     return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
 
 

@@ -54,10 +54,10 @@ def test_every_example_can_be_decided(path):
 
 
 def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
-    given = write(tmp_path, VALUE, {**PAIRS, "risks": {"buyer": 0.2}}, risks={"seller": 0.1}, correlation=0)
+    given = write(tmp_path, VALUE, {**PAIRS, "buyer_risk": 0.2}, seller_risk=0.1, correlation=0)
     one, two = clauses.read(given).clauses
-    assert (one.seller, one.buyer, one.correlation) == (0.1, 0.05, 0)
-    assert (two.seller, two.buyer, two.larger_is_better) == (0.1, 0.2, True)
+    assert (one.seller_risk, one.buyer_risk, one.correlation) == (0.1, 0.05, 0)
+    assert (two.seller_risk, two.buyer_risk, two.larger_is_better) == (0.1, 0.2, True)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_quantity_is_written_in_words(tmp_path, given, words):
             "a value with its source, or the fields of another series is expected",
         ),
         ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
-        ({"valid": {"one": ["mip"]}}, "valid: records have no field 'mip'; did you mean mpi?"),
+        ({"one": ["mip"]}, "one: 0 is 'mip'; give one of mpi, compiler"),
         ({"check": "("}, "check is '('; give a regular expression"),
-        ({"risks": {"seller": 0}}, "risks: seller is 0; give a number from 0.0001 to 0.4"),
+        ({"seller_risk": 0}, "seller_risk is 0; give a number from 0.0001 to 0.4"),
     ],
 )
 def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
