@@ -190,7 +190,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         if self.current_layout.nodes == 1:
             return
         from fabric_checks.parsers import nccl_debug
-        from fabric_checks.ports import gpu_paths, pcie
+        from fabric_checks.ports import gpu_paths
 
         logs = sorted((Path(self.stagedir) / LOG).glob("*.txt"))
         ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
@@ -200,8 +200,6 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             found = [Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")]
         else:
             found = gpu_paths.findings(ranks)
-            gpus = {rank: of.address for rank, of in ranks.items()}
-            found += pcie.far_ranks(self._nodes()[0], self.ranks, gpus)
         self._add_findings(*found)
         if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
             raise SanityError(why)

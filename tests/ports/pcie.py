@@ -10,7 +10,6 @@ from fabric_checks.ports.counter_growth import of_node
 from fabric_checks.ports.snapshots import parse
 
 GPUS = 8
-CPUS = ("0-3,8-11", "4-7,12-15")
 
 
 def bus(number, behind):
@@ -37,7 +36,7 @@ def rows(gpus, adapters, *, lanes=None, sent_B=None):
     :param lanes: of some addresses, others have 16. :param sent_B: by name of the adapter, and received as
         well.
     """
-    found = {f"/sys/devices/system/node/node{numa}/cpulist": cpus for numa, cpus in enumerate(CPUS)}
+    found = {}
     links = {}
     for path, numa in gpus:
         links[f"/sys/bus/pci/drivers/nvidia/{path[-1]}"] = path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GPUs, adapters and ranks by PCIe: what is near what, and the hosts that are unlike the others."""
+"""GPUs and adapters by PCIe: what is near what, and the hosts that are unlike the others."""
 
 from dataclasses import replace
 
@@ -15,13 +15,10 @@ from tests.ports.samples import texts
 IB = ["mlx5_*"]
 
 
-def ranks(count=8, ppn=8, cpu=lambda _host, number: number):
-    """Return the ranks of nodes n1, n2, ..., each on a CPU of its own."""
-    return [
-        RankPlace(at * ppn + number, f"n{at + 1}", f"n{at + 1}", str(cpu(f"n{at + 1}", number)), frozenset())
-        for at in range(count)
-        for number in range(ppn)
-    ]
+def ranks(count=8, ppn=8):
+    """Return the ranks of nodes n1, n2, ..."""
+    names = [f"n{at + 1}" for at in range(count) for _ in range(ppn)]
+    return [RankPlace(rank, name, name, "0", frozenset()) for rank, name in enumerate(names)]
 
 
 def found(nodes, **more):
@@ -48,7 +45,7 @@ def test_a_healthy_machine_is_quiet_and_its_adapters_are_in_the_record():
     ],
 )
 def test_the_nearest_adapter_shares_most_bridges_then_the_numa_node(paths, nearest):
-    at = {name: (path, 1 if path[0] > "pci0000:4f" else 0) for name, path in paths.items()}
+    at = {name: (path, int(path[0] > "pci0000:4f")) for name, path in paths.items()}
     made = pcie.rows([(pcie.gpu_path(0), 0)], at)
     node = judged_node(made)
     assert judged.nearest(judged.numbered([node]), [node], [])["n1"] == {0: nearest}
@@ -127,20 +124,6 @@ def test_rails_of_gpus_without_a_rank_may_idle():
     assert len(found(nodes, ranks=ranks(2, 8))) == 7
 
 
-def test_ranks_far_from_their_gpus_on_one_host_are_named():
-    places = ranks(cpu=lambda host, number: 7 - number if host == "n6" else number)
-    gpus = {rank.rank: pcie.gpu_path(rank.rank % 8)[-1] for rank in places}
-    (text,) = texts(judged.far_ranks(pcie.job(), places, gpus))
-    assert text.startswith(
-        "node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most"
-    )
-    (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), gpus)
-    assert not seen.is_fault and seen.text.startswith(
-        "on all nodes ranks run far from their GPUs: on n1 rank 0 "
-    )
-    assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), gpus) == []
-
-
 @pytest.mark.parametrize(
     "value", ["", "/sys/devices/" + "x" * 9000, "/sys/devices/pci0000:00", "0000:00:1f.0\x1b[31m", "!EACCES"]
 )
@@ -148,12 +131,12 @@ def test_paths_and_numbers_that_are_none_are_left_out(value):
     """What is printed of them is an address, or the name of a port."""
     hostile = pcie.rows([], {name: (pcie.adapter_path(1, 1), 0) for name in ("mlx5_8\x1b[31m", "y" * 99)})
     made = {
-        path: value if "/drivers/" in path or path.endswith(("width", "cpulist")) else kept
+        path: value if "/drivers/" in path or path.endswith("width") else kept
         for path, kept in (pcie.host() | hostile).items()
     }
     node = judged_node(made)
     assert list(node.ports) == [f"mlx5_{rail}:1" for rail in range(8)]
-    assert (node.host.gpus, node.host.lanes, node.host.numa_cpus) == ({}, {}, {})
+    assert (node.host.gpus, node.host.lanes) == ({}, {})
     text = texts(judged.findings([*pcie.job(4), replace(node, node="n5")], IB))[0]
     assert (
         text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),")

@@ -20,9 +20,7 @@ def both(name):
 def test_infiniband():
     before, after = both("infiniband")
     port = before.ports["mlx5_0:1"]
-    assert (port.up, port.rate_MBps, port.width) == (True, 25000, "4X")
-    assert (port.firmware, port.numa, port.driver) == ("20.31.1014", 1, "mlx5_core")
-    assert port.driver_version == "24.01-0.3.3"
+    assert (port.up, port.rate_MBps, port.firmware, port.numa) == (True, 25000, "20.31.1014", "1")
     assert port.pcie == "16.0 GT/s x16"
     assert before.ports["mlx5_1:1"].pcie == "8.0 GT/s x16"
     # The counters are of 4-byte words.
@@ -38,8 +36,9 @@ def test_a_host():
     before, after = both("infiniband")
     assert before.host.settings == {
         "governor": "performance",
-        "huge_pages": "always",
-        "max_frequency_kHz": "3500000",
+        "huge pages": "always",
+        "largest frequency": "3500000",
+        "version of mlx5_core": "24.01-0.3.3",
     }
     assert before.host.load == 0.12
     assert before.host.tcp["OutSegs"] == 100
@@ -60,7 +59,7 @@ def test_efa_and_omni_path():
     port = both("efa")[1].ports["rdmap0:1"]
     assert (port.sent_B, port.received_B, port.counters) == (9000, 6000, {"rx_drops": 0})
     port = both("omni_path")[0].ports["hfi1_0:1"]
-    assert (port.driver, port.rate_MBps, port.counters["RcResend"]) == ("hfi1", 12500, 2079)
+    assert (port.rate_MBps, port.counters["RcResend"]) == (12500, 2079)
 
 
 def test_a_port_that_tells_no_number():

@@ -6,8 +6,8 @@ import pytest
 from fabric_checks.ports.snapshots import Port
 from fabric_checks.ports.transport import (
     disproof,
-    idle_rails,
     is_of,
+    low_rails,
     rail_values,
     rails,
     sent_by_port,
@@ -85,20 +85,19 @@ def test_a_rail_that_idles(missing):
     one = (port("eth0"),) if missing else (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
     shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
     assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
-    (found,) = idle_rails(shares)
+    (found,) = low_rails(shares, {})
     assert (
         found.text == "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
     )
     assert (found.hosts, found.kind, found.data["port"]) == (("n3",), "rail", "eth1")
-    (found,) = idle_rails(
-        rails([node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"], ["eth*"])
-    )
+    idle = [node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"]
+    (found,) = low_rails(rails(idle, ["eth*"]), {})
     assert found.text.startswith("all nodes: eth1 is idle")
 
 
 def test_rails_that_share_are_quiet_and_one_is_no_rail():
     uneven = (port("eth0", sent_MB=300), port("eth1", sent_MB=40))
-    assert idle_rails(rails([node("n1", *uneven)], ["eth*"])) == []
+    assert low_rails(rails([node("n1", *uneven)], ["eth*"]), {}) == []
     assert rails([node("n1")], ["eth*"]) == {} == rails([node("n1", port("eth0"), port("eth1"))], [])
     little = (port("eth0", sent_MB=1, received_MB=1), port("eth1", sent_MB=0, received_MB=0))
     assert rails([node("n1", *little)], ["eth*"]) == {}

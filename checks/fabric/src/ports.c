@@ -95,7 +95,6 @@ static const char *const files[] = {
     "/proc/{loadavg,meminfo}",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,cur_freq,max_freq}",
-    "/sys/devices/system/node/node*/cpulist",
     /* Links to devices on PCIe: what they resolve to names every bridge above */
     "/sys/class/{infiniband,cxi,net}/*/device",
     GPUS,

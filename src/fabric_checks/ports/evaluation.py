@@ -21,7 +21,11 @@ class Evaluation:
 
     :param findings: what the ports and hosts show. :param disproof: why the case fails, or None.
     :param values: of the metrics :data:`.transport.OF_RAILS`, if there are rails.
-    :param record: the part of its record: see :func:`record_of`.
+    :param record: the part of its record: plain data. ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps``
+        and ``errors`` by node and port, for the ports that moved something or counted an error; ``carried_B``
+        the bytes that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the
+        patterns; ``rails`` the shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes
+        have GPUs, ``gpus`` has the adapters nearest to each, by node and number.
     """
 
     findings: list[Finding]
@@ -60,36 +64,16 @@ def evaluate(
         *errors.port_errors(nodes),
         *tcp.lost_segments(nodes),
         *pcie.findings(nodes, fabric),  # before the ports, whose NUMA nodes follow from it
-        *states.port_outliers(nodes),
+        *states.outliers(nodes, bindings or {}),
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
-        *transport.idle_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
-        *pcie.uneven_rails(used, near),
-        *states.host_outliers(nodes, bindings or {}),
+        *transport.low_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
+        *states.high_loads(nodes),
         *transport.uncounted(nodes, fabric),
         *_unknown(unknown),
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B)
-    record = record_of(nodes, fabric, moved_B, shares, near)
-    return Evaluation(findings, disproof, transport.rail_values(shares), record)
-
-
-def record_of(
-    nodes: Sequence[NodeChange],
-    fabric: Sequence[str],
-    moved_B: int | None,
-    shares: Mapping[str, Mapping[str, float]],
-    near: pcie.Nearest,
-) -> dict[str, Any]:
-    """Return the part of a record: plain data, for each node the ports that moved something or counted an
-    error.
-
-    ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the
-    bytes that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns;
-    ``rails`` the shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes have GPUs,
-    ``gpus`` has the adapters nearest to each, by node and number.
-    """
-    record = {
+    record: dict[str, Any] = {
         "nodes": {node.node: _ports_of(node) for node in nodes},
         "carried_B": transport.sent_by_port(nodes),
         "moved_B": moved_B,
@@ -101,7 +85,7 @@ def record_of(
         record["gpus"] = {
             host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()
         }
-    return record
+    return Evaluation(findings, disproof, transport.rail_values(shares), record)
 
 
 def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import count_text, names_text, plural_text
+from fabric_checks.core.text import names_text, plural_text
 
 Value = TypeVar("Value")
 Key = TypeVar("Key", bound=Hashable)
@@ -23,7 +23,6 @@ def finding(
     about: str = "",
     *,
     severity: Severity = Severity.FAULT,
-    advice: str = "",
     **data: Any,
 ) -> Finding:
     """Return a finding about hosts.
@@ -41,7 +40,6 @@ def finding(
         part=part,
         hosts=tuple(hosts),
         key=key,
-        advice=advice,
         data=data,
     )
 
@@ -63,41 +61,28 @@ def usual(values: Mapping[str, Value]) -> Value | None:
     return value if 2 * count > len(values) else None
 
 
-def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict[int, tuple[Value, Value]]]]:
-    """Yield each host some of whose parts differ from the part of the same number on most hosts.
-
-    :param hosts: the known values by host and number of the part.
-    :returns: the host, and by number the value there and on most hosts.
-    """
-    of_number: dict[int, dict[str, Value]] = {}
-    for host, of in hosts.items():
-        for number, value in of.items():
-            of_number.setdefault(number, {})[host] = value
-    expected = {number: usual(values) for number, values in of_number.items()}
-    for host, of in sorted(hosts.items()):
-        other = {}
-        for number, value in sorted(of.items()):
-            most = expected[number]
-            if most is not None and value != most:
-                other[number] = (value, most)
-        if other:
-            yield host, other
-
-
 def unlike_gpus(values: Mapping[str, Mapping[int, str]], verb: str, about: str) -> Iterator[Finding]:
     """Yield a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
     number.
 
-    :param values: the known ones, in words, by host and number of the GPU; empty ones are unknown.
+    :param values: in words, by host and number of the GPU; empty ones are unknown.
     :param verb: as in ``is nearest to {}``. :param about: what distinguishes the finding from others.
     """
-    known = {host: {number: value for number, value in of.items() if value} for host, of in values.items()}
-    for host, other in unlike(known):
-        number, (value, most) = next(iter(other.items()))
-        text = f"node {host}: GPU {number} {verb.format(value)}, on most nodes it {verb.format(most)}"
-        if len(other) > 1:
-            text += f" ({count_text(len(other), 'GPU')} of {len(values[host])} differ)"
-        yield finding("gpu", [host], text, about)
+    of_number: dict[int, dict[str, str]] = {}
+    for host, of in values.items():
+        for number, value in of.items():
+            if value:
+                of_number.setdefault(number, {})[host] = value
+    most = {number: usual(of) for number, of in of_number.items()}
+    for host, of in sorted(values.items()):
+        other = [
+            f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most[number])}"
+            for number, value in sorted(of.items())
+            if value and most[number] not in (None, value)
+        ]
+        if other:
+            more = f" ({len(other)} GPUs of {len(of)} differ)" if len(other) > 1 else ""
+            yield finding("gpu", [host], f"node {host}: {other[0]}{more}", about)
 
 
 def nodes_text(names: Sequence[str]) -> str:

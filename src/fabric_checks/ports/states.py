@@ -20,9 +20,7 @@ MORE_LOAD, FEWEST = 2.0, 3
 
 
 def _rate(port: Port) -> str | None:
-    if port.rate_MBps is None:
-        return None
-    return f"{port.rate_MBps / 125:g} Gbit/s" + (f" ({port.width})" if port.width else "")
+    return f"{port.rate_MBps / 125:g} Gbit/s" if port.rate_MBps else None
 
 
 #: The states by which ports of one name are compared: name, and value in words.
@@ -32,21 +30,47 @@ SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
     ("MTU", lambda port: port.mtu),
     ("PCIe", lambda port: port.pcie),
     ("firmware", lambda port: port.firmware),
-    ("driver", lambda port: " ".join(filter(None, (port.driver, port.driver_version))) or None),
+    ("driver", lambda port: port.driver),
     ("NUMA node", lambda port: port.numa),
 )
 
 
-def port_outliers(nodes: Sequence[NodeChange]) -> list[Finding]:
-    """Return a finding for each state in which a port differs from most ports of its name."""
-    found: list[Finding] = []
-    of_name = grouped((name, (host, change.port)) for host, name, change in port_changes(nodes))
-    for name, ports in sorted(of_name.items()):
-        for what, of in SAME:
-            values = {host: of(port) for host, port in ports}
-            if not all(port.stacked for _, port in ports):
-                found += _outliers("port", f"{what} of {name}", values, port=name)
+def outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[Finding]:
+    """Return a finding for each value of a port or host that is not that of most nodes, or one for all if no
+    value is.
+
+    :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
+    """
+    compared = grouped((about, (host, str(value))) for about, host, value in _values(nodes, bindings))
+    found = []
+    for (kind, what, port), pairs in compared.items():
+        values = dict(pairs)
+        hosts_of = dict(sorted(grouped((value, host) for host, value in pairs).items()))
+        data: dict[str, Any] = {"port": port} if port else {}
+        most = usual(values)
+        if most is None and len(hosts_of) > 1:
+            groups = "; ".join(f"{names_text(hosts)}: {value}" for value, hosts in hosts_of.items())
+            text = f"{what} differs between the nodes: {groups}"
+            found.append(finding(kind, [*values], text, what, severity=Severity.SUSPECT, **data))
+        for value in sorted(hosts_of.keys() - {most}) if most else ():
+            text = f"{nodes_text(hosts_of[value])}: {what} is {value}, on the other nodes {most}"
+            found.append(finding(kind, hosts_of[value], text, what, **data))
     return found
+
+
+def _values(
+    nodes: Sequence[NodeChange], bindings: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, str, str], str, Any]]:
+    """Yield what is compared (kind of part, what, and port), the host, and the value there."""
+    for host, name, change in port_changes(nodes, lambda port: not port.stacked):
+        for what, of in SAME:
+            if (value := of(change.port)) is not None:
+                yield ("port", f"{what} of {name}", name), host, value
+    for node in nodes:
+        for what, value in node.host.settings.items():
+            yield ("host", what, ""), node.node, value
+    for host, value in bindings.items():
+        yield ("host", "binding", ""), host, value
 
 
 def slow_links(
@@ -70,46 +94,13 @@ def slow_links(
     return found
 
 
-def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[Finding]:
-    """Return a finding for each setting of a host that differs within the job.
-
-    :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
-    """
-    settings = grouped(
-        (key, (node.node, value)) for node in nodes for key, value in node.host.settings.items()
-    )
-    found: list[Finding] = []
-    for key, values in sorted(settings.items()):
-        found += _outliers("host", key.replace("_kHz", "").replace("_", " "), dict(values))
-    found += _outliers("host", "binding", bindings)
-    return [*found, *_high_loads(nodes)]
-
-
-def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[Finding]:
-    """Yield a finding for each value that is not that of most nodes, or one for all if no value is."""
-    values = {node: value for node, value in values.items() if value is not None}
-    hosts_of = grouped((str(value), node) for node, value in values.items())
-    if len(hosts_of) < 2:
-        return
-    most = usual(values)
-    if most is None:
-        groups = "; ".join(f"{names_text(hosts)}: {value}" for value, hosts in sorted(hosts_of.items()))
-        text = f"{what} differs between the nodes: {groups}"
-        yield finding(kind, list(values), text, what, severity=Severity.SUSPECT, **more)
-        return
-    for value, hosts in sorted(hosts_of.items()):
-        if value != str(most):
-            text = f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}"
-            yield finding(kind, hosts, text, what, **more)
-
-
-def _high_loads(nodes: Sequence[NodeChange]) -> Iterator[Finding]:
+def high_loads(nodes: Sequence[NodeChange]) -> Iterator[Finding]:
     """Yield a finding for each host with other work; load fluctuates, so that nobody is blamed for it."""
     loads = {node.node: node.load_before for node in nodes if node.load_before is not None}
     if len(loads) < FEWEST:
         return
-    usual_load = median(loads.values())
+    middle = median(loads.values())
     for node, load in loads.items():
-        if load > usual_load + MORE_LOAD:
-            text = f"node {node}: the load before the case is {load:g}; the median is {usual_load:g}"
+        if load > middle + MORE_LOAD:
+            text = f"node {node}: the load before the case is {load:g}; the median is {middle:g}"
             yield finding("host", [node], text, "load", severity=Severity.SUSPECT)

@@ -13,7 +13,6 @@ partners too: nobody is blamed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.ports.counter_growth import NodeChange
@@ -38,54 +37,30 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return the finding that segments of TCP were lost, and where; none if they were not, or are not
     counted."""
     again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
-    broken = _counts(nodes, "InCsumErrors")
-    is_broken = sum(broken.values()) >= BROKEN_AT_LEAST
-    too_many = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
-    if not too_many and not is_broken:
+    broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
+    seen = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
+    what, counter, misses = "were lost", "RetransSegs", "TCPOFOQueue"
+    if sum(broken.values()) >= BROKEN_AT_LEAST:
+        what, counter, misses = "arrived with a wrong checksum", "InCsumErrors", "InCsumErrors"
+        seen = seen or [*filter(broken.get, broken)]
+    if not seen:
         return []
-    kind = _BROKEN if is_broken else _LOST
-    missed = _counts(nodes, kind.missed)
+    missed = {node.node: node.tcp.get(misses, 0) for node in nodes}
     hosts = culprits(again, missed)
-    seen_by = nodes_text(too_many or [*filter(broken.get, broken)])
-    where = f"segments {kind.what} on {seen_by}, and no host stands out"
+    where = f"segments {what} on {nodes_text(seen)}, and no host stands out"
     if hosts:
         part = f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
-        where = f"{part}: segments {kind.what}"
-    text = f"{where}: {_counted(nodes, again, missed, kind)}"
-    severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
-    growth = sum(again.values())
-    return [
-        finding("port", hosts, text, kind.counter, severity=severity, counter=kind.counter, growth=growth)
-    ]
-
-
-def _counts(nodes: Sequence[NodeChange], counter: str) -> dict[str, int]:
-    return {node.node: node.tcp.get(counter, 0) for node in nodes}
-
-
-def _counted(
-    nodes: Sequence[NodeChange], again: Mapping[str, int], missed: Mapping[str, int], kind: _Kind
-) -> str:
+        where = f"{part}: segments {what}"
     share = max(again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes)
+    growth = sum(again.values())
     text = (
-        f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted,"
+        f"{where}: up to {100 * share:.2g} % of the TCP segments of a node; {growth} were retransmitted,"
         f" most by {_most(again)}"
     )
     if any(missed.values()):
-        text += f"; missed mostly by {_most(missed)} ({kind.missed} {sum(missed.values())})"
-    return text
-
-
-class _Kind(NamedTuple):
-    """What became of segments, the counter of that, and the counter of the host that misses them."""
-
-    what: str
-    counter: str
-    missed: str
-
-
-_LOST = _Kind("were lost", "RetransSegs", "TCPOFOQueue")
-_BROKEN = _Kind("arrived with a wrong checksum", "InCsumErrors", "InCsumErrors")
+        text += f"; missed mostly by {_most(missed)} ({misses} {sum(missed.values())})"
+    severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
+    return [finding("port", hosts, text, counter, severity=severity, counter=counter, growth=growth)]
 
 
 def _sent_again(node: NodeChange) -> int:
@@ -126,14 +101,12 @@ def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
     sent, lost = max(1, sum(again.values())), max(1, sum(missed.values()))
     score = {host: again.get(host, 0) / sent + missed[host] / lost for host in missed}
     order = sorted(score, key=lambda host: -score[host])
-    if len(order) < 2:
-        return order
-    first, second, third = (*(score[host] for host in order[:3]), 0.0)[:3]
-    is_pair = first + second >= 2 * SCORE and second >= TIMES_THIRD * third
-    if len(order) == 2:
+    if len(order) < 3:
         return sorted(order)
+    first, second, third = (score[host] for host in order[:3])
     if first >= max(SCORE, TIMES_NEXT * second):
         return order[:1]
+    is_pair = first + second >= 2 * SCORE and second >= TIMES_THIRD * third
     return sorted(order[:2]) if is_pair else []
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
@@ -19,8 +20,10 @@ PROVEN_SHARE = 0.9
 #: Without expected bytes, the share of all that crossed the ports, of at least so many bytes: traffic of a
 #: batch system and of a file system is included.
 CARRIED_SHARE, ENOUGH_B = 0.5, 10_000_000
-#: A port idles if it carried less than this part of its even share.
-IDLE_PART = 0.1
+#: A rail idles if it carried less than this part of its even share. It is uneven if its share is less than
+#: this part of the median of all nodes: a limit of our own. Where a node sends half in a ring, its neighbours
+#: carry 0.75.
+IDLE_PART, UNEVEN_PART = 0.1, 0.7
 
 
 def is_of(port: Port, patterns: Sequence[str]) -> bool:
@@ -54,49 +57,35 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     if not nodes or not fabric or moved_B == 0:
         return None
     ports = named(nodes, fabric)
-    counts = [change.sent_B for _, _, change in ports]
     if without := sorted({node.node for node in nodes} - {host for host, _, _ in ports}):
-        return _lacking(nodes, without, fabric)
-    if None in counts:
-        return None  # reported by :func:`uncounted`
-    sent = sent_by_port(nodes)
-    others = {name: sent[name] for name in sent if name not in {name for _, name, _ in ports}}
-    return _carried(nodes, others, fabric, sum(filter(None, counts)), moved_B) or None
-
-
-def _lacking(nodes: Sequence[NodeChange], without: Sequence[str], fabric: Sequence[str]) -> str:
-    ports = {name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)}
-    return (
-        f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)}, only "
-        f"{names_text(sorted(ports))}; is the driver loaded, and is `fabric` in the partition's extras right?"
-    )
-
-
-def _carried(
-    nodes: Sequence[NodeChange],
-    others: Mapping[str, int],
-    fabric: Sequence[str],
-    by_fabric: int,
-    moved_B: int | None,
-) -> str:
-    """Return what went over other ports than those of the named network, if that was too much."""
-    by_others = sum(others.values())
+        has = sorted({name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)})
+        return (
+            f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)},"
+            f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
+        )
+    counts = [change.sent_B for _, _, change in ports if change.sent_B is not None]
+    others = sent_by_port(nodes)
+    for _, name, _ in ports:
+        others.pop(name, None)
+    if len(counts) < len(ports) or sum(counts) >= _enough_B(sum(counts), sum(others.values()), moved_B):
+        return None  # what is not counted is in :func:`uncounted`
+    ways = [f"{bytes_text(count)} went over {name}" for name, count in [*others.items()][:2]]
+    by_fabric = bytes_text(sum(counts)) if any(counts) else "none"
+    went = f"{', '.join(ways) or 'nothing went over another port'}, {by_fabric} over {names_text(fabric)}"
     if moved_B is not None:
-        is_proven = by_fabric >= PROVEN_SHARE * moved_B
-    else:
-        is_proven = by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
-    if is_proven:
-        return ""
-    ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
-    went = ", ".join(ways) or "nothing went over another port"
-    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
-    if moved_B is not None:
-        over += f"; the program moved {bytes_text(moved_B)} between nodes"
-    if moved_B and by_others < PROVEN_SHARE * moved_B:
-        return f"{over}: no port of these nodes counted them; is there one that `ports` does not know?"
+        went += f"; the program moved {bytes_text(moved_B)} between nodes"
+        if sum(others.values()) < PROVEN_SHARE * moved_B:
+            return f"{went}: no port of these nodes counted them; is there one that `ports` does not know?"
     name = next(iter(others))
     kinds = {node.ports[name].port.kind for node in nodes if name in node.ports}
-    return f"{over}: MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
+    return f"{went}: MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
+
+
+def _enough_B(by_fabric: int, by_others: int, moved_B: int | None) -> float:
+    """Return how many bytes prove that the named network carried what was measured."""
+    if moved_B is not None:
+        return PROVEN_SHARE * moved_B
+    return CARRIED_SHARE * (by_fabric + by_others) if by_others >= ENOUGH_B else 0
 
 
 def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
@@ -154,31 +143,37 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {"least_rail_share": min(least)} if least else {}
 
 
-def is_idle(shares: Mapping[str, float], rail: str) -> bool:
-    """Tell whether a rail of a node carried next to nothing, by the shares of its rails."""
-    return shares[rail] < IDLE_PART / len(shares)
-
-
-def idle_rails(
-    shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]] | None = None
+def low_rails(
+    shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]]
 ) -> list[Finding]:
-    """Return a finding for each rail that carried next to nothing while another did.
+    """Return a finding for each rail that carried next to nothing while another did, or much less than on
+    most nodes.
 
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node
         and rail.
     """
-    idle = grouped((name, node) for node, of in shares.items() for name in of if is_idle(of, name))
+    usual_of = {
+        name: median(share for _, share in pairs)
+        for name, pairs in grouped((pair[0], pair) for of in shares.values() for pair in of.items()).items()
+    }
+    low = grouped(
+        ((name, share < IDLE_PART / len(of)), node)
+        for node, of in shares.items()
+        for name, share in of.items()
+        if share < max(IDLE_PART / len(of), UNEVEN_PART * usual_of[name] if len(shares) > 2 else 0)
+    )
     found = []
-    for name, hosts in idle.items():
-        of = dict(shares[hosts[0]])
-        own = of.pop(name)
-        best = max(of, key=lambda other: of[other])
+    for (name, is_idle), hosts in low.items():
+        of = shares[hosts[0]]
+        best = max(of, key=of.__getitem__)
         who = "all nodes" if 2 < len(hosts) == len(shares) else nodes_text(hosts)
-        gpu = (gpus or {}).get(hosts[0], {}).get(name)
+        gpu = gpus.get(hosts[0], {}).get(name)
         rail = f"{name}, the rail of {gpu}," if gpu else name
         text = (
-            f"{who}: {rail} is idle: it carried {100 * own:.2g} % of what the {len(of) + 1} rails of a node"
-            f" moved, {best} {100 * of[best]:.0f} %"
+            f"{who}: {rail} {'is idle: it ' if is_idle else ''}carried {100 * of[name]:.2g} % of what the"
+            f" {len(of)} rails of a node moved, {best} {100 * of[best]:.0f} %"
         )
-        found.append(finding("rail", hosts, text, f"{name} idle", port=name))
+        text += "" if is_idle else f"; on most nodes it carried {100 * usual_of[name]:.2g} %"
+        what = "idle" if is_idle else "uneven"
+        found.append(finding("rail", hosts, text, f"{name} {what}", port=name))
     return found

@@ -156,7 +156,7 @@ class Facts:
     nodelist: list[str] | None = None
     placement: list[str] | None = None  # node and allowed CPUs of each rank
     binding: Text | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
-    # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
+    # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.Evaluation`. Null on one node.
     ports: dict[str, Any] | None = None
     # The checks themselves and PortsMixin: what an analysis found, as `core.finding.Finding.as_dict` gives
     # it.
