@@ -20,6 +20,7 @@ from fabric_checks.diagnosis.cross_section import (
     leaves,
     map_fit,
     parts,
+    shared_cables,
 )
 from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
@@ -198,9 +199,11 @@ def _diagnosed(
 ) -> tuple[MappedEvidence, list[RankFinding]]:
     """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
     by it."""
-    mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
+    mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known, output.hosts)
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
+    if doubt is None and not output.is_table:
+        found += shared_cables.find(mapped, output.hosts, faults(found), confirmed=output.confirmed)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)

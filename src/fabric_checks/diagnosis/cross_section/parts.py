@@ -105,17 +105,24 @@ class MappedEvidence:
         return np.asarray((self.from_leaf == self.to_leaf) & (self.from_leaf >= 0))
 
 
-def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) -> MappedEvidence:
-    """Put the evidence of a run on a map of its fabric; :param hosts: the host name of each rank."""
+def on_map(
+    evidence: Evidence, hosts: Sequence[str], known: FabricMap | None, labels: Sequence[str] = ()
+) -> MappedEvidence:
+    """Put the evidence of a run on a map of its fabric.
+
+    :param hosts: the host name of each rank. :param labels: the same with its adapter, as in ``n02 mlx5_1``,
+        if ranks are adapters.
+    """
     known = known or UNMAPPED
-    position, missing = names.positions(hosts, known.hosts)
+    position, missing = names.positions(labels or hosts, known.hosts)
     leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
     ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
     ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends
     arcs = np.hstack(np.split(arcs_of(known, *ends), 1 + evidence.both_ways))
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
-    # Ranks that share a host share its link, too.
-    if known.has_routes and len(set(hosts)) == len(hosts) and (evidence.round >= 0).any():
+    # Ranks that share a host share its link, too, unless each is an adapter.
+    links = {host if at == NONE else at for host, at in zip(hosts, position.tolist(), strict=True)}
+    if known.has_routes and len(links) == len(hosts) and (evidence.round >= 0).any():
         sharing, expected = _shared(evidence, known, arcs)
     rest, of_rest = _rest(evidence.scan - expected)
     from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]

@@ -215,6 +215,17 @@ class Settings:
     #: So many explanations of slow pairs are seldom right at once.
     fewest_scattered: int = 2
 
+    # Cables that a pair alone does not fill.
+
+    #: Only cables so much faster than a host's link are judged by what pairs carry together, and only in
+    #: rounds in which so much was asked of them: others are judged by pairs alone.
+    more_than_a_pair: float = 1.2
+    #: A round in which less than this share of what was asked is carried is low; noise of 3 % is not.
+    least_carried: float = 0.85
+    #: A cable was asked in so many rounds at least, of which so many were low: traffic of others ends.
+    fewest_rounds_shared: int = 4
+    least_low_rounds: float = 0.75
+
     # Findings.
 
     #: Nothing is blamed if one measurement of a pair differs so much from the next.

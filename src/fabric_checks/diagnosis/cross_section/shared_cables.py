@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cables faster than a node's link, which no pair fills alone: whether they carry what pairs ask of them at
+once.
+
+Between adapters of 100 Gbit/s a cable of 200 Gbit/s at half its rate slows no pair that is measured alone. In
+the scan its pairs run beside others: with the routes and the rates of cables it is known what they should
+reach together (:mod:`fabric_checks.analysis.max_min`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from fabric_checks.core.finding import Severity
+from fabric_checks.diagnosis.cross_section import words
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
+from fabric_checks.diagnosis.finding import RankFinding
+
+
+def find(
+    mapped: MappedEvidence, hosts: tuple[str, ...], named: Sequence[RankFinding], *, confirmed: bool
+) -> list[RankFinding]:
+    """Return the cables that carry too little when pairs share them, the slowest first.
+
+    Of one cable's pairs others, which they cross as well, are slow with it: each round counts for one cable.
+
+    :param named: the faults that are known already; a cable that is one of them is passed over.
+    :param confirmed: whether the run measured suspects alone; without that nothing is a fault.
+    """
+    slow: dict[int, _Slow] = {}
+    rows = _rows(mapped)
+    while len(rows):
+        by_arc = rows.group_by("arc").agg(
+            pl.len().alias("rounds"),
+            (pl.col("carried") < SETTINGS.least_carried).sum().alias("low"),
+            pl.col("carried").median(),
+        )
+        is_often = pl.col("rounds") >= SETTINGS.fewest_rounds_shared
+        is_slow = pl.col("low") >= SETTINGS.least_low_rounds * pl.col("rounds")
+        slowest = by_arc.filter(is_often & is_slow).sort("carried", "arc").head(1)
+        if not len(slowest):
+            break
+        arc, *numbers = slowest.row(0)
+        slow[arc] = _Slow(*numbers)
+        pairs = rows.filter(pl.col("arc") == arc)["pairs"].explode().to_list()
+        rows = rows.filter(~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any())
+    parts = {each.part for each in named}
+    cables = dict.fromkeys(arc // 2 for arc in slow)
+    found = [_finding(mapped, hosts, [arc for arc in slow if arc // 2 == cable], slow) for cable in cables]
+    severity = Severity.FAULT if confirmed else Severity.SUSPECT
+    return [replace(each, severity=severity) for each in found if each.part not in parts]
+
+
+class _Slow(NamedTuple):
+    """A direction of a cable: the rounds in which pairs shared it, those in which it was low, and the median
+    share of what was asked that it carried."""
+
+    rounds: int
+    low: int
+    carried: float
+
+
+def _rows(mapped: MappedEvidence) -> pl.DataFrame:
+    """Return a row for each round and direction of a cable that pairs were to fill beyond one pair's rate.
+
+    ``carried`` is the share of what they should have reached together, ``pairs`` who they were.
+    """
+    rates, evidence = mapped.known.rates, mapped.evidence
+    if rates is None or not mapped.corrected:
+        return pl.DataFrame()
+    pair, place = np.nonzero((mapped.arcs >= 0) & ~np.isnan(mapped.rest)[:, None])
+    table = pl.DataFrame(
+        {
+            "arc": mapped.arcs[pair, place],
+            "round": evidence.round[pair],
+            "pair": pair,
+            "rate": np.exp(evidence.scan[pair]),
+            "expected": np.exp(mapped.expected[pair]),
+        }
+    ).filter(pl.col("round") >= 0)
+    rows = table.group_by("arc", "round").agg(
+        (pl.col("rate").sum() / pl.col("expected").sum()).alias("carried"),
+        pl.col("expected").sum(),
+        pl.col("pair").alias("pairs"),
+    )
+    is_faster = pl.col("arc").is_in(np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist())
+    return rows.filter(is_faster & (pl.col("expected") > SETTINGS.more_than_a_pair))
+
+
+def _finding(
+    mapped: MappedEvidence, hosts: tuple[str, ...], arcs: Sequence[int], slow: Mapping[int, _Slow]
+) -> RankFinding:
+    """Return the finding about a cable, of which one direction or both are slow."""
+    nothing = np.empty(0)
+    kind, key = ("arc", arcs[0]) if len(arcs) == 1 else ("cable", arcs[0] // 2)
+    of_part = words.of_part(mapped, hosts, Part(kind, (key,), 0.0, nothing.astype(np.int64), nothing))
+    low, rounds = (sum(getattr(slow[arc], name) for arc in arcs) for name in ("low", "rounds"))
+    carried = min(slow[arc].carried for arc in arcs)
+    text = (
+        f"{of_part.name} carries {100 * carried:.0f} % of what pairs ask of it together"
+        f" ({of_part.side}; {low} of {rounds} rounds of the scan); alone no pair fills it"
+    )
+    return RankFinding(
+        kind="cable",
+        severity=Severity.SUSPECT,
+        text=text,
+        part=of_part.name,
+        size=1 - carried,
+        key=f"cable {of_part.name}",
+        advice=of_part.look,
+        data={"side": of_part.side, "slow": low},
+    )
