@@ -67,7 +67,12 @@ def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):
 
 @pytest.mark.parametrize(
     "text",
-    [SEVERAL.replace("default: true", "default: false"), "- topology: [\n", "- topology: a\n  tree: 3\n"],
+    [
+        SEVERAL.replace("default: true", "default: false"),
+        "- topology: [\n",
+        "- topology: a\n  tree: 3\n",
+        ONE.replace("'n[1-2]'", "[n1, n2]"),
+    ],
 )
 def test_a_topology_yaml_without_one_default_is_refused(text):
     with pytest.raises(OutputError, match="not a topology.yaml with one default topology: "):

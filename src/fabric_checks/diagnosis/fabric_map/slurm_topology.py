@@ -96,7 +96,9 @@ def _lines_of_yaml(text: str) -> str:
         for kind, plural in (("block", "blocks"), ("ring", "rings")):
             own = (default.get(kind) or {}).get(plural) or []
             units += [(kind.capitalize(), each[kind], each.get("nodes"), None) for each in own]
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        if not all(isinstance(text, str) for unit in units for text in unit if text is not None):
+            raise TypeError("a name or a list of nodes is no text")
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         cause = " ".join(str(error).split())[:120]
         raise OutputError(
             f"not a topology.yaml with one default topology: {cause}; give it unchanged"
