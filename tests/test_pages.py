@@ -50,7 +50,7 @@ NOT_RUN = {
     "twins( |$)|=twins|[= ]cbc( |$)|system=cbc|large-cluster|rotate-story": (
         "SimGrid or minutes of computing: twins"
     ),
-    "minicluster|ci/cluster|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
+    "minicluster|ci/cluster|ci/releases|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
     "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
     "--on-finding|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
