@@ -56,6 +56,8 @@ def test_bad_records_are_told_and_the_good_ones_used(logs):
     assert f"{path}:7" in result.stderr and result.stderr.startswith("warning: ")
     assert compare(*labelled(logs), "--fail-on", "worse").exit_code == 3
     content = json.loads(compare(*labelled(logs), "--json").stdout)
+    header, *rows = compare(*labelled(logs), "--csv").stdout.splitlines()
+    assert header == ",".join(content["rows"][0]) and len(rows) == len(content["rows"])
     assert f"{path}:7" in content["faults"][0]
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`fabric-checks show`: any run, of a folder of results or of records alone."""
 
+import csv
+import io
 import json
 from functools import partial
 
@@ -41,6 +43,7 @@ def test_all_runs_are_listed(results):
     ]
     listed = json.loads(invoke(results, "--list", "--json").stdout)
     assert [each["session"] for each in listed] == NAMES
+    assert invoke(results, "--list", "--csv").stdout.splitlines()[0] == ",".join(listed[0])
     assert listed[1] == {
         "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 1,
         "passed": 0,
@@ -68,6 +71,8 @@ def test_records_alone_will_do(results, archive, kind):
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
     content = json.loads(invoke(path, "--session", NAMES[0], "--json").stdout)
+    rows = list(csv.DictReader(io.StringIO(invoke(path, "--session", NAMES[0], "--csv").stdout)))
+    assert [float(row["value"]) for row in rows] == [row["value"] for row in content]
     assert content == json.loads(json.dumps(list(runs.load_session(results, NAMES[0]).records)))
 
 

@@ -2,6 +2,7 @@
 """What is printed is printable, each line is one, and streams that end or fail do what the caller can rely
 on."""
 
+import csv
 import io
 import json
 import sys
@@ -40,6 +41,14 @@ def test_a_document_keeps_its_lines_and_tabs(monkeypatch):
 def test_json_keeps_its_data(monkeypatch):
     text = printed(monkeypatch, lambda: console.print_json(json.dumps([ODD, "\x7f"])))
     assert text.rstrip("\n").isprintable() and json.loads(text) == [ODD, "\x7f"]
+
+
+def test_csv_has_all_and_no_formula(monkeypatch):
+    rows = [{"a": "=1+1", "b": -1.5, "c": ["x", 1]}, {"a": 'q"\x1b', "b": None, "c": "@x"}]
+    text = printed(monkeypatch, lambda: console.print_csv(rows))
+    assert list(csv.reader(text.splitlines())) == [
+        *(["a", "b", "c"], ["'=1+1", "-1.5", '["x", 1]'], ['q"?', "", "'@x"])
+    ]
 
 
 def test_tables_and_sentences_are_printable_and_no_markup(monkeypatch):

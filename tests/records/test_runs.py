@@ -67,12 +67,12 @@ def test_a_skipped_case_is_no_failure_and_has_its_reason(results):
 
 
 def test_bad_lines_are_named_and_the_good_ones_used(results):
-    bad = [b"{broken\n", b"[1, 2]\n", f'{{"session": "{SESSION}"}}\n'.encode(), b'{"half":\n']
+    bad = [b"{broken\n", b"[1, 2]\n", f'{{"session": "{SESSION}"}}\n'.encode(), b'{"half":\n', b'{"a": 1}\n']
     session = results(case(), records=[bare(), *bad, bare(metric="u", jobid="2")])
     assert [record["metric"] for record in session.records] == ["t", "u"]
     assert runs.verdict(session) == []  # nothing of this session is lost
     assert [line.split("/")[-1].split(": ")[0] for line in session.unreadable] == [
-        f"A.jsonl:{n}" for n in (2, 3, 4, 5)
+        f"A.jsonl:{n}" for n in (2, 3, 4, 5, 6)
     ]
     assert "missing required field `format`" in session.unreadable[2]
 

@@ -14,9 +14,10 @@ from fabric_checks.cli.conditions import (
     fail_on_option,
     objections,
     read_by,
+    refuse_together,
     share,
 )
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.verdicts import MISSING, WORSE
 from fabric_checks.core import console
@@ -51,6 +52,7 @@ Examples:
     "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.", [WORSE, MISSING]
 )
 @json_option
+@csv_option
 @click.option(
     "--all",
     "every_point",
@@ -64,6 +66,7 @@ def command(
     across_versions: bool,
     gates: Mapping[str, float],
     as_json: bool,
+    as_csv: bool,
     every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
@@ -72,6 +75,7 @@ def command(
     not, the smallest difference that could have been detected is shown with it. Metrics that cannot be
     compared have the reason; tests that one side never ran are counted, and `--all` lists them.
     """
+    refuse_together(json=as_json, csv=as_csv)
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
     sets = [sets_of.parse(source) for source in sources]
@@ -86,6 +90,8 @@ def command(
     rows = select(found.frame)
     if as_json:
         console.print_json(forms.as_json(found, rows, failed, faults))
+    elif as_csv:
+        console.print_csv(rows.to_dicts())
     else:
         console.print_rich(forms.render(forms.page(found, rows, every_point=every_point)))
     end_by(faults, failed)

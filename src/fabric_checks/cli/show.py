@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,12 +11,15 @@ import click
 
 from fabric_checks.cli import run_summary
 from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
-from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, json_option
+from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import runs
 from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
+
+#: Prints rows.
+Writer = Callable[[Sequence[Mapping[str, object]]], None]
 
 _EPILOG = """
 \b
@@ -36,6 +40,7 @@ Examples:
 @click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @json_option
+@csv_option
 @click.option(
     "--gate",
     is_flag=True,
@@ -48,24 +53,26 @@ def command(
     *,
     as_list: bool,
     as_json: bool,
+    as_csv: bool,
     gate: bool,
     short: bool,
 ) -> None:
     """Print the metrics of a run."""
-    refuse_together(json=as_json, short=short)
+    refuse_together(json=as_json, csv=as_csv, short=short)
     refuse_together(list=as_list, session=name or gate or short)
     folder = Path(source) if source else paths.results()
     if source and not folder.exists():
         raise RecordError(f"{folder}: there is no such file or folder")
+    write = console.print_json if as_json else console.print_csv if as_csv else None
     if as_list:
-        _list(folder, as_json=as_json)
+        _list(folder, write)
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session
     found = read(folder, name)
     if short:
         run_summary.show(folder, found, None)
     else:
-        _session(folder, found, as_json=as_json)
+        _session(folder, found, write)
     raise SystemExit(_status(found, gate=gate))
 
 
@@ -82,10 +89,10 @@ def _status(found: runs.Session, *, gate: bool) -> int:
     return FAILED if found.unreadable or found.report_fault else DONE
 
 
-def _session(folder: Path, found: runs.Session, *, as_json: bool) -> None:
-    if as_json:
+def _session(folder: Path, found: runs.Session, write: Writer | None) -> None:
+    if write:
         console.warn([*found.unreadable, *filter(None, [found.report_fault])])
-        console.print_json(list(found.records))
+        write(found.records)
         return
     console.print_rich(summary.render(found))
     if found.report:
@@ -96,10 +103,10 @@ def _session(folder: Path, found: runs.Session, *, as_json: bool) -> None:
         console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
-def _list(folder: Path, *, as_json: bool) -> None:
+def _list(folder: Path, write: Writer | None) -> None:
     listed, faults = runs.listed(folder)
-    if as_json:
-        console.print_json([asdict(run) for run in listed])
+    if write:
+        write([asdict(run) for run in listed])
     else:
         shown: list[tuple[object, ...]] = []
         for run in listed:

@@ -89,6 +89,7 @@ def _usage_text(error: click.ClickException) -> str:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print flat rows as CSV.")
 sources_argument = click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 link_rate_option = click.option(
     "--link-MBps",

@@ -13,13 +13,14 @@ closed or full does.
 
 from __future__ import annotations
 
+import csv
 import errno
 import io
 import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -193,6 +194,22 @@ def print_json(data: object) -> None:
         data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
     )
     print_document(text.replace("\x7f", "\\u007f"))
+
+
+def print_csv(rows: Sequence[Mapping[str, object]]) -> None:
+    """Print rows as CSV, with JSON for lists and objects; no text is a formula to a spreadsheet."""
+    made = io.StringIO()
+    writer = csv.writer(made, lineterminator="\n")
+    writer.writerow(rows[0] if rows else ())
+    writer.writerows(map(_csv_cell, row.values()) for row in rows)
+    print_document(made.getvalue())
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value)
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else value
 
 
 def print_rich(parts: Iterable[RenderableType]) -> None:

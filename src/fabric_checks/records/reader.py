@@ -165,7 +165,6 @@ def _perflogs(
     paths: Sequence[Path], columns: Collection[str], source: Source, faults: Faults, seen: set[str]
 ) -> Iterator[pl.DataFrame]:
     """Yield the records of files of JSON lines that fulfil the conditions of a source."""
-    # A line of another session need not be parsed, unless it looks like none.
     session = json.dumps(source.where.get("session", ""), ensure_ascii=False)[1:-1].encode()
     rule = condition(source)
     for path in paths:
@@ -186,7 +185,8 @@ def _batches(
     """
     table, size_B = lines.Table(columns), 0
     for number, line in jsonlines.lines(path, report):
-        if about not in line and line.startswith(b"{") and line.endswith(b"}\n"):
+        # A line that names another session need not be parsed.
+        if about not in line and b'"session":' in line and line.startswith(b"{") and line.endswith(b"}\n"):
             continue
         try:
             case = lines.case_of(line, columns)
