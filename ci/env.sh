@@ -13,13 +13,17 @@ fabric_env() {
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || return 1
     # shellcheck source=ci/find-python.sh
     . "$root/ci/find-python.sh" || return 1
-    export FABRIC_HOME=${FABRIC_HOME:-$root/.fabric}
+    # The default of another clone, which this shell has sourced, is none of this one's.
+    if [ -z "${FABRIC_HOME:-}" ] || [ "$FABRIC_HOME" = "${FABRIC_DEFAULT_HOME:-}" ]; then
+        FABRIC_HOME=$root/.fabric FABRIC_DEFAULT_HOME=$root/.fabric
+    fi
+    export FABRIC_HOME FABRIC_DEFAULT_HOME
     [[ $FABRIC_HOME = /* ]] || FABRIC_HOME=$PWD/$FABRIC_HOME
     [[ -z ${FABRIC_RESULTS:-} || $FABRIC_RESULTS = /* ]] || FABRIC_RESULTS=$PWD/$FABRIC_RESULTS
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
     {
         venv=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
-            --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return 1
+            --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return
     } 4>&1
     export RFM_CONFIG_FILES=$root/config/settings.py
     # The paths of another clone are removed, and so are this one's from before its pins changed.

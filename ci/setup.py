@@ -435,6 +435,8 @@ def check_machine(missing: list[Part]) -> None:
                 f"no {what}: the collection's own MPI programs need it; "
                 f"install it (Debian: apt install {tool}, Red Hat: dnf install {tool})"
             )
+    if not missing:
+        return  # who only reads needs to write nothing
     try:
         paths.home().mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=paths.home()).close()
@@ -538,7 +540,7 @@ def main() -> int:
             os.write(arguments.tell, f"{installed.venv()}\n".encode())
     except FabricError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return error.status
     except KeyboardInterrupt:
         print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
         return 130

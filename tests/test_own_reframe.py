@@ -265,6 +265,15 @@ def test_local_does_not_replace_a_sites_system_that_does_not_match(reframe, bare
         assert done.returncode == 1 and "matches this host" in done.stderr, done.stdout
 
 
+def test_relative_names_are_those_of_where_it_was_called(reframe, bare, site, tmp_path):
+    ours = os.path.relpath(bare / "config/settings.py", tmp_path)
+    for number, settings in enumerate(([site().name, ours], [ours, site().name])):
+        options = ("--system", "ada", "--prefix", f"mine{number}", "--dry-run", "-n^HotSpot%layout=1x2$")
+        done = call(reframe, bare, *options, settings=settings, where=tmp_path)
+        assert ran(done) == (2, 2) and "@ada:compute+mpich" in done.stdout, done.stdout
+        assert (tmp_path / f"mine{number}/logs").is_dir()
+
+
 def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, clone, tmp_path):
     names = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$", "-n^Rotate%pattern=rotate%layout=1x2$")
     done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")

@@ -114,6 +114,13 @@ def test_sourcing_another_clone_replaces_the_first(clones, home):
     assert output.splitlines()[-1].count("/parts/") == 1
 
 
+def test_the_home_of_another_clone_is_left_and_the_users_own_is_kept(clones, home):
+    one, two = clones
+    for given, used in (("", two.root / ".fabric"), (home, home)):
+        status, output = one.run(given, f'. "{two.root}/ci/env.sh" || exit 1\necho $FABRIC_HOME')
+        assert status == 0 and output.splitlines()[-1] == str(used)
+
+
 def test_other_pins_are_installed_beside_a_running_session(clones, home):
     """What the session runs on is named and stays; a set-up that installs nothing names nothing."""
     one, two = clones

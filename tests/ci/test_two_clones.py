@@ -43,6 +43,13 @@ def run(*command, **more):
 def test_its_command(other):
     assert run("fabric-checks", "--version").stdout.startswith("fabric-checks, version 0.")
     assert run(other / "ci/bin/fabric-checks", "--version").stdout.startswith("fabric-checks, version 99.0.")
+    home = {
+        "FABRIC_HOME": "/sourced/.fabric",
+        "FABRIC_DEFAULT_HOME": "/sourced/.fabric",
+        "FABRIC_RESULTS": "",
+    }
+    said = programs.run([other / "ci/bin/fabric-checks", "show"], env=os.environ | SOURCED | home).stderr
+    assert f"{other}/.fabric/results: no run has left results here" in said
     # A ReFrame that it starts loads its own configuration.
     done = run(other / "ci/bin/fabric-checks", "references", "check", "--system", "local")
     assert "another clone's" not in done.stdout + done.stderr

@@ -21,13 +21,14 @@ invoke = partial(calling.invoke, "show")
 
 @pytest.fixture
 def results(tmp_path):
-    """Three runs: one that passed, one with a case that failed, one that ran none."""
+    """Three runs: one that passed, one that was interrupted after a case that failed, one that ran none."""
     folder = write(tmp_path / "results", [record(0), record(1), record(1, metric="latency_0B")])
     for number, (name, result) in enumerate(zip(NAMES, ("pass", "fail"), strict=False)):
         of = {"system": "yours", "partition": "compute", "environ": "mpich-cray", "fail_phase": "performance"}
         values = {"yours:compute:latency_8B": [1.3, 0, None, None, "us", "pass"]}
         measured = case("OsuLatency %layout=2x1", result, **of, fail_reason="slow", perfvalues=values)
-        write_session(folder, [measured], session=name, number=number)
+        left = [case("OsuBandwidth", "abort", **of)] * number
+        write_session(folder, [measured, *left], session=name, number=number)
     (folder / "logs" / f"{NAMES[2]}.log").write_text("")
     return folder
 
@@ -38,15 +39,15 @@ def test_all_runs_are_listed(results):
     assert rows[0] == ["session", "started", "systems", "cases", "passed"]
     assert rows[-3:] == [
         [NAMES[0], "2026-11-01", "03:00:00", "yours", "1", "1"],
-        [NAMES[1], "2026-11-02", "03:00:00", "yours", "1", "0"],
+        [NAMES[1], "2026-11-02", "03:00:00", "yours", "2,", "interrupted", "0"],
         [NAMES[2], "2026-11-03", "03:00:00", "none"],
     ]
     listed = json.loads(invoke(results, "--list", "--json").stdout)
     assert [each["session"] for each in listed] == NAMES
     assert invoke(results, "--list", "--csv").stdout.splitlines()[0] == ",".join(listed[0])
     assert listed[1] == {
-        "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 1,
-        "passed": 0,
+        "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 2,
+        "passed": 0, "interrupted": True,
     }  # fmt: skip
 
 

@@ -140,13 +140,6 @@ def test_no_results_are_an_error_with_the_remedy(tmp_path):
         runs.load_session(tmp_path)
 
 
-def test_a_listing_is_no_run(results, tmp_path):
-    results(case(), records=[bare()])
-    (tmp_path / "logs/list.log").write_text("[now] info: reframe: [List of matched checks]\n")
-    (tmp_path / "logs/run.log").write_text("[now] info: reframe: [==========] Running 1 check(s)\n")
-    assert {run.session for run in runs.listed(tmp_path)[0]} == {SESSION, "run"}
-
-
 def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):
     results(case(), records=[bare()])
     (tmp_path / f"logs/{LATER}.log").write_text("")

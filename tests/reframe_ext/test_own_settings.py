@@ -12,20 +12,23 @@ from fabric_checks.reframe_ext import own_settings
 from fabric_checks.reframe_ext.mixins.launches import launch_options
 
 
-def partition(name, scheduler, **extras):
-    kind = SimpleNamespace(registered_name=scheduler)
-    return SimpleNamespace(name=name, fullname=f"ada:{name}", scheduler=kind, extras=extras)
+def partition(name, scheduler, detected=4, **extras):
+    return SimpleNamespace(
+        name=name, fullname=f"ada:{name}", extras=extras,
+        scheduler=SimpleNamespace(registered_name=scheduler),
+        environs=[SimpleNamespace(features=["mpi"])], processor=SimpleNamespace(num_cores=detected),
+    )  # fmt: skip
 
 
 @pytest.fixture
 def notes(monkeypatch, tmp_path):
     """Return a function that returns the notes on a system with these partitions."""
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path))
-    system = SimpleNamespace(system=SimpleNamespace(name="ada"))
-    monkeypatch.setattr(own_settings, "runtime", lambda: system)
 
     def found(*partitions):
-        monkeypatch.setattr(own_settings.layout, "partitions", lambda: partitions)
+        context = SimpleNamespace(system=SimpleNamespace(name="ada", partitions=partitions))
+        for module in (own_settings, own_settings.layout):
+            monkeypatch.setattr(module, "runtime", lambda: context)
         return list(own_settings.notes())
 
     return found
@@ -47,6 +50,14 @@ def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_
     ]
     (tmp_path / "ada.yaml").touch()
     assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == []
+
+
+def test_a_partition_without_cores_is_left_out_and_the_others_stay(notes, tmp_path):
+    (tmp_path / "ada.yaml").touch()
+    able = [partition("a", "local"), partition("b", "local", None, cores=4)]
+    (line,) = notes(*able, partition("c", "local", None))
+    assert line.startswith("ada:c is left out: the number of cores is unknown; give the partition")
+    assert own_settings.layout.partitions() == able
 
 
 def test_a_references_file_that_is_named_and_missing_is_said_beforehand(notes, tmp_path):
@@ -89,7 +100,7 @@ def test_a_system_without_environments_is_refused_with_the_cause(monkeypatch, li
     monkeypatch.setattr(
         own_settings, "runtime", lambda: SimpleNamespace(system=system, site_config=Settings(settings))
     )
-    monkeypatch.setattr(own_settings.layout, "partitions", list)
+    monkeypatch.setattr(own_settings.layout, "with_mpi", list)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError) as ended:

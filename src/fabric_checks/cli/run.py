@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +22,9 @@ from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
+
+#: The options that ReFrame does not have.
+_OF_CI_RUN = ("--mpi", "--stack", "--mirror", "--reservation", "--cost", "--profile", "--budget", "--only")
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -42,7 +47,8 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         status = _run(line, follow, errors, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        console.print(*(line for line in state.lines if not line.startswith("Log file(s) saved in <no")))
+        said = [line for line in state.lines if not line.startswith("Log file(s) saved in ")]
+        console.error(*(re.sub("^ERROR: ", "error: ", line) for line in said))
         sys.exit(status)
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
@@ -119,6 +125,20 @@ def _run(
 
 
 def _pass_on(stream: IO[str], errors: list[str]) -> None:
+    usage = ""
     for text in stream:
-        errors.append(text.rstrip("\n"))
-        console.error(errors[-1])
+        line = text.rstrip("\n")
+        if line.startswith("usage: ") or (usage and line.startswith(" ")):
+            usage += line
+            continue
+        if usage:
+            line = _wrong_option(line.partition(" error: ")[2], usage)
+        errors.append(line)
+        console.error(line)
+
+
+def _wrong_option(cause: str, usage: str) -> str:
+    """Return ReFrame's refusal of its command line as one line, with the option that may have been meant."""
+    wrong = re.findall(r"--[\w-]+", cause)
+    near = difflib.get_close_matches("".join(wrong[:1]), [*_OF_CI_RUN, *re.findall(r"--[\w-]+", usage)], 1)
+    return f"error: {cause}; {f'did you mean {near[0]}?' if near else 'see ci/run --help'}"

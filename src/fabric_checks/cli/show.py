@@ -111,7 +111,8 @@ def _list(folder: Path, write: Writer | None) -> None:
         shown: list[tuple[object, ...]] = []
         for run in listed:
             when = f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"
-            counts = ("none", "") if run.cases is None else (run.cases, run.passed)
+            cases = f"{run.cases}, interrupted" if run.interrupted else run.cases
+            counts = ("none", "") if run.cases is None else (cases, run.passed)
             shown.append((run.session, when, ", ".join(run.systems), *counts))
         header = ("session", "started", "systems", "cases", "passed")
         console.print_rich([rich_table(header, shown, right=header[3:])])

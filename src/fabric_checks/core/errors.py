@@ -15,6 +15,12 @@ class FabricError(Exception):
     status = 1
 
 
+class ChoiceError(FabricError):
+    """A word that is none of those to choose from."""
+
+    status = 2
+
+
 class OutputError(FabricError):
     """The output of a program is not whole, or not believable.
 

@@ -129,6 +129,7 @@ class Run:
     :param started: from its name, or else the time of its first record; None if neither is known.
     :param cases: how many ran, without fixtures; :param passed: how many of them passed; None if unknown, as
         when ReFrame was killed or ran none.
+    :param interrupted: whether some of them did not run any more.
     """
 
     session: str
@@ -136,6 +137,7 @@ class Run:
     systems: tuple[str, ...] = ()
     cases: int | None = None
     passed: int | None = None
+    interrupted: bool = False
 
 
 def _read_report(path: Path, within: Path) -> tuple[tuple[Case, ...], float | None]:
@@ -360,10 +362,10 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
         ran = [case for case in cases if not case.fixture and case.result != "skip"]
         systems = tuple(dict.fromkeys(case.system for case in ran))
         passed = sum(is_success(case.result) for case in ran)
-        found.append(Run(name, started(name), systems, *((len(ran), passed) if ran else ())))
+        counts = (len(ran), passed, any(case.result == "abort" for case in ran)) if ran else ()
+        found.append(Run(name, started(name), systems, *counts))
     for log in sorted((results / "logs").glob("*.log")):
-        # That of `reframe -l` is of no run.
-        if log.stem not in reports and "[List of matched checks]" not in (_log(results, log.stem) or ""):
+        if log.stem not in reports:
             found.append(Run(log.stem, started(log.stem)))
     return found, tuple(faults)
 

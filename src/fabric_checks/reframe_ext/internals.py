@@ -8,11 +8,13 @@ test of each that fails when ReFrame changes that.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +29,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
+from reframe.utility.osext import change_dir
 
 from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.paths import ROOT
@@ -52,6 +55,7 @@ __all__ = [
     "set_up_anew",
     "take_own_system",
     "take_system",
+    "where_called",
     "without_deprecated_alias",
 ]
 
@@ -216,6 +220,17 @@ def require_reframe() -> None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+@contextmanager
+def where_called() -> Iterator[None]:
+    """Be in the folder that ReFrame was called in, for what settings do with relative paths.
+
+    Why: ReFrame loads a file of settings in the folder of that file, and keeps the other to itself.
+    """
+    left = [each for each in gc.get_referrers(change_dir) if isinstance(each, change_dir)]
+    with change_dir(left[0]._wd_save if left else "."):
+        yield
 
 
 def take_system(files: list[str], name: str | None, folder: Path | None = None) -> None:

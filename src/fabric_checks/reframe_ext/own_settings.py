@@ -23,7 +23,7 @@ from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.handlers import PerflogHandler, create_jsonlines_handler
 from fabric_checks.reframe_ext.mixins import layout, references
 from fabric_checks.reframe_ext.mixins.launches import launch_options
-from fabric_checks.reframe_ext.site_configuration import can_write
+from fabric_checks.reframe_ext.site_configuration import require_room
 from fabric_checks.software import containers
 from fabric_checks.software.stacks import selected_stack
 
@@ -95,6 +95,8 @@ def _require_environments() -> None:
     system, (_, *files) = runtime().system, runtime().site_config.sources
     if layout.partitions():
         return
+    for partition in layout.with_mpi():
+        raise ConfigError(f"{partition.fullname}: {layout.NO_CORES}")
     if system.name == "generic":  # ReFrame's own, which any host matches
         lack = "ReFrame has its built-in settings only: name yours with -C"
         if files:
@@ -133,7 +135,7 @@ def _require_subfolders() -> None:
 
 def _perflog_handler() -> PerflogHandler:
     handler: PerflogHandler = create_jsonlines_handler(runtime().site_config, "")
-    can_write(handler.basedir)
+    require_room(handler.basedir)
     getlogger().info(f"records: {handler.basedir}; `fabric-checks show {handler.basedir}` prints them")
     return handler
 
@@ -141,7 +143,10 @@ def _perflog_handler() -> PerflogHandler:
 def notes() -> Iterator[str]:
     """Yield what a run on the current system goes without, once for each cause."""
     said = set()
-    for partition in layout.partitions():
+    for partition in layout.with_mpi():
+        if partition not in layout.partitions():
+            yield f"{partition.fullname} is left out: {layout.NO_CORES}"
+            continue
         path, is_recorded_only = references.path_of(runtime().system.name, partition)
         scheduler = partition.scheduler.registered_name
         if path not in said and not path.exists():
@@ -202,8 +207,9 @@ def _require_references() -> None:
 def _missing() -> Iterator[str]:
     """Yield what the settings lack that some checks need."""
     for partition in runtime().system.partitions:
-        if partition not in layout.partitions():
+        if partition not in layout.with_mpi():
             yield f"{partition.fullname} is left out: none of its environments has the feature 'mpi'"
+        if partition not in layout.partitions():
             continue
         for key, without in OPTIONAL.items():
             if key not in partition.extras:

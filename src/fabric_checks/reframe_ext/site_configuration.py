@@ -26,6 +26,7 @@ from reframe.core.exceptions import ConfigError
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import modes
 from fabric_checks.core.paths import home, results, sound_path
+from fabric_checks.core.schema import near
 from fabric_checks.records.sessions import session_id
 from fabric_checks.reframe_ext import handlers, internals  # noqa: F401  (handlers register)
 from fabric_checks.software.stacks import environments_for
@@ -41,6 +42,7 @@ _KINDS = ("environments", "systems")
 Data = dict[str, Any]
 
 
+@internals.where_called()
 def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     """Return the configuration of all systems and environments of a folder.
 
@@ -58,8 +60,12 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
             for environment in found["environments"]:
                 environment.setdefault("target_systems", [system["name"] for system in systems])
         wanted = _system()
-        if wanted and is_first and not has_others:
-            internals.require_system(wanted, systems)
+        if is_first and not has_others:
+            if wanted:
+                internals.require_system(wanted, systems)
+            mode, levels = _option("--mode"), [each["name"] for each in modes()]
+            if mode and mode not in levels:
+                raise ConfigError(f"there is no mode {mode!r}; {near(mode, levels)}")
         for system in systems:
             if has_others and _matches_any_machine(system):
                 system["hostnames"] = []  # it is one of the other files', in whichever order they are named
@@ -180,22 +186,16 @@ def _prefix() -> Path:
 
 
 def _logging(prefix: Path, session: str) -> Data:
-    # The report names its log files, by which it is found for a session.
-    log = (
-        prefix / "logs" / f"{session}.log" if can_write(prefix / "logs") and not _is_dry_run() else os.devnull
-    )
+    require_room(prefix / "logs")
+    log = {
+        "type": "sessionlog",
+        "name": str(prefix / "logs" / f"{session}.log"),  # by which the report is found for a session
+        "level": "debug",
+        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+    }
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-        "handlers": [
-            {
-                "type": "sessionlog",
-                "name": str(log),
-                "level": (
-                    "debug" if _is_run() else "warning"
-                ),  # a listing has as many lines, and nobody reads them
-                "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-            }
-        ],
+        "handlers": [log] if _is_run() else [],
         "handlers_perflog": [_JSON_LINES],
     }
 
@@ -210,11 +210,13 @@ def _is_dry_run() -> bool:
     return any(len(word) > 3 and "--dry-run".startswith(word) for word in sys.argv[1:])
 
 
-def can_write(folder: Path) -> bool:
-    """Return whether a folder of results can be written; a run needs that, and a clone may be another user's.
+def require_room(folder: Path) -> None:
+    """Refuse a run whose folder of results cannot be written; a clone may be another user's.
 
-    :raises ConfigError: if it cannot, and this is a run.
+    :raises ConfigError: with the cause. What runs nothing writes nothing, and is not refused.
     """
+    if not (_is_run() or _is_dry_run()):
+        return
     fault = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -224,9 +226,8 @@ def can_write(folder: Path) -> bool:
             fault = f"{room_B / 2**20:.0f} MiB are free, and a run needs {_LEAST_ROOM_B / 2**20:.0f}"
     except OSError as error:
         fault = error.strerror
-    if fault and (_is_run() or _is_dry_run()):
+    if fault:
         raise ConfigError(
             f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix"
             " FOLDER or FABRIC_RESULTS"
         )
-    return fault is None

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import ChoiceError, FabricError
 from fabric_checks.software.suite import STACKS
 
 #: The MPIs that are installed as wheels.
@@ -51,7 +51,7 @@ def parse_mpis(text: str, origin: str) -> list[str]:
     names = {"all": every, "none": []}.get(text, text.split(","))
     for name in names:
         if name not in WHEEL_MPIS:
-            raise FabricError(
+            raise ChoiceError(
                 f"{origin} names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or"
                 " none"
             )
@@ -67,7 +67,7 @@ def require_stack(name: str, origin: str) -> str:
     :raises FabricError: for a name that is no stack.
     """
     if name not in STACKS:
-        raise FabricError(f"{origin} names {name!r}; choose from {', '.join(STACKS)}")
+        raise ChoiceError(f"{origin} names {name!r}; choose from {', '.join(STACKS)}")
     return name
 
 

@@ -35,18 +35,30 @@ from fabric_checks.reframe_ext.internals import parameter_values
 MAX_PENDING_TIME = "1d"
 
 
+#: Why a partition with an MPI is left out.
+NO_CORES = "the number of cores is unknown; give the partition 'processor' or extras['cores']"
+
 #: The checks that the current system has no case of, by name, with the reason; complete when all files are
 #: loaded.
 LEFT_OUT: dict[str, str] = {}
 
 
-def partitions() -> list[SystemPartition]:
+def with_mpi() -> list[SystemPartition]:
     """Return the partitions of the current system with an environment for the checks; a site may have
     others."""
     return [
         partition
         for partition in runtime().system.partitions
         if any("mpi" in environ.features for environ in partition.environs)
+    ]
+
+
+def partitions() -> list[SystemPartition]:
+    """Return those of them that jobs can be sized for: their cores are known, or their layouts."""
+    return [
+        partition
+        for partition in with_mpi()
+        if partition.processor.num_cores or {"cores", "layouts"} & partition.extras.keys()
     ]
 
 
@@ -60,11 +72,6 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
     if extras.layouts is not None:
         return sorted(map(Layout.of, extras.layouts))
     cores = extras.cores or partition.processor.num_cores
-    if not cores:
-        raise ConfigError(
-            f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or"
-            " extras['cores']"
-        )
     try:
         return fitting(extras.nodes, cores, extras.ppn)
     except FabricError as error:
