@@ -68,8 +68,6 @@ class Entry:
         more += first_of(list(dict.fromkeys(lines))[1:])
         if self.kind != "case":
             more.append(f"seen by {names_text(sorted(self.cases), 6)}")
-        if len(self.hosts) == 1:
-            more.append(f"more: fabric-checks show --node {self.hosts[0]}")
         return more
 
     @property
