@@ -18,7 +18,7 @@ ROOT = quick.TESTS.parent
 #: Folders whose tests mostly wait, for a cluster or for jobs in it.
 WAITING = {"cluster", "pipelines"}
 #: Modules whose tests share nothing, though others beside them do.
-ONE_BY_ONE = {ROOT / "tests" / "cluster" / "test_smoke.py"}
+ONE_BY_ONE = {ROOT / "tests" / "cluster" / "test_smoke.py", ROOT / "tests" / "twins" / "test_published.py"}
 
 
 class Scheduling(LoadScopeScheduling):

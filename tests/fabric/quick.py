@@ -8,7 +8,7 @@ QUICK = {
     "placement": (2, []),
     "streaming": (2, ["--max-size", "1K", "--directions", "both", "--queue-depth", "8", *SHORT]),
     "overlap": (2, ["--poll", "--min-size", "64", "--max-size", "128", *SHORT]),
-    "collective_overlap": (2, ["--min-size", "64", "--max-size", "64", *SHORT]),
+    "collective_overlap": (2, ["--min-size", "64", "--max-size", "128", *SHORT]),
     "rotate": (5, ["--size", "4K", "--messages", "2", "--tests", "1", *CONFIRM]),
     "latency_map": (3, ["--size", "8", "--samples", "3", "--repetitions", "2", "--passes", "1"]),
     "hot_spot": (3, ["--max-size", "16", *SHORT]),

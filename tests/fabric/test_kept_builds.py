@@ -171,7 +171,9 @@ def test_no_compiler_is_one_line(tmp_path):
 def test_own_programs_can_be_built_from_a_read_only_clone(tmp_path):
     """What is copied from there has to be writable, for the build and for ReFrame."""
     builds = [
-        case.check for case in loading.cases("local") if case.check.unique_name.startswith("FabricPrograms")
+        case.check
+        for case in loading.cases("local", suite="fabric")
+        if case.check.unique_name.startswith("FabricPrograms")
     ]
     build = builds[0]
     sources, stage = tmp_path / "clone", tmp_path / "stage"

@@ -29,20 +29,18 @@ SHORT = ["--size", "4K", "--messages", "2", "--tests", "1", "--confirm-pause", "
 CUDA = [*SHORT, "--memory", "cuda"]
 
 
+def library(program, folder, source):
+    """Put a library of CUDA into a folder."""
+    command = ["mpicc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source]
+    subprocess.run(command, env=program.env, check=True)
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """The program, whose processes find the stand-in where they look for libraries."""
     folder = tmp_path_factory.mktemp("memory")
     built = OneProgram("mpich", "rotate", folder, shim=HOSTS)
-    stand_in = [
-        "mpicc",
-        "-shared",
-        "-fPIC",
-        "-o",
-        folder / "libcuda.so.1",
-        TESTS / "fabric" / "stand_in_cuda.c",
-    ]
-    subprocess.run(stand_in, env=built.env, check=True)
+    library(built, folder, TESTS / "fabric" / "stand_in_cuda.c")
     built.env["LD_LIBRARY_PATH"] += f":{folder}"
     return built
 
@@ -87,7 +85,6 @@ def test_the_memory_of_the_host_needs_no_library(program, tmp_path):
             {"FC_FAILS": "cuInit"},
             "(rank 0): cuInit failed with error 2, CUDA_ERROR_OUT_OF_MEMORY; ask",
         ),
-        ("cuda", {"FC_DEVICES": "2", "FC_FAILS": "cuCtxSetCurrent"}, "(rank 0): cuCtxSetCurrent failed"),
         (
             "cuda",
             {"FC_DEVICES": "2", "FC_FAILS": "cuMemAlloc_v2"},
@@ -109,14 +106,14 @@ def test_a_copy_that_fails_ends_the_program_with_its_gpu(program):
 
 def test_a_library_without_a_function_is_named(program, tmp_path):
     (tmp_path / "empty.c").write_text("int cuInit(unsigned flags) { return (int)flags; }\n")
-    old = ["mpicc", "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", tmp_path / "empty.c"]
-    subprocess.run(old, env=program.env, check=True)
+    library(program, tmp_path, tmp_path / "empty.c")
     path = f"{tmp_path}:{program.env['LD_LIBRARY_PATH']}"
     program.refuses("libcuda.so.1 has no cuDeviceGetCount", 2, *CUDA, LD_LIBRARY_PATH=path)
 
 
-@pytest.mark.parametrize("pattern", ["rotate", "shift", "bisection", "round-robin"])
-@pytest.mark.parametrize("adapters", [4, 2, 1])
+@pytest.mark.parametrize(
+    ("pattern", "adapters"), [("rotate", 2), ("shift", 4), ("bisection", 1), ("round-robin", 2)]
+)
 def test_gpus_meet_those_of_their_number_and_those_of_an_adapter_take_turns(program, pattern, adapters):
     options = ["--rails", "4", "--adapters", str(adapters), "--pattern", pattern, "--confirm"]
     text = program.output(12, *SHORT, *options, FC_RANKS_OF_HOST="4")

@@ -21,8 +21,6 @@ SLEEPING = [
     ("impi", {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "10"}),
 ]
 
-#: By which settings a wait only offers the CPU to others, by sched_yield.
-YIELDING = [("openmpi", {"OMPI_MCA_mpi_yield_when_idle": "1"}), ("impi", {"I_MPI_THREAD_YIELD": "2"})]
 
 #: An MPI_Wait that polls in a way of its own, and says on standard error how often it slept in the first 20
 #: waits.
@@ -131,12 +129,6 @@ def test_a_wait_that_sleeps_is_seen(program):
     assert output.blocking_wait == "offered", output.reason
     for name, value in program.settings.items():
         assert f"{name}={value}" in output.header["wait settings"].split()
-
-
-@pytest.mark.parametrize("program", YIELDING, indirect=True, ids=lambda of: of[0])
-def test_a_wait_that_yields_does_not_sleep(program):
-    output = notification.parse(program.output(2, *SHORT, "--max-size", "0", **program.settings), [0])
-    assert output.blocking_wait != "offered", output.reason
 
 
 @pytest.mark.parametrize(

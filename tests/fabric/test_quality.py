@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.software import installed
+from tests import programs
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, SOURCES, environment
 from tests.fabric.builds import PROGRAMS as ALL
@@ -36,12 +37,10 @@ def test_every_program_is_built_without_a_warning(tmp_path, mpi):
         builds.make(mpi, program, tmp_path / program)
 
 
-def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables):
+def run(folder, program, *, before=(), **variables):
     ranks, arguments = QUICK[program]
     command = ["mpirun", "-np", str(ranks), *before, str(folder / program), *arguments]
-    return subprocess.run(
-        command, env=environment(mpi) | variables, capture_output=True, text=True, timeout=timeout
-    )
+    return programs.run(command, env=environment("mpich") | variables)
 
 
 @pytest.fixture(scope="module")
@@ -76,22 +75,28 @@ def test_valgrind_finds_nothing(plain, tmp_path, program):
     suppressions = Path(__file__).with_name("mpi.supp")
     valgrind = ["valgrind", "-q", "--error-exitcode=99", "--num-callers=50", f"--suppressions={suppressions}"]
     valgrind.append(f"--log-file={tmp_path}/%p.log")
-    done = run(plain, program, before=valgrind, timeout=GUARD_S)
+    done = run(plain, program, before=valgrind)
     found = "".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert done.returncode == 0, found + done.stderr
     assert "# complete: " in done.stdout
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_states_the_method_without_a_launcher(plain, program):
+    """Before MPI_Init, which may need one."""
+    done = programs.run([plain / program, "--help"], env=environment("mpich"))
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) > 5
+
+
 def test_clang_tidy_finds_nothing():
     """The rules are in checks/fabric/src/.clang-tidy."""
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
-    include = subprocess.run(
-        ["gcc", "-print-file-name=include"], capture_output=True, text=True
-    ).stdout.strip()
+    include = programs.run(["gcc", "-print-file-name=include"]).stdout.strip()
     flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
     sources = sorted(SOURCES.rglob("*.c"))
     tool = Path(sys.executable).with_name("clang-tidy")
-    done = subprocess.run([tool, "--quiet", *sources, "--", *flags], capture_output=True, text=True)
+    done = programs.run([tool, "--quiet", *sources, "--", *flags])
     assert done.returncode == 0, done.stdout
 
 

@@ -11,7 +11,6 @@ from tests.fabric.one_program import OneProgram
 CASES = [
     # options of any program
     ("streaming", 2, ["--slaves", "3"], "unknown option '--slaves'; see --help"),
-    ("streaming", 2, ["-x"], "unknown option '-x'; see --help"),
     ("streaming", 2, ["4K"], "unexpected argument '4K'; see --help"),
     ("streaming", 2, ["--window"], "option --window needs a value; see --help"),
     ("streaming", 2, ["--raw="], "option --raw needs a value that is not empty; see --help"),
@@ -19,24 +18,18 @@ CASES = [
     ("rotate", 3, ["--pattern", "circle"],
      "bad value 'circle'; give one of rotate, shift, bisection, round-robin"),
     ("rotate", 3, ["--suspect-share", "1"], "option --suspect-share: bad value '1'; give 1e-06 to 0.99"),
-    ("rotate", 3, ["--suspect-share", "0x1"], "option --suspect-share: bad value '0x1'"),
     ("rotate", 3, ["--size", "0"], "option --size: bad value '0'"),
-    ("rotate", 3, ["--size", "2G"], "option --size: bad value '2G'"),
     ("rotate", 3, ["--size", "8X"], "option --size: bad value '8X'"),
     ("rotate", 3, ["--tests", "-1"], "option --tests: bad value '-1'"),
-    ("rotate", 3, ["--shifts", "some"], "option --shifts: bad value 'some'"),
     ("rotate", 3, ["--shifts", "4K"], "option --shifts: bad value '4K'; give 0 to 1000000 (a whole number)"),
-    ("rotate", 3, ["--memory", "vram"], "option --memory: bad value 'vram'; give one of host, cuda, rocm"),
     ("rotate", 3, ["--rails", "2"], "--rails 2: 3 ranks are not 2 on each of two nodes or more"),
     ("rotate", 4, ["--rails", "2", "--adapters", "3"], "--adapters 3 cannot be shared evenly by --rails 2"),
     ("rotate", 4, ["--rails", "2", "--groups", "slurm"], "--groups cannot be used with --rails"),
     ("rotate", 3, ["--raw", "/no/such/folder/raw"], "cannot create the file of --raw"),
     ("hot_spot", 2, ["--max-size", "1000000M"], "option --max-size: bad value '1000000M'"),
-    ("hot_spot", 2, ["--max-size", "99999999999999999999"],
-     "option --max-size: bad value '99999999999999999999'"),
     # numbers of ranks
-    *((name, ranks, [], f"needs exactly 2 ranks but was started with {ranks}")
-      for name in ("buffer_reuse", "notification", "overlap", "streaming") for ranks in (1, 3)),
+    *((name, 3, [], "needs exactly 2 ranks but was started with 3")
+      for name in ("buffer_reuse", "notification", "overlap", "streaming")),
     *((name, 1, [], "needs 2 or more ranks but was started with 1")
       for name in ("collective_overlap", "hot_spot", "latency_map", "rotate")),
     # ranges of sizes

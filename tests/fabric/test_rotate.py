@@ -24,35 +24,34 @@ SHORT = ["--size", "4K", "--messages", "2", "--tests", "1", "--confirm-pause", "
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 
 
-class Built:
-    """The program built by one MPI, as it is and with the shim linked into it."""
-
-    def __init__(self, mpi, folder, *, always_shim=False):
-        self.shimmed = OneProgram(mpi, "rotate", folder, shim=SHIM.read_text())
-        (folder / "plain").mkdir()
-        self.plain = self.shimmed if always_shim else OneProgram(mpi, "rotate", folder / "plain")
+class Rotate(OneProgram):
+    """The program, and the rows that it prints."""
 
     def rows(self, ranks, *arguments, **shim):
         """Return header and rows of a run that went well; the library's parser has to accept it too."""
-        program = self.shimmed if shim else self.plain
-        text = program.output(ranks, *map(str, arguments), **settings(shim))
+        settings = {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
+        text = self.output(ranks, *map(str, arguments), **settings)
         rotate.parse(text)
         return header_of(text), rows_of(text)
-
-
-def settings(shim):
-    return {f"FC_SHIM_{key.upper()}": str(value) for key, value in shim.items()}
-
-
-@pytest.fixture(scope="module", params=MPIS)
-def built(request, tmp_path_factory):
-    return Built(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
-    return Built("impi", tmp_path_factory.mktemp("quick"), always_shim=True)
+    return Rotate("impi", "rotate", tmp_path_factory.mktemp("quick"), shim=SHIM.read_text())
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_every_mpi_runs_every_pattern(mpi, tmp_path):
+    program = Rotate(mpi, "rotate", tmp_path)
+    for pattern in PATTERNS:
+        header, rows = program.rows(5, *SHORT, "--pattern", pattern, "--confirm", "--confirm-repeats", "1")
+        assert pairs_by_round(rows) == definition(pattern, 5)
+        assert all(math.isfinite(row[3]) and row[3] > 0 for row in rows)
+        elapsed, transfers = (float(header[key].removesuffix(" s")) for key in ("elapsed", "transfers"))
+        assert float(header["elapsed over transfers"]) == pytest.approx(elapsed / transfers, abs=1e-3)
+        assert elapsed >= transfers > 0
+        assert header["complete"].startswith(f"{len(rows)} rows, crc32 ")
 
 
 def header_of(text):
@@ -111,7 +110,7 @@ def definition(pattern, nodes):
 # ------------------------------------------------------------- patterns
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("ranks", [2, 5, 8, 17])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_pattern_has_exactly_its_pairs(quick, pattern, ranks):
     header, rows = quick.rows(ranks, *SHORT, "--pattern", pattern)
@@ -119,6 +118,7 @@ def test_every_pattern_has_exactly_its_pairs(quick, pattern, ranks):
     assert pairs_by_round(rows) == expected
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     assert header["nodes"] == str(ranks)
+    assert header["suspects"] == "not measured again"
     assert header["pattern"] == pattern
     assert header["shifts"] == f"{len(expected)} of {len(expected)}"
     odd = ranks % 2 == 1 and pattern not in ("shift", "round-robin")
@@ -126,84 +126,52 @@ def test_every_pattern_has_exactly_its_pairs(quick, pattern, ranks):
     assert header["left out"] == (f"rank {ranks - 1} host {host}" if odd else "none")
 
 
-@pytest.mark.parametrize("ranks", [16, 17])
-def test_a_tournament_of_many_has_exactly_its_pairs(quick, ranks):
-    _, rows = quick.rows(ranks, *SHORT, "--pattern", "round-robin")
-    assert pairs_by_round(rows) == definition("round-robin", ranks)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "ranks", "shifts", "said"),
-    [
-        ("rotate", 5, 0, ("4 of 20", "ranks 2-4", "ranks 0-1,4")),
-        ("shift", 5, 2, ("10 of 20", "none", "none")),
-        ("bisection", 4, 40, ("12 of 12", "none", "none")),
-        ("round-robin", 5, 1, ("2 of 20", "ranks 0,2,4", "ranks 0-1,3")),
-        ("round-robin", 5, 0, ("20 of 20", "none", "none")),
-    ],
-)
-def test_what_was_not_measured_is_said(quick, pattern, ranks, shifts, said):
-    header, _ = quick.rows(ranks, *SHORT, "--pattern", pattern, "--shifts", shifts)
-    assert tuple(header[key] for key in ("ordered pairs", "never sender", "never receiver")) == said
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_every_mpi_runs_every_pattern(built, pattern):
-    header, rows = built.rows(5, *SHORT, "--pattern", pattern, "--confirm", "--confirm-repeats", "1")
-    assert pairs_by_round(rows) == definition(pattern, 5)
-    assert all(math.isfinite(row[3]) and row[3] > 0 for row in rows)
-    elapsed, transfers = (float(header[key].removesuffix(" s")) for key in ("elapsed", "transfers"))
-    assert float(header["elapsed over transfers"]) == pytest.approx(elapsed / transfers, abs=1e-3)
-    assert elapsed >= transfers > 0
-    assert header["complete"].startswith(f"{len(rows)} rows, crc32 ")
-
-
 def test_matchings_follow_from_the_seed(quick):
     options = [*SHORT, "--pattern", "bisection", "--shifts", "6"]
-    runs = {seed: pairs_by_round(quick.rows(8, *options, "--seed", seed)[1]) for seed in (1, 2)}
-    again = pairs_by_round(quick.rows(8, *options, "--seed", 1)[1])
-    assert runs[1] == again == {k: matching(8, 1, k) for k in range(6)}
-    assert runs[2] != runs[1]
-    for pairs in runs[2].values():
-        assert sorted(node for pair in pairs for node in pair) == list(range(8))
+    for seed in (1, 2):
+        pairs = pairs_by_round(quick.rows(8, *options, "--seed", seed)[1])
+        assert pairs == {k: matching(8, seed, k) for k in range(6)}
 
 
 @pytest.mark.parametrize(
-    ("pattern", "shifts", "rounds", "said"),
+    ("pattern", "ranks", "shifts", "rounds", "said"),
     [
-        ("shift", 3, [0, 3, 6], "3 of 7, evenly spread"),
-        ("shift", 1, [0], "1 of 7, evenly spread"),
-        ("rotate", 2, [0, 3], "2 of 4, evenly spread"),
-        ("rotate", 9, [0, 1, 2, 3], "4 of 4"),
-        ("round-robin", 4, [0, 2, 4, 6], "4 of 14, evenly spread"),
-        ("round-robin", 9, [0, 1, 2, 3, 4, 5, 6, 7, 13], "9 of 14, evenly spread"),
+        ("shift", 8, 3, [0, 3, 6], ("3 of 7, evenly spread", "24 of 56", "none", "none")),
+        ("shift", 8, 1, [0], ("1 of 7, evenly spread", "8 of 56", "none", "none")),
+        ("rotate", 8, 9, [0, 1, 2, 3], ("4 of 4", "16 of 56", "ranks 4-7", "ranks 0-3")),
+        ("rotate", 5, 0, [0, 1], ("2 of 2", "4 of 20", "ranks 2-4", "ranks 0-1,4")),
+        (
+            "round-robin",
+            8,
+            9,
+            [0, 1, 2, 3, 4, 5, 6, 7, 13],
+            ("9 of 14, evenly spread", "36 of 56", "none", "none"),
+        ),
+        ("round-robin", 5, 1, [0], ("1 of 10, evenly spread", "2 of 20", "ranks 0,2,4", "ranks 0-1,3")),
     ],
 )
-def test_some_shifts_are_evenly_spread(quick, pattern, shifts, rounds, said):
-    header, rows = quick.rows(8, *SHORT, "--pattern", pattern, "--shifts", shifts)
-    everything = definition(pattern, 8)
+def test_some_shifts_are_evenly_spread_and_what_is_left_out_is_said(
+    quick, pattern, ranks, shifts, rounds, said
+):
+    header, rows = quick.rows(ranks, *SHORT, "--pattern", pattern, "--shifts", shifts)
+    everything = definition(pattern, ranks)
     assert pairs_by_round(rows) == {number: everything[number] for number in rounds}
-    assert header["shifts"] == said
+    keys = ("shifts", "ordered pairs", "never sender", "never receiver")
+    assert tuple(header[key] for key in keys) == said
 
 
 # ------------------------------------------------------------- groups
 
 #: The switch of each rank: some of several, of unequal numbers, one of its own, one without.
-GROUPS = ["aaabbbcc", "abababab", "aaaaaabb", "ab-cabcb", "abcdefgh", "abacadab"]
-
-
-def grouped(quick, folder, letters, *arguments):
-    """Return header and rows of a run with a group for each rank, which are hosts of their own by the
-    shim."""
-    (folder / "groups").write_text(
-        "".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-")
-    )
-    return quick.rows(len(letters), *SHORT, "--groups", folder / "groups", *arguments, hosts=1)
+GROUPS = ["aaaaaabb", "ab-cabcb", "abcdefgh"]
 
 
 @pytest.mark.parametrize("letters", GROUPS)
 def test_the_nodes_of_a_group_send_to_all_others_at_once(quick, tmp_path, letters):
-    header, rows = grouped(quick, tmp_path, letters)
+    """The ranks are hosts of their own by the shim."""
+    file = tmp_path / "groups"
+    file.write_text("".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-"))
+    header, rows = quick.rows(len(letters), *SHORT, "--groups", file, hosts=1)
     names = [name for name in dict.fromkeys(letters) if name != "-"]
     groups = [names.index(name) if name != "-" else -1 for name in letters]
     assert header["groups"] == " ".join(map(str, groups))
@@ -212,10 +180,9 @@ def test_the_nodes_of_a_group_send_to_all_others_at_once(quick, tmp_path, letter
 
 
 def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_phase(quick, tmp_path):
-    quick.plain.refuses("cannot read the file of --groups '/nowhere'", 2, *SHORT, "--groups", "/nowhere")
     (tmp_path / "torn").write_text("rank0 a\nrank1")
     torn = f"cannot read the file of --groups '{tmp_path}/torn': Invalid argument; give lines `HOST GROUP`"
-    quick.plain.refuses(torn, 2, *SHORT, "--groups", str(tmp_path / "torn"))
+    quick.refuses(torn, 2, *SHORT, "--groups", str(tmp_path / "torn"))
     header, rows = quick.rows(2, *SHORT, "--groups", "slurm")
     assert header["groups"] == "none" and {row[4] for row in rows} == {"scan"}
 
@@ -266,8 +233,8 @@ def require_whole(header, rows, repeats=2):
 
 
 @despite_load
-def test_a_slow_pair_stays_slow_alone(built):
-    header, rows = built.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
+def test_a_slow_pair_stays_slow_alone(quick):
+    header, rows = quick.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
     require_whole(header, rows)
     slow = median_MBps(rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6))
     assert slow < 0.6 * median_MBps(rows, "control")
@@ -282,8 +249,8 @@ def test_a_slow_pair_stays_slow_alone(built):
 
 
 @despite_load
-def test_a_slow_sender_is_measured_with_all_others(built):
-    header, rows = built.rows(8, *FAULTY, **SLOW, sender=2)
+def test_a_slow_sender_is_measured_with_all_others(quick):
+    header, rows = quick.rows(8, *FAULTY, **SLOW, sender=2)
     require_whole(header, rows)
     alone = {(sender, receiver) for _, sender, receiver, _, phase, _ in rows if phase == "alone"}
     assert alone >= {(2, receiver) for receiver in range(8) if receiver != 2}
@@ -304,9 +271,9 @@ def test_a_slow_node_of_an_odd_number_is_found(quick):
     assert {(4, receiver) for receiver in range(4)} <= alone
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", ["shift", "bisection"])
 @despite_load
-def test_a_slow_receiver_is_found_in_every_pattern(quick, pattern):
+def test_a_slow_receiver_is_found_in_other_patterns(quick, pattern):
     header, rows = quick.rows(8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5)
     require_whole(header, rows)
     assert re.search(r" [1-9]\d* receivers", header["suspects"])
@@ -338,16 +305,11 @@ def test_nothing_is_suspect_in_a_healthy_fabric(quick):
     assert {row[4] for row in rows} == {"scan"}
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 8])
+@pytest.mark.parametrize("ranks", [2, 8])
 def test_a_confirmed_run_is_whole_whatever_it_finds(quick, ranks):
     for pattern in PATTERNS:
         header, rows = quick.rows(ranks, *SHORT, "--confirm", "--confirm-repeats", "3", "--pattern", pattern)
         require_whole(header, rows, repeats=3)
-
-
-def test_without_confirm_the_output_says_so(quick):
-    header, _ = quick.rows(2, *SHORT)
-    assert header["suspects"] == "not measured again"
 
 
 # ------------------------------------------------------------- everything else
@@ -366,6 +328,6 @@ def test_raw_has_every_test(quick, tmp_path):
         assert (value, slowest) == pytest.approx((3 * 1024 / min(took), 3 * 1024 / max(took)), rel=1e-4)
 
 
-def test_wrong_data_end_the_program(built):
+def test_wrong_data_end_the_program(quick):
     message = "wrong data: byte 4095 of a message of 4096 bytes from rank 1 to rank"
-    built.shimmed.refuses(message, 4, *SHORT, "--messages", "1", FC_SHIM_CORRUPT="1")
+    quick.refuses(message, 4, *SHORT, "--messages", "1", FC_SHIM_CORRUPT="1")

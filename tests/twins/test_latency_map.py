@@ -3,8 +3,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from fabric_checks.core.paths import ROOT
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_twins import plan, simulate
@@ -33,9 +31,8 @@ def test_the_leaves_of_a_twin_are_its_groups():
 
 
 @simgrid
-@pytest.mark.parametrize(("one", "other"), [(1, 33), (20, 100)])
-def test_swapped_hosts_of_a_twin_are_named(one, other):
-    found = report(Fault("swap", ((f"n{one:03}",), (f"n{other:03}",)), 1.0, "here"))
+def test_swapped_hosts_of_a_twin_are_named():
+    found = report(Fault("swap", (("n020",), ("n100",)), 1.0, "here"))
     assert [(each.kind, each.ranks, each.is_fault) for each in found.findings] == [
-        ("misplaced", (one, other), True)
+        ("misplaced", (20, 100), True)
     ]

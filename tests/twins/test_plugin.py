@@ -8,7 +8,6 @@ from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
 from fabric_twins.smpirun import FEWEST
-from tests import programs
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 
@@ -21,11 +20,6 @@ def test_it_compiles_without_a_warning(tmp_path):
     assert build_plugin(tmp_path, "-Wpedantic", "-Wshadow", "-Werror").exists()
 
 
-def test_the_entry_point_of_simgrid_is_exported(simulator):
-    names = programs.run(["nm", "-D", "--defined-only", simulator.plugin])
-    assert " T load_platform" in names.stdout
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -35,21 +29,16 @@ def test_the_entry_point_of_simgrid_is_exported(simulator):
             "hop_latency -1",
             "small.platform:3: the line cannot be read; write the file again",
         ),
-        ("hop_latency 0", "hop_latency 0 0", "3: the line cannot be read"),
         ("hop_latency 0", "colour 0", "3: the line cannot be read"),
-        ("table inter send 2 0", "table inter spend 2 0", "4: the line cannot be read"),
-        ("table inter receive 1 0 1e-06", "table inter receive 0", "5: the line cannot be read"),
         ("table inter receive 1 0 1e-06", "table inter receive 1 0", "5: the line cannot be read"),
         ("100000000 shared 4", "nan shared 4", ": the line cannot be read"),
         ("host n0 0 1 out", "host n0 99 1 out", ": the line cannot be read"),
-        ("host n0 0 1 out", "host n0 0 1 through", ": the line cannot be read"),
         ("next 0 - - 0 2", "next 0 - - 0 9999", ": the line cannot be read"),
         (
             "\nend ",
             "\n#",
             "small.platform: the last line `end` is missing: the file was cut off; write it again",
         ),
-        ("\nend ", "\nend 9", ": the line cannot be read"),
     ],
 )
 def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, old, new, message):
@@ -124,11 +113,6 @@ def test_a_message_keeps_its_adapter_from_incoming_ones(adapters):
     assert kept == pytest.approx(free + 2, rel=0.01)
 
 
-def test_one_message_at_a_time_finds_its_adapters_free(adapters):
-    free, kept = adapters(8, "ping_pong")
-    assert kept == free
-
-
 def test_messages_leave_an_adapter_one_after_another(adapters):
     free, kept = adapters(8, "streaming")
     assert free == pytest.approx(1.1, rel=0.1) and kept == pytest.approx(2.1, rel=0.1)
@@ -139,9 +123,11 @@ def test_a_slow_host_has_a_slow_adapter(adapters):
     assert kept == pytest.approx(4.1, rel=0.1)
 
 
-@pytest.mark.parametrize("mode", ["streaming", "bidirectional_streaming", "bidirectional_ping_pong"])
-def test_a_long_message_does_not_wait_for_an_adapter(adapters, mode):
-    free, kept = adapters(65536, mode)
+@pytest.mark.parametrize(
+    ("size_B", "mode"), [(8, "ping_pong"), (65536, "streaming"), (65536, "bidirectional_ping_pong")]
+)
+def test_neither_a_single_message_nor_a_long_one_waits_for_an_adapter(adapters, size_B, mode):
+    free, kept = adapters(size_B, mode)
     assert kept == free
 
 
@@ -159,7 +145,6 @@ def calling(small):
     return of
 
 
-@pytest.mark.parametrize("transfer", ["isend", "irecv"])
 @pytest.mark.parametrize(
     ("part", "poll", "size", "least", "most"),
     [
@@ -171,15 +156,14 @@ def calling(small):
         ("whole", False, 8192, 90, 100),
     ],
 )
-def test_the_share_of_time_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
+def test_the_share_of_time_left_for_work(simulator, calling, part, poll, size, least, most):
     arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
     found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
-    assert least <= found.values(f"{transfer}_availability_percent")[size] <= most
+    for transfer in overlap.TRANSFERS:
+        assert least <= found.values(f"{transfer}_availability_percent")[size] <= most
 
 
-@pytest.mark.parametrize(
-    "mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"]
-)
+@pytest.mark.parametrize("mode", ["ping_pong", "bidirectional_streaming"])
 @pytest.mark.parametrize("part", ["begin", "whole"])
 def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
     free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))

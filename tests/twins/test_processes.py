@@ -70,11 +70,6 @@ def fail():
     raise TwinError("it cannot be simulated")
 
 
-def test_results_have_the_keys_of_their_jobs():
-    jobs = {exponent: partial(pow, 2, exponent) for exponent in range(9)}
-    assert processes.run_all(jobs, 2) == {exponent: 2**exponent for exponent in range(9)}
-
-
 def test_a_failure_kills_the_others(tmp_path):
     """One runs, one waits for its turn, which the thread of the failed one may have begun."""
     statuses = []

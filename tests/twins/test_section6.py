@@ -9,7 +9,6 @@ import pytest
 from fabric_twins import replay
 from fabric_twins.simulate import Bounds
 from lab import section6
-from lab.section6 import traces as tracing
 from lab.section6.statements import STATEMENTS
 from tests.twins.simulation import shipped, simgrid
 
@@ -38,15 +37,3 @@ def test_the_documentation_has_these_tables():
     lines = [line for line in section6.tables(RECORDED) if line]
     missing = [line for line in lines if line not in text.splitlines()]
     assert not missing, "stale; take the tables that `python -m lab.section6 replay` prints"
-
-
-def test_the_least_of_runs_and_the_time_steps():
-    head = ["# fabric-checks trace 1", "# rank: 0 of 2", "# flops/s: 1000000000"]
-    steps = ["compute 123456", "send 1 0 8", "compute 7", "wait 1 0 0"]
-    words = ["init", "barrier", "compute 5", "barrier", *steps, "barrier", "compute 9", "barrier", "finalize"]
-    found = tracing.loop([*head, *(f"0 {each}" for each in words), "# complete: 13 actions"])
-    assert found == [each.split() for each in steps]
-    slower = [["compute", "200000"], *found[1:2], ["compute", "6"], ["wait", "0", "1", "0"]]
-    assert tracing.least([found, slower]) == [["compute", "123000"], found[1], ["compute", "6"], found[3]]
-    with pytest.raises(AssertionError, match="differ in more than time"):
-        tracing.least([found, [found[0], ["send", "1", "0", "9"], *found[2:]]])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SimGrid that is there, is not there, or is another; the plugin, built once."""
 
-import os
-
 import pytest
 
 from fabric_twins import simgrid as sim
@@ -39,7 +37,7 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
         sim._run(["g++", "-o", "/bin/sh"], str(tmp_path), "it cannot be built", "")
 
 
-@pytest.mark.parametrize("version", ["3.32", "3.36.1", "4.0", "4.1"])
+@pytest.mark.parametrize("version", ["3.32", "4.1"])
 def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path, version):
     file = fake_smpirun(tmp_path, f"SimGrid version {version}")
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
@@ -65,11 +63,6 @@ def test_another_release(monkeypatch, tmp_path, version, message):
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
     with pytest.raises(TwinError, match=message):
         sim.smpirun()
-
-
-@simgrid
-def test_the_installed_release_is_the_one_the_plugin_needs():
-    assert sim.smpirun()
 
 
 @simgrid
@@ -101,10 +94,3 @@ def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
     ):
         sim.plugin(tmp_path / "built")
     assert not list((tmp_path / "built").rglob("twin.so"))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written(tmp_path):
-    tmp_path.chmod(0o555)
-    with pytest.raises(TwinError, match="set FABRIC_HOME to a writable folder"):
-        sim.plugin(tmp_path / "twins")

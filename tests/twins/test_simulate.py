@@ -30,14 +30,6 @@ def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
 
 
 @simgrid
-def test_the_output_of_a_program(small):
-    text = simulate.output(small(), 4, "rotate", ROTATE, simulate.Bounds())
-    assert text.startswith("# fabric-checks rotate") and text.splitlines()[-1].startswith(
-        "# complete: 4 rows, crc32 "
-    )
-
-
-@simgrid
 def test_a_program_that_refuses_says_why(small):
     with pytest.raises(TwinError, match=r"small\.yaml: rotate on 2 nodes: .*--size"):
         simulate.output(small(), 2, "rotate", ["--size", "many"], simulate.Bounds())

@@ -2,8 +2,6 @@
 """The command line of a simulation, and the ways in which one fails, provoked for real where that can be
 done."""
 
-from pathlib import Path
-
 import pytest
 
 from fabric_twins import smpirun
@@ -12,45 +10,6 @@ from tests import programs
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 LAST = r"# complete: \d+ \w+"
-
-
-def test_the_whole_command():
-    twin = shipped("cbc")
-    assert smpirun.command(twin, Path("/x/twin.so"), Path("h"), 4, ["./streaming", "--window", "8"]) == [
-        "smpirun",
-        "--log=root.t:critical",
-        "--log=smpi_pmpi.t:warning",
-        "--cfg=smpi/simulate-computation:no",
-        "--cfg=smpi/wtime:1e-7",
-        "--cfg=smpi/test:1e-8",
-        "--cfg=smpi/iprobe:1e-8",
-        "--cfg=network/crosstraffic:0",
-        "--cfg=network/weight-S:0",
-        "--cfg=smpi/barrier:ompi_tree",
-        "--cfg=smpi/reduce:binomial",
-        "--cfg=smpi/gather:ompi_binomial",
-        "--cfg=smpi/async-small-thresh:65536",
-        "--cfg=smpi/send-is-detached-thresh:65536",
-        "--cfg=smpi/coll-selector:default",
-        *("-wrapper", "env LD_PRELOAD=/x/twin.so"),
-        *("-platform", "/x/twin.so", "-hostfile", "h", "-np", "4", "./streaming", "--window", "8"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("cost", "word"),
-    [
-        ("in_turn_below_B: 1024", "--cfg=network/TCP-gamma:0"),
-        ("adapter_us: 1", "--cfg=network/TCP-gamma:0"),
-        ("needs_calls: begin", "-wrapper"),
-    ],
-)
-def test_flags_that_only_some_twins_need(small, cost, word):
-    plain, needing = (
-        smpirun.command(twin, Path("/x/twin.so"), Path("h"), 2, ["./streaming"])
-        for twin in (small(), small(("receive_us: 1", f"receive_us: 1\n  {cost}")))
-    )
-    assert word in needing and word not in plain
 
 
 def test_hosts_are_filled_one_after_the_other():

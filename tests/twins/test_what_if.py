@@ -58,18 +58,9 @@ def test_the_values_follow_from_the_rates(outcomes):
     assert outcomes[1].slowest_pair[0] == "n1"
 
 
-def test_the_text_is_marked_and_names_units_and_the_slowest_pair(outcomes, planned):
+def test_the_text_is_marked_and_names_the_slowest_pair(outcomes, planned):
     lines = what_if.as_lines(planned, outcomes)
     assert lines[1].startswith("PREDICTED by flows that share links, not measured. Its values: ")
-    head = "alternative median p10 slowest slowest pair aggregate perceived of ideal"
-    assert " ".join(lines[4].split()) == head and lines[5].split() == [
-        "MB/s",
-        "MB/s",
-        "MB/s",
-        "GB/s",
-        "GB/s",
-        "%",
-    ]
     slow = next(line for line in lines if line.strip().startswith("slow host"))
     assert "n1 to n" in slow
     assert max(map(len, lines)) <= 120
@@ -78,12 +69,6 @@ def test_the_text_is_marked_and_names_units_and_the_slowest_pair(outcomes, plann
 def test_json_has_the_same_and_the_sources(outcomes, planned):
     found = json.loads(what_if.as_json(planned, outcomes))
     assert found["kind"] == "predicted" and found["units"]["median_bandwidth"] == "MB/s"
-    assert [each["name"] for each in found["alternatives"]] == [
-        "healthy",
-        "slow host",
-        "cut in half",
-        "bigger links",
-    ]
     assert found["alternatives"][1]["rotate"]["share_of_ideal"] == pytest.approx(50, rel=0.01)
     assert "inter_node.rate_MBps" in found["alternatives"][0]["sources"]["assumed"]
 

@@ -39,18 +39,6 @@ def test_processors_are_there_where_something_computes(small):
     assert platform(small(), flops=2e9).splitlines()[2] == "processors 2 2000000000"
 
 
-def test_an_adapter_is_kept_by_messages_below_the_eager_limit(small):
-    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2.5")), "adapter") == [
-        "adapter 2.5e-06 16384"
-    ]
-
-
-def test_needs_calls_applies_to_messages_from_the_eager_limit_on(small):
-    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == [
-        "calls whole 16384"
-    ]
-
-
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
     twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: half, rate_MBps: 90}\n")
     assert lines_of(twin, "link")[2] == "link n0:bus 90000000 shared -"
@@ -64,12 +52,6 @@ def test_a_bus_with_a_limit_for_each_direction(small):
         "link n0:bus-in 90000000 shared -",
     ]
     assert lines_of(twin, "host")[0] == "host n0 0 1 out 2 0 2 in 2 1 3 self 1 4"
-
-
-def test_a_slow_host_is_slow_in_all_it_does(small):
-    twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="faults: [{host: n1, fraction: 0.5}]\n")
-    assert lines_of(twin, "host")[1] == "host n1 0 2 out 1 3 in 1 4 self 1 5"
-    assert [line.split()[2] for line in lines_of(twin, "link")[3:]] == ["50000000"] * 3
 
 
 def test_cables_have_two_directions_and_faults_both(small):

@@ -40,9 +40,7 @@ def test_a_value_has_its_own_source_or_that_of_its_section():
             {"x_us": 1},
             "x_us: does not say where it comes from; write {value: ..., published: ...}, or fitted or assum",
         ),
-        ({"x_us": {0: 1}}, "x_us: does not say where it comes from"),
         ({"x_us": {"value": 1}}, "x_us: no source; write one of published, fitted and assumed, with a text"),
-        ({"x_us": {"value": 1, "guessed": "y"}}, "x_us: no source; write one of"),
         ({"a": {"source": {"fitted": "y", "assumed": "z"}}}, "a.source: no source; write one of"),
     ],
 )

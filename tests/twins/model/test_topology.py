@@ -7,7 +7,7 @@ from math import prod
 import pytest
 
 from fabric_twins.errors import TwinError
-from fabric_twins.model.topology import MOST_PARTS, Dragonfly, FatTree, Star, host_names, with_faults
+from fabric_twins.model.topology import MOST_PARTS, Dragonfly, FatTree, with_faults
 
 
 def ports(wiring):
@@ -63,10 +63,6 @@ def test_a_dragonfly_of_few_groups_has_several_cables_between_two():
     assert max(ports(wiring).values()) <= 2 + 3 + 2
 
 
-def test_names_of_hosts_sort_as_their_numbers():
-    assert list(host_names(128)) == sorted(host_names(128)) and host_names(128)[5] == "n005"
-
-
 def faults(small, text):
     twin = small(added=f"faults: [{text}]\n")
     return with_faults(twin.topology.wiring(), twin.faults), twin.topology.wiring()
@@ -80,17 +76,6 @@ def test_a_slow_cable_and_a_broken_one(small):
     ]
     wiring, whole = faults(small, "{cable: [leaf-0, level-2-1], fraction: 0}")
     assert len(wiring.cables) == len(whole.cables) - 1
-
-
-def test_a_broken_switch_loses_all_its_cables(small):
-    wiring, _ = faults(small, "{switch: spine-0, fraction: 0}")
-    spine = wiring.switches.index("spine-0")
-    assert all(spine not in (cable.a, cable.b) for cable in wiring.cables)
-
-
-def test_a_slow_host(small):
-    wiring, _ = faults(small, "{host: n3, fraction: 0.5}")
-    assert wiring.host_fraction == {3: 0.5}
 
 
 def test_two_swapped_cables(small):
@@ -111,13 +96,7 @@ def test_two_swapped_cables(small):
             r"there is no cable between leaf-0 and leaf-1; write the two ends",
         ),
         ("{cable: [leaf-0], fraction: 0}", r"cable: two names are expected here, as in \[leaf-0, spine-1\]"),
-        ("{cable: leaf-0, fraction: 0}", r"faults: 0: cable is 'leaf-0'; give a list"),
-        (
-            "{cable: [leaf-0, level-2-0], fraction: 1.5}",
-            r"faults: 0: fraction is 1\.5; give a number from 0 to 1",
-        ),
         ("{host: n1, fraction: 0}", r"faults: 0: fraction: write one of the rate, from 0 to 1"),
-        ("{host: n1}", r"faults: 0: fraction: write one of the rate"),
         (
             "{swap: [n1, [leaf-0, level-2-0]]}",
             r"swap: does not swap two of a kind; write two hosts, or two cables",
@@ -145,28 +124,18 @@ def test_malformed_dragonflies(small):
         small((old, text.replace("groups: 9", "groups: 3")))
 
 
-def test_a_star_has_one_switch():
-    assert Star(3).wiring().at == (0, 0, 0)
-
-
 @pytest.mark.parametrize(
-    "topology",
+    ("topology", "most"),
     [
-        Star(100),
-        FatTree(128, 32, 2, 16, 16, 968),
-        FatTree(512, 8, 4, 4, 4, 1),
-        FatTree(96, 16, 2, 12, 4, 100),
+        (FatTree(512, 8, 4, 4, 4, 1), 1),
+        (FatTree(96, 16, 2, 12, 4, 100), 1),
+        (Dragonfly(72, 9, 4, 2, 2, 100, 50), 3),
     ],
 )
-def test_the_parts_of_a_topology_are_counted_without_making_them(topology):
+def test_the_parts_of_a_topology_are_counted_without_making_them(topology, most):
     wiring = topology.wiring()
-    assert topology.parts == len(wiring.switches) + len(wiring.cables) or isinstance(topology, Star)
-
-
-def test_the_parts_of_a_dragonfly_are_not_more_than_counted():
-    dragonfly = Dragonfly(72, 9, 4, 2, 2, 100, 50)
-    wiring = dragonfly.wiring()
-    assert len(wiring.switches) + len(wiring.cables) <= dragonfly.parts <= 3 * len(wiring.cables)
+    parts = len(wiring.switches) + len(wiring.cables)
+    assert parts <= topology.parts <= most * parts
 
 
 def test_parts_beyond_all_bounds_are_not_counted_to_their_end():
