@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate, rotate_patterns
+from fabric_checks.parsers import rotate
+from lab.faults.leaf_flows import leaf_flows
 from lab.fluid import flows, scoring
 from lab.fluid.fabric import Level, fat_tree
 from lab.fluid.machine import Machine
@@ -51,7 +52,7 @@ def test_output_is_read_by_the_parser(routing):
 )
 def test_flows_of_groups_are_those_of_the_parser(groups):
     flows = [(number, *flow) for number, round_ in enumerate(leaf_rounds(groups)) for flow in round_]
-    assert sorted(flows) == sorted(rotate_patterns.leaf_flows(groups)) != []
+    assert sorted(flows) == sorted(leaf_flows(groups)) != []
 
 
 def slow_pairs(*sizes):

@@ -56,4 +56,5 @@ def require(
     )
     if problem in DRIFT:
         name, start, allowed = DRIFT[problem]
-        parsers.lammps.require_drift(output, name, times[name] * (expected[name] - start), allowed, of)
+        change = {name: times[name] * (expected[name] - start)}
+        parsers.lammps.require_thermo(output, change, allowed, of, drift=True)

@@ -10,6 +10,7 @@ import numpy as np
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 from lab.faults import suspects
+from lab.faults.leaf_flows import leaf_flows
 
 #: What the program takes without `--confirm-repeats` and `--suspect-share`.
 REPEATS, SHARE = suspects.REPEATS, 0.06
@@ -40,7 +41,7 @@ def run(fabric, groups=()):
         "control": NONE,
         "alone": NONE,
     }
-    if flows := rotate_patterns.leaf_flows(groups):
+    if flows := leaf_flows(groups):
         phases["leaf"] = _measured(fabric, *np.array(flows).T)
     found = suspects.find(phases["scan"], nodes, SHARE)
     budget = suspects.budget(nodes)

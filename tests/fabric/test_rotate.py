@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
+from lab.faults.leaf_flows import leaf_flows
 from tests.conftest import TESTS
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram
@@ -176,7 +177,7 @@ def test_the_nodes_of_a_group_send_to_all_others_at_once(quick, tmp_path, letter
     groups = [names.index(name) if name != "-" else -1 for name in letters]
     assert header["groups"] == " ".join(map(str, groups))
     flows = [(number, sender, receiver) for number, sender, receiver, _, phase, _ in rows if phase == "leaf"]
-    assert flows == rotate_patterns.leaf_flows(groups) and flows
+    assert flows == leaf_flows(groups) and flows
 
 
 def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_phase(quick, tmp_path):

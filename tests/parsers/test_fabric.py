@@ -110,7 +110,6 @@ def test_outputs_of_several_runs_are_refused(text):
             "send_ci_low_us send_us",
             "the table has 'send_ci_low_us' where 'send_us' was expected",
         ),
-        ("ci-share 0.05", "ci-share", "names and values were expected in the header"),
     ],
 )
 def test_a_whole_output_of_what_cannot_be_is_refused(text, old, new, message):

@@ -24,6 +24,7 @@ def test_known_values(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     # Known from the reference log that comes with the input.
     expected = {
+        "Step": 100,
         "Temp": 0.7574531,
         "E_pair": -5.7585055,
         "E_mol": 0,

@@ -20,7 +20,7 @@ def ways(**how):
 def test_the_network_of_each_rank_is_read():
     found = ways()
     assert list(found) == list(range(64))
-    assert found[11] == nccl_debug.RankNetwork("n2", 3, "4b000", "IB", "", ("mlx5_3",), True, 16)
+    assert found[11] == nccl_debug.RankNetwork("n2", 3, "4b000", "IB", "", ("mlx5_3",), True)
 
 
 def test_lines_of_others_and_of_split_communicators_change_nothing():

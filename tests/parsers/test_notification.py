@@ -14,7 +14,6 @@ GOLDEN = "notification/mpich-5.0.2.txt"
 def test_a_real_output(golden):
     output = notification.parse(golden(GOLDEN), SIZES)
     assert output.cpu_percent == {"test": 39, "wait": 44}
-    assert output.sleeps == {"test": 0, "wait": 0}
     assert output.blocking_wait == "absent" and output.reason.startswith(
         "MPI_Wait slept in 0 of 20 waits of "
     )
@@ -23,15 +22,14 @@ def test_a_real_output(golden):
 
 def test_a_wait_that_polls_and_then_sleeps(golden):
     output = notification.parse(golden("notification/impi-2021.18.txt"), SIZES)
-    assert output.sleeps == {"test": 0, "wait": 904} and output.blocking_wait == "offered"
+    assert output.blocking_wait == "offered"
     assert output.header["wait settings"] == "I_MPI_THREAD_YIELD=3 I_MPI_THREAD_SLEEP=100"
 
 
-def test_a_simulation_knows_neither_cpu_times_nor_sleeps(golden):
+def test_a_simulation_knows_no_cpu_times(golden):
     text = changed(golden(GOLDEN), "waiting: test 39 wait 44", "waiting: unknown")
-    text = changed(text, "sleeps while waiting: test 0 wait 0", "sleeps while waiting: unknown")
     output = notification.parse(changed(text, "absent: MPI_Wait", "unknown: simulated, MPI_Wait"), SIZES)
-    assert output.cpu_percent is None and output.sleeps is None
+    assert output.cpu_percent is None
     assert output.blocking_wait == "unknown" and output.reason.startswith("simulated")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import rotate, rotate_patterns
+from lab.faults.leaf_flows import leaf_flows
 from tests import breakages
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.own_outputs import changed, summed
@@ -42,14 +43,6 @@ def test_the_pairs_of_a_real_scan_are_those_of_its_pattern(golden, pattern):
 GROUPS = [rank // 4 for rank in range(15)] + [-1]
 
 
-def test_an_output_of_another_program_in_this_form_may_lack_check_sum_and_groups(text):
-    plain = re.sub(r", crc32 [0-9a-f]{8}\n", "\n", text).replace("# groups: none\n", "")
-    assert plain.endswith(" rows\n") and "groups" not in plain
-    read, whole = rotate.parse(plain), rotate.parse(text)
-    assert read.groups == () and read.hosts == whole.hosts
-    assert np.array_equal(read.scan.MBps, whole.scan.MBps)
-
-
 def with_groups(text, groups, flows=()):
     """Return an output with groups and rows of the phase leaf."""
     rows = "".join(f"{number} {sender} {receiver} 900 900 leaf\n" for number, sender, receiver in flows)
@@ -61,24 +54,11 @@ def with_groups(text, groups, flows=()):
 
 
 def test_flows_of_groups_are_read(text):
-    flows = rotate_patterns.leaf_flows(GROUPS)
+    flows = leaf_flows(GROUPS)
     output = rotate.parse(with_groups(text, GROUPS, flows))
     leaf = output.phases["leaf"]
     assert output.groups == tuple(GROUPS)
     assert list(zip(leaf.round, leaf.sender, leaf.receiver, strict=True)) == flows
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (GROUPS[:-1], "a number for each of 16 ranks was expected"),
-        ([3, *GROUPS[1:]], "groups are numbered by their lowest ranks"),
-        (["x", *GROUPS[1:]], "a number for each of 16 ranks was expected"),
-    ],
-)
-def test_groups_that_cannot_be_are_refused(text, groups, message):
-    with pytest.raises(OutputError, match=re.escape(message)):
-        rotate.parse(with_groups(text, groups))
 
 
 @pytest.mark.parametrize(
@@ -87,15 +67,9 @@ def test_groups_that_cannot_be_are_refused(text, groups, message):
         ("pattern rotate", "pattern spiral", "an unknown pattern"),
         ("pattern rotate", "pattern shift", "the scan has 64 pairs; 8 rounds of 16 were asked for"),
         ("# shifts: 8 of 8", "# shifts: 9 of 9", "9 rounds of 8 were asked for"),
-        ("# shifts: 8 of 8", "# shifts: many", "how many shifts"),
-        ("# transfers: 10000.0 s", "# transfers: 0 s", "the header's time 'transfers' is 0 s"),
+        ("# transfers: 10000.0 s", "# transfers: 0 s", "the header's time 'transfers' in seconds is 0"),
         ("# elapsed: 11000.0 s\n", "", "'' is not a number"),
-        ("# rank 7: host n7\n", "", "does not name the host of rank 7"),
-        ("# ranks: 16\n", "", "'ranks'"),
-        ("\n0 1 9 ", "\n0 9 9 ", "the pair 9 to 9 does not exist with 16 ranks"),
-        ("\n0 1 9 ", "\n0 1 16 ", "the pair 1 to 16 does not exist with 16 ranks"),
         ("suspect-share 0.06", "suspect-share x", "'x' is not a number"),
-        (" rails 1 ", " rails 0 ", "has 0 for 'rails', which must be at least 1"),
     ],
 )
 def test_what_contradicts_itself_is_refused(text, old, new, message):
@@ -136,14 +110,11 @@ def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
             "0000:1b:00.0",
             "ranks 0 and 1 share the GPU 0000:1b:00.0 of n0: start one process a GPU",
         ),
-        (" rails 2 ", " rails 3 ", "8 ranks are not 3 on each of two nodes or more"),
-        (" adapters 1 ", " adapters 3 ", "3 adapters cannot be shared evenly by 2 ranks of a node"),
         (
             " rails 2 adapters 1 ",
             " rails 2 adapters 2 ",
             "the scan has 12 pairs; 6 rounds of 4 were asked for",
         ),
-        ("\n1 7 5 ", "\n1 7 4 ", "the pair 7 to 4 does not exist with 8 ranks on 2 rails"),
     ],
 )
 def test_gpus_that_are_not_as_the_options_have_them_are_refused(golden, old, new, why):

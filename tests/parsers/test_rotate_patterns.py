@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks.parsers import rotate_patterns
 from lab.faults.directions import NODES, leaves, measured, rounds_of, uncovered
+from lab.faults.leaf_flows import leaf_flows
 
 
 def test_who_meets_whom_among_six():
@@ -87,7 +88,7 @@ def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
 @pytest.mark.parametrize(("nodes", "size"), [(16, 4), (30, 5), (64, 8), (40, 3)])
 def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, size):
     groups = [rank // size for rank in range(nodes)]
-    flows = np.array(rotate_patterns.leaf_flows(groups))
+    flows = np.array(leaf_flows(groups))
     count = max(groups) + 1
     assert (np.array(groups)[flows[:, 1]] != np.array(groups)[flows[:, 2]]).all()
     for number in np.unique(flows[:, 0]):
@@ -101,10 +102,10 @@ def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, 
 
 
 def test_four_groups_are_divided_in_all_three_ways():
-    flows = rotate_patterns.leaf_flows([rank // 4 for rank in range(16)])
+    flows = leaf_flows([rank // 4 for rank in range(16)])
     halves = {frozenset(sender // 4 for each, sender, _ in flows if each == number) for number in range(6)}
     assert halves == {frozenset(two) for two in ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))}
 
 
 def test_without_two_groups_there_are_no_flows():
-    assert rotate_patterns.leaf_flows([]) == rotate_patterns.leaf_flows([0, 0, -1]) == []
+    assert leaf_flows([]) == leaf_flows([0, 0, -1]) == []

@@ -47,7 +47,9 @@ def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
         OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'"
     ):
         parse(text)
-    with pytest.raises(OutputError, match="--queue-depth 8 was asked for, but .* it ran with no such option"):
+    with pytest.raises(
+        OutputError, match="--queue-depth 8 was asked for, but .* it ran with .no such option"
+    ):
         parse(changed(text, "queue-depth", "depth"), 8)
 
 

@@ -71,7 +71,6 @@ class LammpsOutput:
     :param version: such as ``22 Jul 2025 - Update 4``.
     :param processes: MPI processes; :param steps: time steps; :param atoms: atoms.
     :param loop_time_s: wall time of the time-stepping loop in seconds.
-    :param timesteps_per_s: as printed; equal to steps / loop time but for rounding.
     :param share_percent: share of the loop time by section of the breakdown (Pair, Comm, ...), in per cent.
     :param thermo: the thermodynamic output of the last step by LAMMPS's own column names (Temp, E_pair, ...).
     :param thermo_at_start: the same of the first one.
@@ -82,7 +81,6 @@ class LammpsOutput:
     steps: int
     atoms: int
     loop_time_s: float
-    timesteps_per_s: float
     share_percent: Mapping[str, float]
     thermo: Mapping[str, float]
     thermo_at_start: Mapping[str, float]
@@ -124,7 +122,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
     setup = dict(found)
     require(len(setup) == len(found), "the lines 'Setting up ...' are there twice")
     style = setup.get("Unit style", "none")
-    rate = _timesteps_per_s(behind, loop_s, steps, atoms, setup)
+    _require_rates(behind, Span(steps, steps) / loop_s, atoms, setup)
     shares = _breakdown(behind, loop_s)
     rows = _thermo(before)
     _require_steps(rows, whole(setup.get("Current step", "0"), None, "the current step"), steps, atoms)
@@ -138,10 +136,8 @@ def parse(text: str, processes: int) -> LammpsOutput:
         loop_time_s <= wall_s + 1, f"the loop took {loop_time_s:g} s, but the total wall time is {wall_s} s"
     )
     _require_ranks(text, atoms, processes)
-    first, last = (
-        {name: float(text) for name, text in row.items() if name != "Step"} for row in (rows[0], rows[-1])
-    )
-    return LammpsOutput(version, processes, steps, atoms, loop_time_s, rate, shares, last, first)
+    first, last = ({name: float(text) for name, text in row.items()} for row in (rows[0], rows[-1]))
+    return LammpsOutput(version, processes, steps, atoms, loop_time_s, shares, last, first)
 
 
 def _require_ranks(text: str, atoms: int, processes: int) -> None:
@@ -163,31 +159,28 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
         )
 
 
-def _timesteps_per_s(text: str, loop_s: Span, steps: int, atoms: int, setup: Mapping[str, str]) -> float:
-    """Return the printed rate; all rates of its line have to be those of the loop time."""
+def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` unless all rates of the line 'Performance: ...' are those of the loop
+    time."""
     style = setup.get("Unit style", "none")
-    rate = Span(steps, steps) / loop_s
     a_day = rate * (86400 * positive(setup.get("Time step", "1"), "the time step", None))
-    expected = {"tau/day": a_day}
     if style in _IN_NS:
         in_ns = a_day * (1 / _IN_NS[style])
         expected = {"ns/day": in_ns, "hours/ns": Span(24, 24) / in_ns}
-    count = len(expected) + 2
+    else:
+        expected = {"tau/day": a_day}
+    why = "the output is cut off or damaged"
+    found = only(_PERFORMANCE.findall(text), "whole line 'Performance: ...'", why)
+    *rates, (of_atoms, unit) = (part.split(" ") for part in found.split(", "))
     expected["timesteps/s"] = rate
-    expected |= {f"{prefix}atom-step/s": rate * (atoms / each) for prefix, each in _PREFIXES.items()}
-    found = only(
-        _PERFORMANCE.findall(text), "whole line 'Performance: ...'", "the output is cut off or damaged"
-    )
-    rates = {unit: value for value, unit in (part.split(" ") for part in found.split(", "))}
     require(
-        len(rates) == count and {"timesteps/s"} <= rates.keys() <= expected.keys(),
+        [unit for _, unit in rates] == [*expected] and unit.removesuffix("atom-step/s") in _PREFIXES,
         f"{quoted(found)} are not the rates with units {quoted(style)}",
     )
-    for unit, value in rates.items():
-        require(
-            printed(value, None).meets(expected[unit]), f"{float(value):g} {unit} do not fit the loop time"
-        )
-    return positive(rates["timesteps/s"], "timesteps/s", None)
+    expected[unit] = rate * (atoms / _PREFIXES[unit.removesuffix("atom-step/s")])
+    for value, name in (*rates, (of_atoms, unit)):
+        fits = printed(value, None).meets(expected[name])
+        require(fits, f"{float(value):g} {name} do not fit the loop time")
 
 
 def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
@@ -273,39 +266,23 @@ def require_thermo(
     expected: Mapping[str, float],
     relative_tolerance: float,
     of: str = "in the reference log",
+    *,
+    drift: bool = False,
 ) -> None:
     """Raise :class:`OutputError` unless the last thermo output agrees with ``expected``.
 
     :param expected: values by LAMMPS's column names, as in the reference log that comes with the input.
     :param relative_tolerance: largest allowed deviation as a share of the expected value.
     :param of: the source of the expected values, in words.
+    :param drift: whether each is the last value less the first one.
     """
+    verb, when = ("changes by", "over the run and by") if drift else ("is", "at the last step and")
     for name, value in expected.items():
-        found = _item(output.thermo, name)
+        if name not in output.thermo:
+            raise OutputError(f"the thermodynamic output has no column {name!r}")
+        found = output.thermo[name] - (output.thermo_at_start[name] if drift else 0)
         if abs(found - value) > relative_tolerance * abs(value):
             raise OutputError(
-                f"wrong physics: {name} is {found:.8g} at the last step and {value:.8g} {of} "
+                f"wrong physics: {name} {verb} {found:.8g} {when} {value:.8g} {of} "
                 f"(allowed: {100 * relative_tolerance:g} %)"
             )
-
-
-def require_drift(
-    output: LammpsOutput, name: str, expected: float, relative_tolerance: float, of: str
-) -> None:
-    """Raise :class:`OutputError` unless an item changes over the run as expected.
-
-    :param name: LAMMPS's name of the column; :param expected: its last value less its first.
-    :param relative_tolerance: largest allowed deviation as a share of that; :param of: its source, in words.
-    """
-    drift = _item(output.thermo, name) - _item(output.thermo_at_start, name)
-    if abs(drift - expected) > relative_tolerance * abs(expected):
-        raise OutputError(
-            f"wrong physics: {name} changes by {drift:.5g} over the run and by {expected:.5g} {of} "
-            f"(allowed: {100 * relative_tolerance:g} %)"
-        )
-
-
-def _item(thermo: Mapping[str, float], name: str) -> float:
-    if name not in thermo:
-        raise OutputError(f"the thermodynamic output has no column {name!r}")
-    return thermo[name]

@@ -29,7 +29,6 @@ _CHANNEL = re.compile(
 _RANK = re.compile(
     rf"comm \w+ rank ({_N}) nranks ({_N}) cudaDev {_N}(?: nvmlDev {_N})? busId ([0-9a-f]{{1,16}})\b"
 )
-_CHANNELS = re.compile(rf"({_N}) coll channels")
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class RankNetwork:
         where the log has no names.
     :param direct: whether all of its channels to other nodes go from the GPU's memory to the adapter
         (GPUDirect RDMA); None without such a channel.
-    :param channels: the number of channels of collectives; None where the log lacks it.
     """
 
     host: str
@@ -54,7 +52,6 @@ class RankNetwork:
     provider: str = ""
     adapters: tuple[str, ...] = ()
     direct: bool | None = None
-    channels: int | None = None
 
     @property
     def address(self) -> str:
@@ -108,14 +105,13 @@ def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
     used = sorted({at for _, at, _ in channels}, key=int)
     if names and not names.keys() >= set(used):
         raise OutputError(f"{where} has channels of adapters {used}, and one is none of its {len(names)}")
-    providers, counts = _PROVIDER.findall(log), _CHANNELS.findall(log)
+    providers = _PROVIDER.findall(log)
     return replace(
         rank,
         network=network,
         provider=providers[-1] if providers else "",
         adapters=tuple(names.get(at, f"#{at}") for at in used),
         direct=all("GDRDMA" in flags for *_, flags in channels) if channels else None,
-        channels=int(counts[-1]) if counts else None,
     )
 
 

@@ -22,13 +22,11 @@ class NotificationOutput(fabric.Output):
 
     :param cpu_percent: the share of a CPU that waiting takes, by way; None where it is unknown (a
         simulation).
-    :param sleeps: the voluntary context switches of the waiting thread, by way; None where they are unknown.
     :param blocking_wait: ``offered``, ``absent`` or ``unknown``: whether MPI_Wait sleeps.
     :param reason: the reason for that, in words.
     """
 
     cpu_percent: Mapping[str, float] | None
-    sleeps: Mapping[str, float] | None
     blocking_wait: str
     reason: str
 
@@ -43,17 +41,8 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     verdict, _, reason = output.header.get("blocking wait", "").partition(": ")
     if verdict not in VERDICTS:
         raise OutputError(f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}")
-    cpu_percent, sleeps = (
-        _by_way(output.header, f"{what} while waiting") for what in ("cpu percent", "sleeps")
-    )
-    return NotificationOutput(
-        output.header, output.keys, output.columns, cpu_percent, sleeps, verdict, reason
-    )
-
-
-def _by_way(header: Mapping[str, str], key: str) -> dict[str, float] | None:
-    """Return the numbers of a line by way; None if they are unknown."""
-    text = header.get(key, "")
-    if text == "unknown":
-        return None
-    return {way: number(fabric.pairs(text).get(way, ""), None) for way in WAYS}
+    percent = output.header.get("cpu percent while waiting", "")
+    cpu_percent = None
+    if percent != "unknown":
+        cpu_percent = {way: number(fabric.pairs(percent).get(way, ""), None) for way in WAYS}
+    return NotificationOutput(output.header, output.keys, output.columns, cpu_percent, verdict, reason)
