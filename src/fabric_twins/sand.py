@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import clean, size_text, value_text
-from fabric_checks.report.blocks import Cell, Column, Section, Table, column_of
+from fabric_checks.report.blocks import Cell, Column, Section, Table, number
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.values import Results, Value
 from fabric_twins.model.description import PublishedValue, load_all
@@ -132,8 +132,10 @@ def table(
     kept = [(ask, values) for ask, values in columns if any(values)]
     if not kept:
         return None
-    cells = [column_of(values) for _, values in kept]
-    rows = [(machine, tuple(column[row] for column in cells)) for row, machine in enumerate(results.machines)]
+    rows = [
+        (machine, tuple(number(values[row]) for _, values in kept))
+        for row, machine in enumerate(results.machines)
+    ]
     for name, known in published.items():
         found = [known.get((ask.layout, ask.quantity)) for ask, _ in kept]
         if any(found):
@@ -209,7 +211,7 @@ def section(results: Results, provenance: Provenance, published: bool = False) -
         return None
     intro = (
         "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005),"
-        " for these machines. MB/s is 10^6 bytes a second. The best value of a column is bold and starred."
+        " for these machines. MB/s is 10^6 bytes a second."
         + (" Published values are as printed in 2005, and were not measured here." if published else ""),
     )
     return Section("tables", "As in the SAND report", (platforms(results), *tables), intro)

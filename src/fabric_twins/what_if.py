@@ -19,7 +19,6 @@ from fabric_checks.analysis.pair_matrix import PairMatrix, name_of
 from fabric_checks.core.text import value_text
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.report import svg_panels
-from fabric_checks.report.pair_panels import pair_bandwidths
 from fabric_twins import flows
 from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
@@ -169,7 +168,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
         )
         histograms.append((caption, svg_panels.histogram(counts.tolist(), edges.tolist(), levels)))
     title = f"{twin.name}, {twin.nodes} nodes, predicted: bandwidth of the pairs while all pairs run"
-    svg_panels.save(folder / "distributions.svg", svg_panels.document(title, histograms, {}))
+    svg_panels.save(folder / "distributions.svg", svg_panels.document(title, histograms))
     for each in outcomes:
         found = each.values
         title = (
@@ -178,7 +177,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
             " of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        svg_panels.save(path, pair_bandwidths(title, each.matrix, _link_MBps(each)))
+        svg_panels.save(path, svg_panels.pair_bandwidths(title, each.matrix, _link_MBps(each)))
 
 
 def _link_MBps(outcome: Prediction) -> float:

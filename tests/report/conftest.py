@@ -16,12 +16,11 @@ HERE = Path(__file__).resolve().parent
 WRITTEN = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 
 
-def html_of(rows, faults=(), *, over=False, paths=()):
+def html_of(rows, faults=()):
     """Return the page about records."""
     loaded, provenance = records.frame(rows), Provenance()
     results = collect(loaded, faults)
-    shown = page.sections(results, provenance, paths, changes=((), ()) if over else None)
-    return page.render("A report", shown, provenance, WRITTEN)
+    return page.render("A report", page.sections(results, provenance), provenance, WRITTEN)
 
 
 def twins():

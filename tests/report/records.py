@@ -111,10 +111,6 @@ def everything(**fields):
         at = {"check": "Overlap", "parameters": {"poll": "none"}} | fields
         records += curve(f"{transfer}_overhead", TIMES_US, **at)
         records += curve(f"{transfer}_availability", shares, **(at | percent))
-    for name in ("iallreduce", "ialltoall", "ibcast"):
-        records += curve(
-            f"{name}_availability", shares, check="CollectiveOverlap", layout="4x1", **percent, **fields
-        )
     for problem in ("lj", "rhodo"):
         for nodes in (1, 2, 4):
             of = {"problem": problem, "scaling": "fixed"}
@@ -127,15 +123,6 @@ def everything(**fields):
         at = {"check": "HotSpot", "layout": "4x1"} | fields
         records.append(record(f"{operation}_growth", 1.5, **at, unit="1"))
         records += [record(f"{operation}_time_to_{n}_8B", 2.0 + n, **at) for n in (1, 2, 3)]
-    at = {"check": "BufferReuse"} | fields
-    records += [
-        record(f"fresh_buffer_{name}_ratio", 1.2, unit="1", **at) for name in ("latency", "bandwidth")
-    ]
-    for percentage in (0, 100):
-        records += curve(f"latency_reuse_{percentage}", TIMES_US, **at)
-        records += curve(
-            f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"})
-        )
     both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
     at = {"check": "OsuLatencyPpnRatio", "layout": "1x2", "unit": "1", "family": PAIRS} | fields
     records.append(record("latency_ratio_8B", 0.5, compared=both, **at))

@@ -7,7 +7,6 @@ import shutil
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from fabric_checks.core.families import APPLICATIONS, COLLECTIVES, OVERLAP, PAIRS, STREAMING, STRESS
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.test_hostile import HOSTILE, hostile_rows
@@ -15,7 +14,6 @@ from tests.report.test_hostile import HOSTILE, hostile_rows
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
-FAMILIES = (PAIRS, STREAMING, COLLECTIVES, OVERLAP, STRESS, APPLICATIONS)
 PAGES = ("full.html", "twins.html", "time.html")
 #: A4 less the margins of the page, in CSS pixels.
 PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
@@ -33,9 +31,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, full_page, twins_page):
     folder = tmp_path_factory.mktemp("pages")
-    over_time = html_of(
-        [row for day in range(8) for row in records.later(records.streaming(), day)], over=True
-    )
+    over_time = html_of([row for day in range(8) for row in records.later(records.streaming(), day)])
     for name, text in (("full", full_page), ("twins", twins_page), ("time", over_time)):
         (folder / f"{name}.html").write_text(text)
     return folder
@@ -244,20 +240,6 @@ def test_nothing_is_cut_on_paper(opened, name):
     )
     assert beyond == []
     assert page.locator("#theme").is_hidden()
-
-
-def test_what_axe_does_not_look_at_is_sound_too(opened):
-    found = opened("full.html").evaluate("""() => {
-          const all = (selector) => [...document.querySelectorAll(selector)];
-          const ids = all('[id]').map((each) => each.id);
-          return {
-            twice: ids.filter((id, at) => ids.indexOf(id) !== at),
-            links: all('a[href^="#"]').filter((each) => !document.getElementById(each.hash.slice(1))).length,
-            captions: all('table').filter((each) => !each.caption || !each.caption.textContent.trim()).length,
-            scopes: all('th').filter((each) => !['row', 'col'].includes(each.scope)).length,
-          };
-        }""")
-    assert found == {"twice": [], "links": 0, "captions": 0, "scopes": 0}
 
 
 def test_the_first_stop_of_the_keyboard_skips_to_the_report(opened):

@@ -102,16 +102,6 @@ def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
     assert page_of(found).notes[0] == "not in A: 5 tests (b 8, c 8, d 8 and 2 more); --all lists them"
 
 
-def test_the_worst_is_first():
-    factors = {"a": 1.0, "b": 1.2, "c": 0.5, "d": None, "e": 1.1}
-    records = []
-    for name, factor in factors.items():
-        own = {"test": name, "check": name}
-        records += runs("A", TIGHT, **own)
-        records += [] if factor is None else runs("B", [factor * value for value in TIGHT], **own)
-    assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "better", "no difference"]
-
-
 def test_each_verdict_has_a_row_and_its_count():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
     page = page_of(comparison)

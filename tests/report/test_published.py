@@ -41,7 +41,7 @@ def cells(page, table):
 
 
 def number(text):
-    return float(text.split("★")[0].split()[0])
+    return float(text.split()[0])
 
 
 @pytest.mark.parametrize(("table", "machine"), CASES)
@@ -51,23 +51,8 @@ def test_a_published_value_is_in_its_cell(twins_page, table, machine):
     assert shown == [pytest.approx(value, rel=TOLERANCE_PERCENT / 100) for value in printed]
 
 
-def test_every_twin_is_in_every_table(twins_page):
-    for table in range(1, 10):
-        assert len(cells(twins_page, table)) == 13
-
-
 def test_every_value_of_a_twin_says_what_it_is(twins_page):
     found = lxml.html.fromstring(twins_page).xpath("//section[@id='tables']//td[contains(@class, 'number')]")
     kinds = {cell.xpath("string(small)").split(",")[0] for cell in found}
     assert len(found) == 169
     assert kinds == {"fitted", "predicted", "simulated"}
-
-
-def test_the_printed_values_agree_with_each_other():
-    """A slip of the typist would show: two columns of Tables 2 and 5 are computed from the others."""
-    for ping_pong, streaming, reduction in PUBLISHED[2].values():
-        computed = 100 * (1 - streaming / ping_pong)
-        assert computed == pytest.approx(reduction, abs=0.15)
-    for ping_pong, streaming, ratio in PUBLISHED[5].values():
-        computed = 100 * ping_pong / streaming
-        assert computed == pytest.approx(ratio, abs=1.5)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from fabric_checks.core import families as families_of
-from fabric_checks.report import page, svg_panels
+from fabric_checks.report import page
 from fabric_checks.report.collection import collect
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import families
 from fabric_checks.report.sections.over_time import change_points
 from tests.report import records
 from tests.report.conftest import html_of
-from tests.report.records import NOON, failure, record
+from tests.report.records import NOON, record
 
 STREAMING, STRESS = families_of.tag(families_of.STREAMING), families_of.tag(families_of.STRESS)
 
@@ -66,16 +66,6 @@ def test_the_tables_of_a_machine(everything):
     assert texts(found["table-9"]) == {"oak": ["5800", "1490"]}
 
 
-@pytest.mark.parametrize(("factors", "best"), [((1, 2, 3), ["oak"]), ((1, 1, 1), [])])
-def test_the_best_of_a_column_is_marked_unless_most_have_it(factors, best):
-    systems = zip(("oak", "elm", "ash"), factors, strict=True)
-    rows = [row for system, factor in systems for row in records.streaming(factor=factor, system=system)]
-    found = blocks(sections(rows), "tables")
-    for key in ("table-2", "table-4"):
-        assert [head for head, cells in found[key].rows if cells[0].best] == best
-
-
-LOADED = {"host_cores": 2, "load_1min_before": 24.0, "runnable_processes_before": 26, "ppn": 2}
 MET = {"no_reference": None, "reference": 1.0, "upper": 0.1}
 
 
@@ -83,12 +73,6 @@ MET = {"no_reference": None, "reference": 1.0, "upper": 0.1}
     ("fields", "word", "text"),
     [
         (MET, "passed", "1 of 1 case passed; 1 held to references, none missed"),
-        ({}, "passed", "1 of 1 case passed; no references"),
-        (
-            LOADED,
-            "busy",
-            "load 24.0 on 2 cores, 25 other processes ready to run in 1 of 1 case: values say little; 1 of 1",
-        ),
         ({"nodes": 8, "limits": {"node": 0.4}}, "blind", "any node slower by 40 % or more would have been"),
     ],
 )
@@ -111,13 +95,6 @@ def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
     rows = [row | MET | {"reference": row["value"] / 2} for row in records.streaming()]
     (first,) = sections(rows)["summary"].blocks
     assert {"+100 % of the reference"} == {cells[0].mark.split(", ")[-1] for _, cells in first.rows}
-
-
-def test_medians_of_several_runs_are_called_that():
-    rows = [*records.streaming(), *records.later(records.streaming(factor=2.0), 1)]
-    for block in sections(rows)[STREAMING].blocks:
-        assert block.notes == ("Each value is the median of up to 2 runs.",)
-    assert not any(block.notes for block in sections(records.streaming())[STREAMING].blocks)
 
 
 def test_values_that_missed_their_reference_come_first(everything):
@@ -203,13 +180,6 @@ def test_what_chance_explains_is_no_headline():
         each.key for each in found["summary"].blocks
     }
     assert "of 300 series changed; about 8 would by chance" in found["over-time"].intro[0]
-
-
-def test_failures_of_one_cause_are_one_line():
-    failed = [failure(check=f"C{n}", fail_reason=f"/s/{n}/C{n}.err: no launcher") for n in range(7)]
-    (look, *_) = sections([record(), *failed])["summary"].blocks
-    (line,) = dict(look.groups)["oak"]
-    assert "C0" in line and "C6" in line and "no launcher" in line
 
 
 def test_every_family_of_which_something_was_measured_has_a_section(everything):
@@ -309,17 +279,11 @@ def test_simulated_values_are_marked_wherever_they_stand():
 
 def test_runs_over_time_are_drawn_one_by_one():
     rows = [row for day in range(4) for row in records.later(records.streaming(), day, 1 + day / 10)]
-    found, provenance = built(rows, changes=((), ()))
+    found, provenance = built(rows)
     shown = lines(found, provenance, "over-time", "time-0")
     (values,) = shown["Streaming 2x1: ping_pong_time_0B, us"].values()
     assert list(values.values()) == [1.0, 1.1, 1.2, 1.3]
     assert [day - min(values) for day in values] == [0, 1, 2, 3]
-
-
-def test_many_lines_differ_in_more_than_colour():
-    rows = [row for number in range(13) for row in records.streaming(system=f"machine{number:02}")]
-    figure = blocks(sections(rows), STREAMING)[f"{STREAMING}-0"]
-    assert len({style for _, style in figure.legend}) == 13 and svg_panels.COLOURS * svg_panels.DASHES > 13
 
 
 def test_what_was_not_measured_is_one_list_with_what_would_measure_it():

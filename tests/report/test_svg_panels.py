@@ -12,8 +12,7 @@ import pytest
 from fabric_checks.analysis.pair_matrix import PairMatrix
 from fabric_checks.core.errors import FabricError
 from fabric_checks.report import svg_panels
-from fabric_checks.report.pair_panels import pair_bandwidths
-from fabric_checks.report.svg_panels import Line, Panel
+from fabric_checks.report.svg_panels import Line, Panel, pair_bandwidths
 from tests.report.test_hostile import HOSTILE
 
 TIMES = Line("ping-pong", ((0, 1.0), (1, 1.1), (1024, 2.0), (1048576, 300.0)))
@@ -50,13 +49,6 @@ def test_values_are_where_their_ticks_are(kind, values, texts):
     assert [position(float(text)) for text, _ in ticks] == pytest.approx([at for _, at in ticks])
     bottom, middle, top = (at for _, at in ticks)
     assert bottom - middle == pytest.approx(middle - top) and bottom > top
-
-
-def test_sizes_and_days_have_the_same_room_each():
-    position, ticks = svg_panels._across("time", [20000.0, 20001.5, 20003.0])
-    assert [text for text, _ in ticks] == ["2024-10-04", "2024-10-05", "2024-10-07"]
-    assert [position(day) for day in (20000.0, 20001.5, 20003.0)] == [at for _, at in ticks]
-    assert position(20001.5) - position(20000.0) == position(20003.0) - position(20001.5)
 
 
 def test_a_heat_map_is_an_image_of_one_byte_for_each_pair():

@@ -22,7 +22,7 @@ Examples:
   fabric-checks report                                   all machines that were run here, into report.html
   fabric-checks report .fabric/results,system=twins -o twins.html
   fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two bids'
-  fabric-checks report .fabric/results@2026-11-01..,system=minicluster --over-time
+  fabric-checks report .fabric/results@2026-11-01..,system=minicluster
 """
 
 
@@ -37,11 +37,8 @@ Examples:
     help="The file to write.",
 )
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
-@click.option(
-    "--over-time", is_flag=True, help="Show the values run by run; always done for a single machine."
-)
 @click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
-def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bool, published: bool) -> None:
+def command(sources: tuple[str, ...], *, output: Path, title: str, published: bool) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
     It has every curve and value, the machines and MPIs side by side, the cross-section, references met and
@@ -55,7 +52,7 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bo
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
     opened = [line for source in chosen for line in _open(source, unread)]
-    text, results = report(chosen, title, opened=opened, over_time=over_time, published=published)
+    text, results = report(chosen, title, opened=opened, published=published)
     files.write_text(output, text)
     counts = (count_text(len(results.machines), "machine"), count_text(len(results.values), "value"))
     console.print(f"{output}: {', '.join(counts)}")

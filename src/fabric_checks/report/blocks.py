@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 from fabric_checks.core.text import value_text
 from fabric_checks.report.values import Value
@@ -21,14 +22,13 @@ class Cell:
 
     :param text: of the cell; :param value: that it shows, for its provenance.
     :param mark: a word next to the value, such as the kind of a simulated value.
-    :param best: whether it is the best of its column; :param missing: whether there is no value.
+    :param missing: whether there is no value.
     :param curve: the whole curve that the value is of, in block characters.
     """
 
     text: str
     value: Value | None = None
     mark: str = ""
-    best: bool = False
     missing: bool = False
     curve: str = ""
 
@@ -39,12 +39,12 @@ def runs_note(values: Iterable[Value]) -> tuple[str, ...]:
     return (f"Each value is the median of up to {most} runs.",) if most > 1 else ()
 
 
-def number(value: Value | None, *, best: bool = False) -> Cell:
+def number(value: Value | None) -> Cell:
     """Return the cell of a value, its median over the runs; ``not measured`` for None."""
     if value is None:
         return Cell(NOT_MEASURED, missing=True)
     words = [value.evidence, value.verdict if value.verdict not in ("", "met") else ""]
-    return Cell(value_text(value.median), value, ", ".join(filter(None, words)), best)
+    return Cell(value_text(value.median), value, ", ".join(filter(None, words)))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     notes: tuple[str, ...] = ()
-    kind: str = field(default="table", init=False)
+    kind: ClassVar = "table"
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ class Picture:
     :param description: what it shows, in words, for readers who do not see it.
     :param svgs: its panels, drawn by :mod:`fabric_checks.report.svg_panels`; none where there is only a
         sentence.
-    :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the
-        lines.
+    :param legend: (name, classes of the page's style) of each line.
     :param absent: the sentence shown if there is no drawing.
     """
 
@@ -90,10 +89,9 @@ class Picture:
     description: str
     svgs: tuple[str, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
-    data: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     absent: str = NOT_MEASURED
-    kind: str = field(default="picture", init=False)
+    kind: ClassVar = "picture"
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class Lines:
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     empty: str = ""
     folded: bool = False
-    kind: str = field(default="lines", init=False)
+    kind: ClassVar = "lines"
 
 
 @dataclass(frozen=True)
@@ -154,19 +152,3 @@ def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...
     for subject, line in lines:
         groups.setdefault(subject, {})[line] = None
     return tuple((subject, tuple(of)) for subject, of in groups.items())
-
-
-def best_of(values: Sequence[Value | None]) -> str:
-    """Return the best median of a column as it is printed; empty if more than half of the column has it."""
-    found = [value for value in values if value is not None]
-    if not found:
-        return ""
-    best = min if found[0].record["better"] == "smaller" else max
-    text = value_text(best(value.median for value in found))
-    return text if 2 * sum(value_text(value.median) == text for value in found) <= len(found) else ""
-
-
-def column_of(values: Sequence[Value | None]) -> list[Cell]:
-    """Return the cells of a column of values of the same metric, the best marked."""
-    best = best_of(values)
-    return [number(value, best=value is not None and value_text(value.median) == best) for value in values]

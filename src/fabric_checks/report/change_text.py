@@ -67,15 +67,6 @@ def as_json(found: Changes, events: Sequence[Event], objections: Sequence[str], 
         "by_chance": found.by_chance,
         "objections": list(objections),
         "faults": list(faults),
-        "events": [
-            {
-                "at": event.at.isoformat(),
-                "state": event.state,
-                "text": event.sentence(),
-                "circumstances": [asdict(each) for each in event.circumstances],
-                "changes": [asdict(change) for change in event.changes],
-            }
-            for event in events
-        ],
+        "events": [asdict(event) | {"state": event.state, "text": event.sentence()} for event in events],
     }
     return json.dumps(content, indent=1, allow_nan=False, default=lambda time: time.isoformat())

@@ -35,7 +35,6 @@ def report(
     sources: Sequence[Source],
     title: str = "",
     *,
-    over_time: bool = False,
     published: bool,
     opened: Sequence[str] = (),
     outputs: Sequence[Path] = (),
@@ -44,7 +43,6 @@ def report(
     """Return the page about sets of results, and its model.
 
     :param title: its title, empty for one made of the machines' names.
-    :param over_time: whether to show values over time even for several machines.
     :param published: whether to show the published platforms next to the machines.
     :param opened: the findings of nights that are open, a line each.
     :param outputs: more folders of results that have outputs of the records.
@@ -54,12 +52,11 @@ def report(
     loaded = reader.load(sources, COLUMNS)
     results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
     provenance, folders = Provenance(), [*outputs, *(source.path for source in sources)]
-    is_over_time = over_time or len(results.machines) == 1
     shown = sections(
         results,
         provenance,
         folders,
-        changes=change_points(loaded.frame) if is_over_time else None,
+        changes=change_points(loaded.frame),
         published=published,
         opened=opened,
         used=nodes_of(loaded.frame),
@@ -72,7 +69,7 @@ def sections(
     provenance: Provenance,
     paths: Sequence[Path] = (),
     *,
-    changes: tuple[Sequence[Changed], Sequence[str]] | None = None,
+    changes: tuple[Sequence[Changed], Sequence[str]] = ((), ()),
     published: bool = False,
     opened: Sequence[str] = (),
     used: Sequence[Node] = (),
@@ -80,15 +77,15 @@ def sections(
     """Return all sections of the page.
 
     :param paths: of the results: kept outputs have the values of all pairs.
-    :param changes: of the values over time, see :func:`change_points`; None to leave that section out.
+    :param changes: of the values over time, see :func:`change_points`.
     :param published, opened: see :func:`report`. :param used: the nodes of all runs.
     """
     last = dict.fromkeys(names[-1] for names in results.runs.values())
     ends = [runs.ended_early(folder, name) for name in last for folder in dict.fromkeys(paths)]
     found = [
-        summary.section(results, (changes or ((), ()))[0], list(filter(None, ends)), opened),
+        summary.section(results, changes[0], list(filter(None, ends)), opened),
         *families.sections(results, provenance, pairs.results_folders(paths)),
-        None if changes is None else over_time.section(results, provenance, *changes),
+        over_time.section(results, provenance, *changes),
         verdicts.references(results),
         nodes.section(used) if len(used) > 1 else None,
         *(module.section(results, provenance, published) for module in report_sections()),

@@ -23,6 +23,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric_checks.analysis import bandwidths
+from fabric_checks.analysis.pair_matrix import PairMatrix
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.text import clean, shortened, size_text, value_text
@@ -249,20 +251,40 @@ def histogram(counts: Sequence[int], edges: Sequence[float], levels: Sequence[tu
     return _svg(_WIDTH, _HEIGHT, "Histogram", parts)
 
 
-def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[str, int]) -> str:
+def pair_drawings(matrix: PairMatrix, link_MBps: float) -> tuple[str, str]:
+    """Return the heat map, and the histogram with the bandwidths at which 1, 2, .. 6 pairs share a link.
+
+    :param link_MBps: the rate of a link in MB/s.
+    """
+    senders, receivers = (matrix.host_labels(ranks) for ranks in (matrix.senders, matrix.receivers))
+    counts, edges = bandwidths.histogram(matrix)
+    levels = [(f"link/{pairs}", link_MBps / pairs) for pairs in range(1, 7)]
+    shown = [level for level in levels if 0.9 * matrix.measured.min() <= level[1] <= edges[-1]]
+    drawn = heat_map(matrix.MBps, senders, receivers)
+    return drawn, histogram(counts.tolist(), edges.tolist(), shown)
+
+
+def pair_bandwidths(title: str, matrix: PairMatrix, link_MBps: float) -> str:
+    """Return heat map and histogram as one SVG file.
+
+    :param link_MBps: the rate of a link in MB/s.
+    """
+    matrix_drawn, counts_drawn = pair_drawings(matrix, link_MBps)
+    caption = "bandwidth of every pair, MB/s: senders down, receivers across"
+    return document(title, [(caption, matrix_drawn), ("", counts_drawn)])
+
+
+def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[str, int] | None = None) -> str:
     """Return drawings as an SVG file, two in a row, with a title and a legend above them.
 
     :param drawings: (caption, SVG element). :param legend: the look of each label, of :func:`looks`.
     """
-    column, width, top, left = 400, 800, 24, 8
-    parts = [_text(8, top, shortened(clean(title), 120), "title")]
-    for text, look in legend.items():
-        if left > 8 and left + 50 + 6 * len(text) > width:
-            left, top = 8, top + 16
-        parts.append(f'<g class="key"><path class="{style(look)}" d="M{left} {top + 14}h28"/></g>')
-        parts.append(_text(left + 34, top + 18, text, "label"))
-        left += 50 + 6 * len(text)
-    top += 28 if legend else 8
+    column, width, top = 400, 800, 32
+    parts = [_text(8, 24, shortened(clean(title), 120), "title")]
+    for at, (text, look) in enumerate((legend or {}).items()):
+        left, top = 8 + width // 4 * (at % 4), 52 + 16 * (at // 4)
+        parts.append(f'<g class="key"><path class="{style(look)}" d="M{left} {top - 14}h28"/></g>')
+        parts.append(_text(left + 34, top - 10, text, "label"))
     for at in range(0, len(drawings), 2):
         bottom = top
         for x, (caption, svg) in zip((8, 8 + column), drawings[at : at + 2], strict=False):

@@ -68,14 +68,6 @@ def failures(number):
     return Session(NAME, Path("x"), (*cases, passed), (record(),))
 
 
-def unlike_reasons(number):
-    """A run with so many cases that were skipped, each for a reason of its own."""
-    cases = [Case(f"A{at} @s:p+e", "skip", None, f"reason {at}", False) for at in range(number)]
-    return Session(
-        NAME, Path("x"), (*cases, Case("A @s:p+e", "pass", None, None, False, frozenset("t"))), (record(),)
-    )
-
-
 def nothing():
     return Session(NAME, None)
 
@@ -146,12 +138,6 @@ def test_a_log_has_all_rows_and_reasons(name):
     whole = printed(session, most=10**6)
     assert len(whole) >= len(printed(session))
     assert not [line for line in whole if re.match(r" *and \d+ more( lines| finding|$)", line)]
-
-
-def test_of_many_reasons_a_screen_has_six_lines_and_a_log_has_all():
-    lines = [printed(unlike_reasons(80), most=most) for most in (screen.LINES, 10**6)]
-    assert [sum("reason " in line for line in each) for each in lines] == [5, 80]
-    assert "  and 75 more lines of reasons" in lines[0]
 
 
 def test_values_without_room_are_counted_and_are_all_in_the_log():
@@ -227,24 +213,13 @@ def loaded(number, runnable, load=24.0):
             loaded(3, 26),
             ["Busy: 3 of 3", "busy: load 24.0 on 2 cores, 25 other processes ready to run in 3 of 3 cases"],
         ),
-        (
-            loaded(5, 1, 0.5) + loaded(6, 9)[5:],
-            ["Busy: 6 of 6", "load 24.0 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values"],
-        ),
         (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores"]),
         (loaded(3, 1, 1.96), ["Passed: 3 of 3", "on s:p; load 2.0 on 2 cores"]),
-        ([record()], ["Passed: 1 of 1", "on s:p"]),
     ],
 )
 def test_a_busy_machine_is_said_first(rows, words):
     lines = printed(of_records(rows))
     assert all(word in line for word, line in zip(words, lines, strict=False))
-
-
-def test_names_of_environments_are_whole():
-    names = [f"gcc-13-openmpi-with-a-long-name-{version}" for version in ("4.1.4", "4.1.6")]
-    text = "".join("".join(printed(of_records([record(environ=name) for name in names]), 200)).split())
-    assert "4.1.4" in text and "4.1.6" in text
 
 
 def test_each_failed_case_is_named_however_many_causes_there_are():

@@ -110,7 +110,3 @@ def test_values_of_a_simulation_say_what_they_are():
     for metric, words in (("a", "fitted; pass: 1,"), ("b", "predicted; pass: 1,"), ("c", "simulated; no")):
         assert any(f" {metric} " in line and words in line for line in text.splitlines()), text
     assert "[1] SAND Table 2" in text
-
-
-def test_values_of_a_machine_say_nothing_of_that():
-    assert summary.reference_text(record(), summary.Footnotes()) == "no reference: [1]"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,9 +23,8 @@ from fabric_checks.core.text import clean, value_text
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
 from fabric_checks.report import svg_panels
-from fabric_checks.report.blocks import Cell, Column, Picture, Table
+from fabric_checks.report.blocks import Picture
 from fabric_checks.report.figures import label
-from fabric_checks.report.pair_panels import pair_drawings
 from fabric_checks.report.values import Results, Value
 
 #: The form of a name in a record that may become a part of a path.
@@ -101,20 +100,12 @@ def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pic
         return Picture(
             key, title, "The bandwidth of every pair.", absent="only one pair" if found else _NOT_KEPT
         )
-    matrix = found.matrix
-    sent = zip(matrix.host_labels(matrix.senders), matrix.MBps, strict=True)
-    received = zip(matrix.host_labels(matrix.receivers), matrix.MBps.T, strict=True)
-    rows = [(f"{host} sends", row) for host, row in sent] + [
-        (f"{host} receives", row) for host, row in received
-    ]
     text = (
         "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a"
-        f" link shared by 1, 2, ... pairs. {_spread_text(matrix.measured, 'MB/s')}"
+        f" link shared by 1, 2, ... pairs. {_spread_text(found.matrix.measured, 'MB/s')}"
     )
-    drawn = pair_drawings(matrix, found.link_MBps)
-    return Picture(
-        key, title, text, drawn, data=(_table(key, rows, "MB/s"),), notes=_notes(of, found.limits_text)
-    )
+    drawn = svg_panels.pair_drawings(found.matrix, found.link_MBps)
+    return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
 
 
 def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
@@ -124,9 +115,8 @@ def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pict
         return Picture(key, title, "The latency of every pair.", absent=_NOT_KEPT)
     hosts = list(found.output.hosts)
     text = f"Latency of every pair. {_spread_text(found.measured_us, 'us')}"
-    table = _table(key, zip(hosts, found.latency_us, strict=True), "us")
     drawn = (svg_panels.heat_map(found.latency_us, hosts, hosts),)
-    return Picture(key, title, text, drawn, data=(table,), notes=_notes(of, found.limits_text))
+    return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
 
 
 #: By family the quantity whose values have a map, and what draws it.
@@ -142,18 +132,6 @@ def _notes(of: Value, limits: str) -> tuple[str, str]:
     return f"Of the run {clean(session)}{f', {time:%Y-%m-%d}' if time else ''}.", clean(limits)
 
 
-def _spread(values: NDArray[np.float64]) -> list[str]:
-    return [value_text(float(value)) for value in np.nanpercentile(values, (0, 50, 100))]
-
-
 def _spread_text(values: NDArray[np.float64], unit: str) -> str:
-    return "Least {}, median {}, largest {} {}.".format(*_spread(values), unit)
-
-
-def _table(key: str, rows: Iterable[tuple[str, NDArray[np.float64]]], unit: str) -> Table:
-    """Return the least, the median and the largest value of each node."""
-    cells = tuple(
-        (clean(name), tuple(map(Cell, _spread(row)))) for name, row in rows if not np.isnan(row).all()
-    )
-    columns = tuple(Column(title, unit) for title in ("least", "median", "largest"))
-    return Table(f"{key}-nodes", "Pairs of each node", "node", columns, cells)
+    least, median, largest = (value_text(float(value)) for value in np.nanpercentile(values, (0, 50, 100)))
+    return f"Least {least}, median {median}, largest {largest} {unit}."

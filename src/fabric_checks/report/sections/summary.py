@@ -11,7 +11,7 @@ from fabric_checks.core.text import clean, count_text, names_text, signed, spark
 from fabric_checks.core.verdict import Verdict, verdict
 from fabric_checks.records.record import Record
 from fabric_checks.report import headlines
-from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number, side_by_side
+from fabric_checks.report.blocks import Cell, Lines, Section, Table, grouped, number, side_by_side
 from fabric_checks.report.findings import (
     Problem,
     counts_text,
@@ -62,8 +62,6 @@ def section(
     ]
     blocks: list[Lines | Table] = [Lines("look-at", "What to look at", grouped(look))] if look else []
     blocks += side_by_side("at-a-glance", "At a glance", _headlines(results), (_NOTE,))
-    if len(results.machines) > 1:
-        blocks.append(_machines(results))
     if seen:
         blocks.append(Lines("seen", "What else was seen", grouped(seen), folded=True))
     word = _verdict(results, news, unfinished)
@@ -164,15 +162,3 @@ def _change(value: Value) -> str:
     if value.record["can_be_zero"] or not before:
         return f"{signed(value.last - before)} {'points' if value.unit == '%' else value.unit} {of}"
     return f"{signed(100 * (value.last / before - 1))} % {of}"
-
-
-def _machines(results: Results) -> Table:
-    """Return how the last runs of each machine went."""
-    rows = []
-    for machine, session in results.latest.items():
-        measured = [record for record in session.records if record["metric"] is not None]
-        runs = results.runs.get(machine, ())
-        texts = (str(len(runs)), *runs[-1:], counts_text(session.cases), references_text(measured))
-        rows.append((machine, tuple(Cell(clean(text)) for text in texts)))
-    heads = ("runs", "the last", "cases", "values")
-    return Table("machines", "Machines and runs", "machine", tuple(map(Column, heads)), tuple(rows))

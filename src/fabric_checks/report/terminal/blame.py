@@ -24,7 +24,6 @@ from fabric_checks.matrices.merged import Run
 from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 from fabric_checks.report import svg_panels
-from fabric_checks.report.pair_panels import pair_bandwidths
 
 #: The most pairs to measure again, and commands for them, that are printed.
 _MOST = 6
@@ -189,9 +188,9 @@ def draw(judged: Sequence[Judged], folder: Path) -> None:
     for number, found in enumerate(judged, 1):
         own = folder / f"{number}-{Path(found.run.files[0]).stem}" if len(judged) > 1 else folder
         if isinstance(found.report, evaluation.Report):
-            picture = pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
+            picture = svg_panels.pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
         else:
             hosts = list(found.report.output.hosts)
             drawn = svg_panels.heat_map(found.report.latency_us, hosts, hosts)
-            picture = svg_panels.document(found.title, [("latency of every pair, us", drawn)], {})
+            picture = svg_panels.document(found.title, [("latency of every pair, us", drawn)])
         svg_panels.save(own / "pairs.svg", picture)
