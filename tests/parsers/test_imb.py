@@ -66,7 +66,6 @@ def test_the_block_of_the_right_number_of_processes(golden):
     ("name", "message"),
     [
         ("osu-py/4.1.2/osu_latency", r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"),
-        ("imb/2021.11/Allreduce", "no block of PingPong .*; the output has 'Allreduce on 2 processes'"),
         ("imb/2021.11/PingPong.msglog", "the row of size_B 1 was expected, found that of size_B 8"),
         ("imb/2021.11/P2P.PingPong.1MiB", "expected the output of IMB-MPI1, found the part 'IMB-P2P'"),
     ],
@@ -105,10 +104,6 @@ def test_blocks_of_one_sided_operations_are_told_apart_by_their_mode(golden):
             "raise -mem",
         ),
         ("int-overflow.; The production rank*size caused int overflow for given sample", "fewer processes"),
-        (
-            'time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"',
-            "raise -time",
-        ),
     ],
 )
 def test_a_size_that_imb_gives_up_has_its_reason(golden, cells, message):
@@ -141,10 +136,7 @@ def test_a_refusal_is_named(golden):
 @pytest.mark.parametrize(
     ("benchmark", "old", "new"),
     [
-        ("Alltoall", "t_max[usec]", "t_min[usec]"),
         ("Alltoall", "t_min[usec]  t_max[usec]", "t_max[usec]  t_min[usec]"),
-        ("PingPong", "t[usec]   Mbytes/sec", "Mbytes/sec   t[usec]"),
-        ("Sendrecv", "t_avg[usec]   Mbytes/sec", "t_avg[usec]"),
         ("Barrier", "#repetitions", "#bytes"),
         (
             "PingPong",

@@ -45,8 +45,6 @@ def test_it_is_read_from_the_messages_where_they_have_it():
         ("MPP execution with", "MPP execution", "no line 'MPP execution with"),
         ("with       4 procs", "with       2 procs", "4 processes were asked for, found '2'"),
         ("N o r m a l    t e r m", "E r r o r    t e r m", "LS-DYNA says 'E r r o r"),
-        ("N o r m a l", "N o", "did not finish"),
-        ("Elapsed time ", "Elapsed ", "no line 'Elapsed time"),
         ("Elapsed time     101", "Elapsed time       0", "too short to be timed"),
         ("Elapsed time     101", "Elapsed time     1e2", "seconds was expected, found '1e2'"),
         (
@@ -55,11 +53,6 @@ def test_it_is_read_from_the_messages_where_they_have_it():
             "19999 cycles were timed, but the problem ended with cycle '20000'",
         ),
         ("T i m i n g", "T i m", "no table 'T i m i n g"),
-        (
-            "6.0000E+01   60.00     6.0000E+01",
-            "6.0000E+01   60.00     6.1000E+01",
-            "is below zero, or its shares are not those of its times",
-        ),
         ("5.0000E+00    5.00     5.0000E+00", "5.0000E+00    5.00            nan", "is not a finite number"),
         ("Rigid Bodies ...", "Other ..........", "a part is in the table twice"),
         ("  T o t a l s", "  T o t a", "no line 'T o t a l s'"),
@@ -70,11 +63,6 @@ def test_broken_outputs_are_refused(old, new, message):
     assert old in text
     with pytest.raises(OutputError, match=message):
         ls_dyna.parse(text.replace(old, new), 4)
-
-
-def test_two_runs_are_refused():
-    with pytest.raises(OutputError, match="2 times the line 'MPP execution"):
-        ls_dyna.parse(dyna.output(4) * 2, 4)
 
 
 def test_any_cut_is_refused():

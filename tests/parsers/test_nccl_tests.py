@@ -92,13 +92,10 @@ def test_the_time_of_each_iteration_is_read_by_size():
     ("old", "new", "message"),
     [
         (r"\}\]\}$", "", "is not as nccl-tests writes it"),
-        (r"_per_iter", "_per_rank", "is not as nccl-tests writes it: .*KeyError"),
         (r'(?<="results": \[)\{.*?\}\}, ', "", "is of another run than the text, or damaged"),
         (r'(?<="results": \[)(\{.*?\}\}), ', r"\1, \1, ", "is of another run than the text, or damaged"),
         (r", \{[^{]*\{[^{]*\{[^{]*$", "]}", "is not as nccl-tests writes it: .*ValueError"),
-        (r'(?<="time": )', "1", "is of another run than the text, or damaged"),
         (r'(?<="times_us": \[)[\d.]+', "NaN", "is of another run than the text, or damaged"),
-        (r'(?<="times_us": \[)[^]]+', "", "is of another run than the text, or damaged"),
         (r'(?<="times_us": )\[[^]]+\]', "null", "is of another run than the text, or damaged"),
     ],
 )
@@ -135,10 +132,7 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
     [
         (r"# Using devices\n", "", "the program did not start"),
         (r"# size.*\n", "", "no whole line of titles"),
-        (r"# Out of bounds.*\n", "", "no whole line '# Out of bounds values'"),
-        (r"# Avg bus.*\n", "", "no whole line '# Avg bus bandwidth'"),
         (r"(?<=values : )0 OK", "3 FAILED", "wrong data arrived: '3' values are out of bounds"),
-        (r"\n +16384 .*", "", "the average bus bandwidth, .* is not that of the 14 values"),
         (r"(\n +16384 .{60}).*", r"\1", "a row of 13 columns was expected"),
         (r"(\n +1024 .*?-1 +)2", r"\g<1>9", "1024 B in 90 us are not 0.05 GB/s"),
         (
@@ -150,11 +144,8 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
         (r"(\n +1024 .*?-1 +\S+ +\S+)", r"\g<1>" + "9" * 5000, "1024 B in 20 us are not 0.06 GB/s"),
         (r"     0(?=\n +4096 )", "     7", "7 wrong values at 1024 B"),
         (r"#  Rank  5 .*\n", "", "the list of 7 ranks has gaps"),
-        (r"#  Rank  7 .*\n", "", "8 ranks were asked for, but '# Using devices' lists 7"),
         (r"(?<=Rank  5 Group  )0", "1", "has gaps, or several groups, which have one value"),
         (r"algbw busbw #wrong\n", "algbw busbw\n", "no whole line of titles .*, or it is damaged"),
-        (r"(\n +1024 .*?-1 +)\S+", r"\1nan", "'nan' is not a finite number"),
-        (r"(\n +1024 .*?-1 +)\S+", r"\g<1>0.00", "a time of 0 us at 1024 B"),
     ],
 )
 def test_broken_outputs_are_refused(old, new, message):
@@ -194,8 +185,3 @@ def test_each_way_in_which_an_output_breaks_is_refused(per_iteration):
             nccl_tests.parse(text, benchmark, SIZES_B, 8)
             pytest.fail(f"{name} passed")
         assert "\n" not in str(caught.value), name
-
-
-def test_a_release_of_thousands_of_digits_is_none():
-    text = text_of().replace("=22809", f"={'2' * 5000}")
-    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8).library == ""

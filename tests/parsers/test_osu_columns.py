@@ -40,9 +40,7 @@ def test_a_title_that_no_release_prints(line):
     [
         (osu_columns.LATENCY, "size_B latency_us latency_us"),
         (osu_columns.LATENCY, "size_B latency_us min_latency_us"),
-        (osu_columns.LATENCY, "latency_us size_B"),
         (osu_columns.BANDWIDTH, "size_B bandwidth_MBps message_rate_per_s"),
-        (osu_columns.MESSAGE_RATE, "size_B bandwidth_MBps"),
         (osu_columns.NON_BLOCKING, "size_B overall_us compute_us pure_comm_us"),
     ],
 )

@@ -52,15 +52,3 @@ def test_what_cannot_be_is_refused(real, column, cell):
     row = next(line for line in text.splitlines() if line.startswith("1024 "))
     with pytest.raises(OutputError, match=r"line \d+: "):
         parse(changed(text, row, breakages.with_cell(row, column, cell)), sizes)
-
-
-def test_other_operations_than_those_asked_for_are_refused(golden):
-    text = golden("collective_overlap/mpich-5.0.2.txt")
-    with pytest.raises(
-        OutputError, match="the table has 'iallreduce_nominal_us' where 'ireduce_nominal_us' was expected"
-    ):
-        overlap.parse_collectives(text, SIZES["collective_overlap"], ["ireduce"])
-    with pytest.raises(
-        OutputError, match="expected the output of overlap, found that of 'collective_overlap'"
-    ):
-        overlap.parse(text, SIZES["collective_overlap"])

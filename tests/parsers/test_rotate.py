@@ -11,7 +11,7 @@ from fabric_checks.parsers import rotate, rotate_patterns
 from lab.faults.leaf_flows import leaf_flows
 from tests import breakages
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
-from tests.own_outputs import changed, summed
+from tests.own_outputs import changed
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +66,7 @@ def test_flows_of_groups_are_read(text):
     [
         ("pattern rotate", "pattern spiral", "an unknown pattern"),
         ("pattern rotate", "pattern shift", "the scan has 64 pairs; 8 rounds of 16 were asked for"),
-        ("# shifts: 8 of 8", "# shifts: 9 of 9", "9 rounds of 8 were asked for"),
         ("# transfers: 10000.0 s", "# transfers: 0 s", "the header's time 'transfers' in seconds is 0"),
-        ("# elapsed: 11000.0 s\n", "", "'' is not a number"),
         ("suspect-share 0.06", "suspect-share x", "'x' is not a number"),
     ],
 )
@@ -145,12 +143,3 @@ def test_what_is_no_progress_is_not_passed_over(golden):
     for line in ("rotate: not enough memory\n", PROGRESS.replace("rotate", "streaming")):
         with pytest.raises(OutputError, match="the check sum in the last line is of another text"):
             rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
-
-
-def test_a_scan_that_was_not_confirmed(text):
-    alone = summed(
-        re.sub(r"(?m)^.* (?:together|control|alone)\n", "", text).replace("confirm yes", "confirm no")
-    )
-    rows = len(re.findall(r"(?m)^\d", alone))
-    output = rotate.parse(changed(alone, re.search("complete: .* rows", alone)[0], f"complete: {rows} rows"))
-    assert not output.confirmed and not len(output.phases["alone"])

@@ -99,13 +99,3 @@ def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, 
     assert len(np.unique(flows[:, 0])) == 2 * turns
     if count <= 2 * turns:
         assert all(set(np.array(groups)[flows[:, side]]) == set(range(count)) for side in (1, 2))
-
-
-def test_four_groups_are_divided_in_all_three_ways():
-    flows = leaf_flows([rank // 4 for rank in range(16)])
-    halves = {frozenset(sender // 4 for each, sender, _ in flows if each == number) for number in range(6)}
-    assert halves == {frozenset(two) for two in ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))}
-
-
-def test_without_two_groups_there_are_no_flows():
-    assert leaf_flows([]) == leaf_flows([0, 0, -1]) == []

@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.ports.errors import LIMITS, errors_of, port_errors
-from tests.ports.samples import node, nodes, port, texts
+from tests.ports.samples import node, port, texts
 
 
 def erring(name="n3", seconds=10.0, **grown):
@@ -32,13 +32,9 @@ def test_a_finding_names_host_port_counter_limit_and_source():
     ("counter", "quiet", "found"),
     [
         ("symbol_error", 3, 8),  # 0.3 in 10 s are allowed
-        ("link_error_recovery", 4, 12),
-        ("link_downed", 0, 1),
-        ("local_link_integrity_errors", 0, 1),
         ("port_rcv_errors", 130, 170),
         ("port_xmit_discards", 1100, 1200),
         ("carrier_changes", 0, 1),
-        ("rx_crc_errors", 130, 170),
     ],
 )
 def test_limits_are_rates(counter, quiet, found):
@@ -57,10 +53,6 @@ def test_a_counter_without_a_limit_is_held_to_the_others_and_blames_nobody():
     ]
     assert port_errors([*clean(2), erring(port_xmit_wait=5000)]) == []  # two are no majority
     assert port_errors([erring(f"n{i}", port_xmit_wait=5000) for i in range(5)]) == []
-
-
-def test_healthy_ports_are_quiet():
-    assert port_errors(nodes()) == [] and port_errors(clean(8)) == []
 
 
 def test_what_a_record_keeps():

@@ -11,7 +11,7 @@ from fabric_checks.ports.transport import (
     rail_values,
     rails,
     sent_by_port,
-    uncounted,
+    unproven,
 )
 from tests.ports.samples import MB, node, port, texts
 
@@ -68,9 +68,9 @@ def test_uncounted_bytes_prove_nothing_and_are_reported():
     blind = job(mlx5=None, why="sent bytes are not counted")
     blind = [node("n1", port("mlx5_0:1", sent_MB=None, kind="verbs", why="sent bytes were reset")), blind[1]]
     assert disproof(blind, ["mlx5_*"], 1000 * MB) is None
-    assert texts(uncounted(blind, ["mlx5_*"])) == [
-        "it is not proven what carried the bytes on node n1: mlx5_0:1: sent bytes were reset",
-        "it is not proven what carried the bytes on node n2: mlx5_0:1: sent bytes are not counted",
+    assert texts(unproven(blind, {}, ["mlx5_*"])) == [
+        "node n1: it is not proven what carried the bytes: mlx5_0:1: sent bytes were reset",
+        "node n2: it is not proven what carried the bytes: mlx5_0:1: sent bytes are not counted",
     ]
 
 

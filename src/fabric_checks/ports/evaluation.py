@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.finding import Finding
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
 from fabric_checks.ports.counter_growth import NodeChange
-from fabric_checks.ports.outliers import finding, grouped, nodes_text
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,7 @@ def evaluate(
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
         *transport.low_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
         *states.high_loads(nodes),
-        *transport.uncounted(nodes, fabric),
-        *_unknown(unknown),
+        *transport.unproven(nodes, unknown, fabric),
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B)
@@ -98,11 +96,3 @@ def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:
             kept[name] = {"sent_B": change.sent_B, "received_B": change.received_B, "rate_MBps": rate}
             kept[name] |= {"errors": grown} if grown else {}
     return kept
-
-
-def _unknown(unknown: Mapping[str, str]) -> list[Finding]:
-    found = []
-    for why, hosts in grouped((why, node) for node, why in unknown.items()).items():
-        text = f"{nodes_text(hosts)}: nothing is known about the ports: {why}"
-        found.append(finding("wire", hosts, text, "unknown", severity=Severity.NOTE))
-    return found

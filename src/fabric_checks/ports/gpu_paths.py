@@ -4,7 +4,7 @@ others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
@@ -53,11 +53,7 @@ def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
     for value_of, verb, about in compared:
         values = {host: {device: value_of(way) for device, way in of.items()} for host, of in hosts.items()}
         found += unlike_gpus(values, verb, about)
-    return [
-        *found,
-        *_shared(hosts),
-        *_not_direct(hosts),
-    ]
+    return [*found, *_shared(hosts), *_not_direct(hosts)]
 
 
 def _is_tcp(of: RankNetwork) -> bool:
@@ -71,24 +67,17 @@ def _network(of: RankNetwork) -> str:
 _WAYS = {None: "", True: "goes by GPUDirect RDMA", False: "goes through the host's memory"}
 
 
-def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
-    """Return a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
+def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]:
+    """Yield a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
     shared = []
     for host, of in sorted(hosts.items()):
         users = grouped((name, str(device)) for device, way in sorted(of.items()) for name in way.adapters)
-        most = max(users.values(), key=len, default=[])
-        if any(len(each) < len(most) for each in users.values()):
-            name = next(name for name, each in users.items() if each is most)
-            shared.append((f"GPUs {names_text(most, MOST_SHOWN)} share {name}", host))
-    return [
-        finding(
-            "gpu",
-            named,
-            f"{nodes_text(named)}: {what}, while others have an adapter alone",
-            "shared adapters",
-        )
-        for what, named in grouped(shared).items()
-    ]
+        name = max(users, key=lambda name: len(users[name]), default="")
+        if users and min(map(len, users.values())) < len(users[name]):
+            shared.append((f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}", host))
+    for what, named in grouped(shared).items():
+        text = f"{nodes_text(named)}: {what}, while others have an adapter alone"
+        yield finding("gpu", named, text, "shared adapters")
 
 
 def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:

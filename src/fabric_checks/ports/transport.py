@@ -68,7 +68,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     for _, name, _ in ports:
         others.pop(name, None)
     if len(counts) < len(ports) or sum(counts) >= _enough_B(sum(counts), sum(others.values()), moved_B):
-        return None  # what is not counted is in :func:`uncounted`
+        return None  # what is not counted is in :func:`unproven`
     ways = [f"{bytes_text(count)} went over {name}" for name, count in [*others.items()][:2]]
     by_fabric = bytes_text(sum(counts)) if any(counts) else "none"
     went = f"{', '.join(ways) or 'nothing went over another port'}, {by_fabric} over {names_text(fabric)}"
@@ -88,19 +88,20 @@ def _enough_B(by_fabric: int, by_others: int, moved_B: int | None) -> float:
     return CARRIED_SHARE * (by_fabric + by_others) if by_others >= ENOUGH_B else 0
 
 
-def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
-    """Return the finding that ports of the named network do not count their bytes, so that nothing is
-    proven."""
-    hosts_of = grouped(
-        (f"{name}: {change.why_uncounted}", host)
-        for host, name, change in named(nodes, fabric)
-        if change.sent_B is None
-    )
-    notes = []
-    for why, hosts in hosts_of.items():
-        text = f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}"
-        notes.append(finding("wire", hosts, text, "uncounted", severity=Severity.NOTE))
-    return notes
+def unproven(nodes: Sequence[NodeChange], unknown: Mapping[str, str], fabric: Sequence[str]) -> list[Finding]:
+    """Return the findings that prove nothing: nodes without counters, and ports of the named network that do
+    not count their bytes.
+
+    :param unknown: why a node's ports are not known, by its name.
+    """
+    whys = [(f"nothing is known about the ports: {why}", node) for node, why in unknown.items()]
+    for host, name, change in named(nodes, fabric):
+        if change.sent_B is None:
+            whys.append((f"it is not proven what carried the bytes: {name}: {change.why_uncounted}", host))
+    return [
+        finding("wire", hosts, f"{nodes_text(hosts)}: {why}", "unknown", severity=Severity.NOTE)
+        for why, hosts in grouped(whys).items()
+    ]
 
 
 def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
