@@ -13,6 +13,8 @@ from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
 from fabric_checks.ports.counter_growth import NodeChange
 
+Shares = Mapping[str, Mapping[str, float]]
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -52,13 +54,7 @@ def evaluate(
     """
     shares = transport.rails(nodes, fabric)
     near = pcie.nearest(pcie.numbered(nodes), nodes, fabric)
-    # With fewer ranks than GPUs not all of their rails need to be in use.
-    ranks_of = Counter(rank.node.partition(".")[0] for rank in ranks)
-    used = {
-        node: of
-        for node, of in shares.items()
-        if not 0 < ranks_of[node.partition(".")[0]] < len(near.get(node, {}))
-    }
+    used = _used(shares, near, ranks)
     findings = [
         *errors.port_errors(nodes),
         *tcp.lost_segments(nodes),
@@ -71,11 +67,25 @@ def evaluate(
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B)
+    record = _record(nodes, shares, near) | {"moved_B": moved_B, "fabric": list(fabric)}
+    return Evaluation(findings, disproof, transport.rail_values(shares), record)
+
+
+def _used(shares: Shares, near: pcie.Nearest, ranks: Sequence[RankPlace]) -> Shares:
+    """Return the shares of rails without nodes with fewer ranks than GPUs: not all of their rails need to be
+    in use."""
+    ranks_of = Counter(rank.node.partition(".")[0] for rank in ranks)
+    return {
+        node: of
+        for node, of in shares.items()
+        if not 0 < ranks_of[node.partition(".")[0]] < len(near.get(node, {}))
+    }
+
+
+def _record(nodes: Sequence[NodeChange], shares: Shares, near: pcie.Nearest) -> dict[str, Any]:
     record: dict[str, Any] = {
         "nodes": {node.node: _ports_of(node) for node in nodes},
         "carried_B": transport.sent_by_port(nodes),
-        "moved_B": moved_B,
-        "fabric": list(fabric),
         "rails": {node: {name: round(share, 4) for name, share in of.items()} for node, of in shares.items()},
         "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
     }
@@ -83,7 +93,7 @@ def evaluate(
         record["gpus"] = {
             host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()
         }
-    return Evaluation(findings, disproof, transport.rail_values(shares), record)
+    return record
 
 
 def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:

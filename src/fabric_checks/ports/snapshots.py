@@ -329,13 +329,15 @@ def _stacked(ports: Sequence[Port], interfaces: Mapping[str, Mapping[str, str]])
     not among the bytes of the interface (mlx5 counts ``transmitted_ib`` for the port), so these two are not
     the same.
     """
-    counting = [port for port in ports if port.kind == "cxi" and port.sent_B is not None]
-    of_type = [
-        name for name, files in interfaces.items() if ports and files.get("type") == IP_OVER_INFINIBAND
-    ]
+    found = {"lo"}
+    for port in ports:
+        if port.kind == "cxi" and port.sent_B is not None:
+            found |= {*port.aliases}
     virtual = {name for name, files in interfaces.items() if "device/" not in " ".join(files)}
-    found = {"lo", *of_type, *(alias for port in counting for alias in port.aliases)}
-    return found if len(virtual) == len(interfaces) else found | virtual
+    if len(virtual) < len(interfaces):
+        found |= virtual
+    over_ib = {name for name, files in interfaces.items() if files.get("type") == IP_OVER_INFINIBAND}
+    return found | over_ib if ports else found
 
 
 #: Settings of a node: the file, and the form of the value.

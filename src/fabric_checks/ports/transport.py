@@ -64,14 +64,23 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
             f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
         )
     counts = [change.sent_B for _, _, change in ports if change.sent_B is not None]
+    if len(counts) < len(ports):  # then nothing is proven: :func:`unproven`
+        return None
     others = sent_by_port(nodes)
     for _, name, _ in ports:
         others.pop(name, None)
-    if len(counts) < len(ports) or sum(counts) >= _enough_B(sum(counts), sum(others.values()), moved_B):
-        return None  # what is not counted is in :func:`unproven`
+    if sum(counts) >= _enough_B(sum(counts), sum(others.values()), moved_B):
+        return None
+    by_fabric = f"{bytes_text(sum(counts)) if any(counts) else 'none'} over {names_text(fabric)}"
+    return _elsewhere(nodes, others, by_fabric, moved_B)
+
+
+def _elsewhere(
+    nodes: Sequence[NodeChange], others: Mapping[str, int], by_fabric: str, moved_B: int | None
+) -> str:
+    """Return what other ports carried."""
     ways = [f"{bytes_text(count)} went over {name}" for name, count in [*others.items()][:2]]
-    by_fabric = bytes_text(sum(counts)) if any(counts) else "none"
-    went = f"{', '.join(ways) or 'nothing went over another port'}, {by_fabric} over {names_text(fabric)}"
+    went = f"{', '.join(ways) or 'nothing went over another port'}, {by_fabric}"
     if moved_B is not None:
         went += f"; the program moved {bytes_text(moved_B)} between nodes"
         if sum(others.values()) < PROVEN_SHARE * moved_B:
@@ -153,16 +162,7 @@ def low_rails(
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node
         and rail.
     """
-    usual_of = {
-        name: median(share for _, share in pairs)
-        for name, pairs in grouped((pair[0], pair) for of in shares.values() for pair in of.items()).items()
-    }
-    low = grouped(
-        ((name, share < IDLE_PART / len(of)), node)
-        for node, of in shares.items()
-        for name, share in of.items()
-        if share < max(IDLE_PART / len(of), UNEVEN_PART * usual_of[name] if len(shares) > 2 else 0)
-    )
+    usual_of, low = _low(shares)
     found = []
     for (name, is_idle), hosts in low.items():
         of = shares[hosts[0]]
@@ -178,3 +178,20 @@ def low_rails(
         what = "idle" if is_idle else "uneven"
         found.append(finding("rail", hosts, text, f"{name} {what}", port=name))
     return found
+
+
+def _low(
+    shares: Mapping[str, Mapping[str, float]],
+) -> tuple[dict[str, float], dict[tuple[str, bool], list[str]]]:
+    """Return the usual share of each rail, and the nodes of those that are low, by name and whether they
+    idle."""
+    of_rail = grouped((name, share) for of in shares.values() for name, share in of.items())
+    usual_of = {name: median(every) for name, every in of_rail.items()}
+    uneven = UNEVEN_PART if len(shares) > 2 else 0
+    low = []
+    for node, of in shares.items():
+        idle = IDLE_PART / len(of)
+        low += [
+            ((name, of[name] < idle), node) for name in of if of[name] < max(idle, uneven * usual_of[name])
+        ]
+    return usual_of, grouped(low)
