@@ -15,8 +15,7 @@ SIZES_B = [1024 * 4**power for power in range(11)]
 def test_one_gpu_alone_copies_within_its_memory(golden, benchmark, bus_MBps):
     """In place nothing is done at all: bandwidths of one digit, 1e+06 GB/s, whose average has six."""
     output = nccl_tests.parse(golden(f"h100/{benchmark}_perf.txt"), benchmark, SIZES_B, 1)
-    assert (output.version, output.library) == ("2.19.6", "2.28.9")
-    assert output.devices == (nccl_tests.Device(0, "vm", 0, "0000:00:06", "NVIDIA H100 80GB HBM3"),)
+    assert output.version == "2.19.6"
     assert output.out_of_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(1.504e6, rel=1e-3)
     assert output.out_of_place[SIZES_B[-1]].bus_MBps == bus_MBps
     assert output.in_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(
@@ -27,7 +26,6 @@ def test_one_gpu_alone_copies_within_its_memory(golden, benchmark, bus_MBps):
 def test_a_table_with_the_log_of_nccl_between_its_lines_is_read(golden):
     text = golden("h100/all_reduce_perf.2ranks.txt")
     output = nccl_tests.parse(text, "all_reduce", SIZES_B[:8], 2)
-    assert output.library == "2.28.9+cuda13.0"
     assert output.out_of_place[SIZES_B[7]] == nccl_tests.Timing(9212.37, 1820, 1820)
     first = output.out_of_place[SIZES_B[0]]  # printed as 0.00 GB/s
     assert first.bus_MBps == first.algorithm_MBps == pytest.approx(1024 / 4525.44)

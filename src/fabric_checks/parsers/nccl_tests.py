@@ -30,15 +30,11 @@ BUS_FACTOR: dict[str, Callable[[int], float]] = {
 }
 
 _LINES = re.MULTILINE | re.ASCII
-_RELEASE = re.compile(
-    r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)(?: nccl-headers=\d+ nccl-library=(\d{1,9})\b)?",
-    _LINES,
-)
-_LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
+_RELEASE = re.compile(r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)", _LINES)
 _DEVICES = re.compile(r"^# Using devices", _LINES)
 _RANK = re.compile(
-    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(\S*?)\](?:"
-    r" (\S.*?))? *$",
+    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[\S*?\](?:"
+    r" \S.*?)? *$",
     _LINES,
 )
 _TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
@@ -62,14 +58,10 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True)
 class Device:
-    """Where a rank ran: its host, the number of its GPU there, that one's address on the PCI bus, and its
-    model."""
+    """Where a rank ran: its host, and the number of its GPU there."""
 
-    rank: int
     host: str
     number: int
-    bus: str
-    model: str
 
 
 @dataclass(frozen=True)
@@ -95,15 +87,11 @@ class NcclOutput:
     """One run.
 
     :param version: of nccl-tests, or the commit of rccl-tests; empty where the release does not print it.
-    :param library: the version of NCCL or RCCL, likewise.
-    :param devices: by rank.
     :param out_of_place: by the size in bytes that was asked for.
     :param in_place: likewise.
     """
 
     version: str
-    library: str
-    devices: tuple[Device, ...]
     out_of_place: Mapping[int, Timing]
     in_place: Mapping[int, Timing]
 
@@ -119,9 +107,8 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     text = plain.cleaned(text)
     if _LABELLED.search(text):
         text = re.sub(r"(?m)^ *\d+: ?", "", text)
-    of_ranks = devices(text)
-    if len(of_ranks) != ranks:
-        raise OutputError(f"{ranks} ranks were asked for, but '# Using devices' lists {len(of_ranks)}")
+    if (listed := len(devices(text))) != ranks:
+        raise OutputError(f"{ranks} ranks were asked for, but '# Using devices' lists {listed}")
     found = rows(text, BUS_FACTOR[benchmark](ranks))
     if len(found) != len(sizes_B):
         raise OutputError(
@@ -132,12 +119,9 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
         # Each rank has the same number of whole 16 bytes, so the size may be a little less.
         if not asked_B - 16 * ranks < row.size_B <= asked_B:
             raise OutputError(f"the row of {asked_B} B was expected, found that of {row.size_B} B", row.line)
-    release, library = _RELEASE.search(text), _LIBRARY.search(text)
-    headers = _release(release[2]) if release and release[2] else ""
+    release = _RELEASE.search(text)
     return NcclOutput(
         release[1] if release else "",
-        library[1] if library else headers,
-        of_ranks,
         {size_B: row.out_of_place for size_B, row in by_size.items()},
         {size_B: row.in_place for size_B, row in by_size.items()},
     )
@@ -172,7 +156,7 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
         raise OutputError(
             f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first
         )
-    return tuple(Device(int(rank), host, int(at), bus, model) for rank, _, host, at, bus, model in found)
+    return tuple(Device(host, int(at)) for _, _, host, at in found)
 
 
 def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow]:
@@ -291,14 +275,3 @@ def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[
             f"the JSON with the iterations is not as nccl-tests writes it: {quoted(repr(error))}"
         ) from None
     return found
-
-
-def _release(code: str) -> str:
-    """Return the version of NCCL that a number of its headers stands for: 22304 is 2.23.4, and 2708 is 2.7.8.
-
-    >>> _release("22304"), _release("2708")
-    ('2.23.4', '2.7.8')
-    """
-    value = int(code)
-    major, rest = (value // 10000, value % 10000) if value >= 10000 else (value // 1000, value % 1000)
-    return f"{major}.{rest // 100}.{rest % 100}"
