@@ -141,8 +141,6 @@ class Trial:
             pooled = np.sort(common(draw, kind, 4000))
             return (common(draw, kind, DAYS) > np.quantile(pooled, 1 - truth)).astype(float)
         factor = common(draw, kind, DAYS)
-        if model.is_drift:
-            return np.log(900) + truth * np.arange(DAYS) / model.length + model.spread * factor
         noise = 0.2 * model.spread / abs(truth)
         if self.name == "median of runs":
             runs = np.exp(noise * draw.normal(size=(DAYS, PASSES)))
@@ -161,7 +159,6 @@ TRIALS = (
     Trial("99 % of pairs", Model(0.95, 0.90, 0.04, CORRELATION)),
     Trial("slowest node", Model(0.97, 0.92, 0.04, CORRELATION)),
     Trial("share of days", Model(0.95, 0.75, correlation=CORRELATION), 119),
-    Trial("drift", Model(0.0, -0.05, 0.02, CORRELATION, True, 14)),
 )
 
 
@@ -173,7 +170,7 @@ def judged(trial, kind, truth, count, seed):
         draw = np.random.default_rng((seed, number))
         values = trial.values(draw, kind, truth)
         values = np.tile(values, 2)[:DAYS] if plan.most_units <= DAYS else np.concatenate((values, values))
-        state = sequential.follow(plan, values.tolist(), np.arange(len(values), dtype=float).tolist())
+        state = sequential.follow(plan, values.tolist())
         words.append(state.word)
         units.append(state.units)
     return np.array(words), np.array(units)
@@ -187,11 +184,7 @@ def chosen(trial, kind, count, seed):
     for number in range(count):
         values = trial.values(np.random.default_rng((seed, number)), kind, trial.model.bad).tolist()
         better = [value if trial.model.step(value) > 0 else None for value in values]
-        at = np.arange(len(values), dtype=float).tolist()
-        turned += (
-            sequential.follow(plan, better, at).word == MET
-            and sequential.follow(plan, values, at).word != MET
-        )
+        turned += sequential.follow(plan, better).word == MET and sequential.follow(plan, values).word != MET
     return turned
 
 
@@ -206,7 +199,7 @@ def main(count, curves=False):
         print("|---|---|---|---|---|---|---|---|---|")
     for trial in TRIALS:
         plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
-        fixed = sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.scale
+        fixed = sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.design_effect
         of_pairs = trial.name in ("99 % of pairs", "slowest node")
         for kind in ("days", "heavy", "real", *(["published"] if of_pairs else [])):
             if curves:

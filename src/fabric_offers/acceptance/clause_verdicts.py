@@ -77,7 +77,7 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     values = [unit.value for unit in observed.units]
     plan = clause.design
     spread = _spread(clause.model, [value for value in values if value is not None])
-    state = sequential.follow(plan, values, [unit.at for unit in observed.units])
+    state = sequential.follow(plan, values)
     notes: list[str] = []
     if spread is not None and spread > clause.model.spread:
         plan, state, notes = _by_spread(clause, spread, values)
@@ -89,7 +89,7 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
         )
     if not observed.records:
         notes.append("no run of this case has a value yet")
-    known = [(unit.at, unit.value) for unit in observed.units[: state.units] if unit.value is not None]
+    known = [value for value in values[: state.units] if value is not None]
     return Judged(clause, observed, plan, state, *_interval(clause, known), tuple(notes))
 
 
@@ -120,7 +120,7 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
 
     Single wild units are clipped, as in the test.
     """
-    if not model.spread or model.is_drift or len(known) < 3:
+    if not model.spread or len(known) < 3:
         return None
     middle = float(np.median(known))
     near = np.clip(known, middle - 3 * model.spread, middle + 3 * model.spread)
@@ -130,30 +130,19 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
     return seen if is_wider else min(seen, model.spread)
 
 
-def _interval(
-    clause: Clause, known: Sequence[tuple[float, float]]
-) -> tuple[float | None, float | None, float | None]:
-    """Return estimate and interval of the median of the units; of shares the mean, of drifts the change over
-    length.
+def _interval(clause: Clause, values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return estimate and interval of the median of the units used that have a value; of shares the mean.
 
     They do not allow for when the test ended, so they describe the units and decide nothing.
-
-    :param known: the times of the units used that have a value, and their values.
     """
-    at, values = np.array(known).reshape(-1, 2).T
-    if not known or (clause.quantity == "drift" and len(known) < 3):
+    if not values:
         return None, None, None
-    if clause.quantity == "drift":
-        fit = stats.linregress(at, values)
-        half = stats.t.isf((1 - CONFIDENCE) / 2, len(known) - 2) * fit.stderr * clause.length
-        change = float(fit.slope * clause.length)
-        return change, change - half, change + half
     if clause.quantity == "share":
-        found = stats.binomtest(round(values.sum()), len(known)).proportion_ci(CONFIDENCE, "wilson")
-        return float(values.mean()), float(found.low), float(found.high)
-    if len(known) < 5:
+        found = stats.binomtest(round(sum(values)), len(values)).proportion_ci(CONFIDENCE, "wilson")
+        return float(np.mean(values)), float(found.low), float(found.high)
+    if len(values) < 5:
         return float(np.median(values)), None, None
-    box = bootstrap.median(values[None], CONFIDENCE)
+    box = bootstrap.median(np.array([values]), CONFIDENCE)
     return float(box.estimate[0]), float(box.low[0]), float(box.high[0])
 
 

@@ -114,13 +114,8 @@ class Clause(Shared):
     over: Literal["runs", "nodes", "pairs"] = option(
         "values of a metric, or bandwidths of Rotate's pairs", "runs"
     )
-    quantity: Literal["median", "slowest", "quantile", "share", "drift"] = option(
-        "what is judged of them", "median"
-    )
+    quantity: Literal["median", "slowest", "quantile", "share"] = option("what is judged of them", "median")
     share: Share | None = option("of a quantile: which share of the runs, nodes or pairs reaches the value")
-    length: Annotated[float, rules(minimum=1, maximum=1e4)] = option(
-        "of a drift: over how many units it is", 0.0
-    )
     of: Literal["line rate", "median"] | Of | None = option("what values are divided by")
     good: Bound = option("a machine that has this must be accepted", ...)
     bad: Bound = option("a machine that has this must be refused", ...)
@@ -145,15 +140,12 @@ class Clause(Shared):
             (
                 "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's "
                 "pairs, and no metric"
-            ): not runs and (self.quantity in ("share", "drift") or bool(self.metric)),
+            ): not runs and (is_share or bool(self.metric)),
             "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": (
                 runs and self.of == MEDIAN
             ),
             "'share' goes with quantity: quantile, which needs it": (
                 (self.share is None) == (self.quantity == "quantile")
-            ),
-            "'length' goes with quantity: drift, which needs it: over how many units the change is": (
-                bool(self.length) != (self.quantity == "drift")
             ),
             "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": (
                 bounds != is_share
@@ -174,9 +166,6 @@ class Clause(Shared):
                 f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; "
                 "leave a distance between a machine that must be accepted and one that must be refused"
             ): self.good == self.bad,
-            "a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05": (
-                self.quantity == "drift" and min(self.good, self.bad) <= -1
-            ),
             f"least is {self.least}, but most is {self.most}": self.least > self.most,
         }
 
@@ -207,23 +196,12 @@ class Clause(Shared):
         return self.good > self.bad
 
     @property
-    def tested(self) -> tuple[float, float]:
-        """Good and bad as the test has them: of a drift their logarithms, which add up over units."""
-        return (
-            (math.log1p(self.good), math.log1p(self.bad))
-            if self.quantity == "drift"
-            else (self.good, self.bad)
-        )
-
-    @property
     def model(self) -> Model:
         """The distribution that it is tested by."""
-        good, bad = self.tested
         if self.quantity == "share":
-            return Model(good, bad, correlation=self.correlation)
-        spread = self.spread if self.quantity == "drift" else self.spread * abs(good)
-        spread = max(spread, abs(good - bad) / sequential.FURTHEST)
-        return Model(good, bad, spread, self.correlation, self.quantity == "drift", self.length or 1.0)
+            return Model(self.good, self.bad, correlation=self.correlation)
+        spread = max(self.spread * abs(self.good), abs(self.good - self.bad) / sequential.FURTHEST)
+        return Model(self.good, self.bad, spread, self.correlation)
 
     @property
     def design(self) -> Design:
@@ -236,9 +214,8 @@ class Clause(Shared):
     @property
     def fixed_units(self) -> int:
         """How many units a test of a fixed size would take."""
-        return math.ceil(
-            sequential.fixed_steps(self.model, self.seller_risk, self.buyer_risk) * self.model.scale - 1e-9
-        )
+        steps = sequential.fixed_steps(self.model, self.seller_risk, self.buyer_risk)
+        return math.ceil(steps * self.model.design_effect - 1e-9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,7 +281,7 @@ def _require_test(clause: Clause, path: Path) -> None:
         return
     units = sequential.needed(*asked, clause.least)
     more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
-    good, bad = (number_text(clause, bound) for bound in clause.tested)
+    good, bad = (number_text(clause, bound) for bound in (clause.good, clause.bad))
     raise ClauseError(
         f"{path}: clause {quoted(clause.name)}: its risks, {100 * clause.seller_risk:g} % (seller) and "
         f"{100 * clause.buyer_risk:g} % (buyer), between {good} and {bad} take {more} {clause.unit}s, but "
@@ -315,8 +292,6 @@ def _require_test(clause: Clause, path: Path) -> None:
 
 def number_text(clause: Clause, value: float, unit: str = "") -> str:
     """Return a number of a clause as it is printed: a share or a ratio in per cent, a value with its unit."""
-    if clause.quantity == "drift":
-        return f"{100 * math.expm1(value):+.2f} %"
     if clause.quantity == "share" or clause.of in (LINE_RATE, MEDIAN):
         return f"{100 * value:.4g} %"
     return f"{value_text(value)} {unit}".rstrip()

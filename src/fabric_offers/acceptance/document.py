@@ -32,7 +32,7 @@ _BLANK = "_" * 16
 def bounds_text(clause: Clause, unit: str = "") -> str:
     """Return what a clause asks for, in words."""
     way = "at least" if clause.good > clause.bad else "at most"
-    good, bad = (number_text(clause, bound, unit) for bound in clause.tested)
+    good, bad = (number_text(clause, bound, unit) for bound in (clause.good, clause.bad))
     return f"{way} {good}; {bad} is refused"
 
 
@@ -44,8 +44,6 @@ def quantity_text(clause: Clause) -> str:
         bounds = (("at least", clause.at_least), ("at most", clause.at_most))
         texts = [f"with {way} {bound:g}" for way, bound in bounds if bound is not None]
         words = f"share of {clause.unit}s {(*texts, f'without a fault of {names_text(clause.free_of)}')[0]}"
-    elif clause.quantity == "drift":
-        words = f"change over {clause.length:g} {clause.unit}s"
     elif clause.quantity == "slowest":
         words = f"the slowest of {clause.over}"
     else:

@@ -38,12 +38,10 @@ class Unit:
     """A unit of repetition: a day or a session.
 
     :param value: None: missing, or all its runs failed; it counts as the worst that a unit can be.
-    :param at: its time in units, for drifts.
     """
 
     name: str
     value: float | None
-    at: float
 
 
 @dataclass(frozen=True)
@@ -111,19 +109,19 @@ class _Observation:
     def run(self) -> Observed:
         by_unit = self._by_unit()
         units, excluded = [], 0
-        for number, name in enumerate(self._expected(sorted(by_unit))):
+        for name in self._expected(sorted(by_unit)):
             values = self._values(name, by_unit.get(name, {}))
             if values == []:
                 excluded += 1
             else:
-                units.append(Unit(name, self._number_of(values) if values else None, float(number)))
+                units.append(Unit(name, self._number_of(values) if values else None))
         return Observed(
             tuple(units), self._unit(), tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used)
         )
 
     def _unit(self) -> str:
         """Return the unit of the values, if they have one."""
-        if self.clause.of or self.clause.quantity in ("share", "drift"):
+        if self.clause.of or self.clause.quantity == "share":
             return ""
         if self.clause.over != "runs":
             return "MB/s"
@@ -218,8 +216,6 @@ class _Observation:
         worst = -math.inf if clause.larger_is_better else math.inf
         known = [worst if math.isinf(each) else each for each in values]
         number = self._reached(known) if clause.over == "runs" else float(np.median(known))
-        if clause.quantity == "drift":
-            number = math.log(number) if number > 0 else worst
         return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:

@@ -33,6 +33,8 @@ import numpy.typing as npt
 from scipy import stats
 
 Floats = npt.NDArray[np.float64]
+#: A distribution on the lattice: its lowest index and its probabilities.
+Pmf = tuple[int, Floats]
 #: The spacing of the lattice of log-likelihood ratios.
 _H = 0.02
 #: Values further than this many spreads from the nearer of good and bad count as if they were there.
@@ -53,30 +55,21 @@ MOST_UNITS = 1000
 class Model:
     """The distribution of the units of a clause.
 
-    :param good, bad: the parameter of a good and of a bad machine: a value, a share, or a change.
+    :param good, bad: the parameter of a good and of a bad machine: a value or a share.
     :param spread: the standard deviation of a unit around it; 0 for a share of units, which has none of its
         own.
     :param correlation: of successive units.
-    :param is_drift: whether the parameter is a change over ``length`` units; :param length: see there.
     """
 
     good: float
     bad: float
     spread: float = 0.0
     correlation: float = 0.0
-    is_drift: bool = False
-    length: float = 1.0
 
     @property
     def design_effect(self) -> float:
-        """How many units count as one."""
+        """How many units of the clause count as one: those of each step of the lattice."""
         return (1 + self.correlation) / (1 - self.correlation)
-
-    @property
-    def scale(self) -> float:
-        """Units of the clause for each step of the lattice; the information of a drift has the effect in
-        it."""
-        return 1.0 if self.is_drift else self.design_effect
 
     @property
     def middle(self) -> float:
@@ -105,49 +98,22 @@ class Model:
         """The step of the worst that a unit can be."""
         return self.step(math.copysign(math.inf, self.bad - self.good) if self.spread else 0.0)
 
-    def drift_information(self, times: Sequence[float]) -> float:
-        """Return the information about a change over ``length`` that measurements at some times have.
-
-        The reciprocal variance of the slope of a straight line, of a change over ``length``.
-        """
-        at = np.asarray(times, dtype=float)
-        return float(((at - at.mean()) ** 2).sum()) / (self.spread * self.length) ** 2 / self.design_effect
-
-    def pmfs(self, parameter: float, steps: int) -> list[tuple[int, Floats]]:
-        """Return the distribution of each step on the lattice: its lowest index and its probabilities.
-
-        :param parameter: the truth; :param steps: how many.
-        """
+    def pmf(self, parameter: float) -> Pmf:
+        """Return the distribution of a step on the lattice, given the truth."""
         if not self.spread:
-            return [_split([(self.step(1.0), parameter), (self.step(0.0), 1 - parameter)])] * steps
+            return _split([(self.step(1.0), parameter), (self.step(0.0), 1 - parameter)])
         # Larger is better on the lattice: what is better has been turned round with the sign of delta.
         from_middle = (parameter - self.middle) * math.copysign(1, self.good - self.bad)
-        if self.is_drift:
-            apart = abs(self.good - self.bad)
-            information = [self.drift_information(range(count)) for count in range(1, steps + 1)]
-            scores = [
-                (apart * more * from_middle, apart * math.sqrt(more))
-                for more in np.diff(information, prepend=0)
-            ]
-            # The same lattice for good and for bad machines, whose means differ in their signs.
-            edges = [math.ceil((abs(mean) + 7 * width) / _H) for mean, width in scores]
-            return [_normal(*score, edge) for score, edge in zip(scores, edges, strict=True)]
         width = abs(self.delta)
-        return [
-            _normal(width * from_middle / self.spread, width, math.floor(width * self.furthest / _H))
-        ] * steps
+        edge = math.floor(width * self.furthest / _H)
+        below = stats.norm.cdf(
+            (np.arange(-edge, edge + 2) - 0.5) * _H, width * from_middle / self.spread, width
+        )
+        below[0], below[-1] = 0, 1  # what is beyond the edges counts there
+        return -edge, np.diff(below)
 
 
-def _normal(mean: float, width: float, edge: int) -> tuple[int, Floats]:
-    """Put a normal distribution on the lattice; what is beyond its edges counts there."""
-    if width < _H / 10:  # the first steps of a drift, of which next to nothing is known
-        return _split([(mean, 1.0)])
-    below = stats.norm.cdf((np.arange(-edge, edge + 2) - 0.5) * _H, mean, width)
-    below[0], below[-1] = 0, 1
-    return -edge, np.diff(below)
-
-
-def _split(points: Sequence[tuple[float, float]]) -> tuple[int, Floats]:
+def _split(points: Sequence[tuple[float, float]]) -> Pmf:
     """Put point masses on the lattice, each on the two points next to it, so that its mean stays."""
     low = math.floor(min(value for value, _ in points) / _H)
     mass = np.zeros(math.floor(max(value for value, _ in points) / _H) - low + 2)
@@ -167,20 +133,20 @@ class Operation(NamedTuple):
     mean: float
 
 
-def operation(
-    pmfs: Sequence[tuple[int, Floats]], lower: float, upper: float, cut: float, least: int = 1
-) -> Operation:
-    """Follow the distribution of the sum through all steps.
+def operation(pmf: Pmf, most: int, limits: tuple[float, float], cut: float, least: int) -> Operation:
+    """Follow the distribution of the sum of steps through all of them.
 
-    :param least: the first step after which it may end.
+    :param most: how many steps; :param least: the first one after which it may end.
+    :param limits: the lower and the upper one; :param cut: that which decides after the last step.
     """
+    first, step = pmf
     low, mass = 0, np.ones(1)
     met = mean = 0.0
-    bottom, top = math.floor(lower / _H), math.ceil(upper / _H)
-    for number, (first, step) in enumerate(pmfs, 1):
+    bottom, top = math.floor(limits[0] / _H), math.ceil(limits[1] / _H)
+    for number in range(1, most + 1):
         mean += float(mass.sum())
         mass, low = np.convolve(mass, step), low + first
-        if number == len(pmfs):
+        if number == most:
             bottom = top = math.ceil(cut / _H)
         if number >= least:
             begin = int(np.clip(bottom + 1 - low, 0, len(mass)))
@@ -214,12 +180,13 @@ class Design:
     @property
     def most_units(self) -> int:
         """The last unit, after which it always ends."""
-        return math.ceil(self.most * self.model.scale - 1e-9)
+        return math.ceil(self.most * self.model.design_effect - 1e-9)
 
     def at(self, parameter: float) -> Operation:
         """Return how it works on a machine whose parameter this is; the mean is in units of the clause."""
-        found = operation(self.model.pmfs(parameter, self.most), self.lower, self.upper, self.cut, self.least)
-        return Operation(found.met, found.mean * self.model.scale)
+        limits = self.lower, self.upper
+        found = operation(self.model.pmf(parameter), self.most, limits, self.cut, self.least)
+        return Operation(found.met, found.mean * self.model.design_effect)
 
     def detectable(self, buyer: float) -> float:
         """Return the violation nearest to good that is found with all but the buyer's risk."""
@@ -227,23 +194,18 @@ class Design:
 
 
 def fixed_steps(model: Model, seller: float, buyer: float) -> int:
-    """Return how many steps the best test of a fixed size takes; times ``scale`` these are units of the
-    clause.
+    """Return how many steps the best test of a fixed size takes.
 
     :returns: more than :data:`MOST_UNITS` if those are not enough.
     """
-    wanted = (stats.norm.isf(seller) + stats.norm.isf(buyer)) ** 2 / (model.good - model.bad) ** 2
-
-    def is_enough(steps: int) -> bool:
-        if model.is_drift:
-            return model.drift_information(range(steps)) >= wanted
-        if model.spread:
-            return steps >= wanted * model.spread**2 - 1e-9
-        # Whether there is a number of failures that good machines seldom exceed and bad ones seldom keep to.
-        allowed = int(stats.binom.isf(seller, steps, 1 - model.good))
-        return bool(stats.binom.cdf(allowed, steps, 1 - model.bad) <= buyer)
-
-    return next(filter(is_enough, range(2 if model.is_drift else 1, MOST_UNITS + 1)), MOST_UNITS + 1)
+    if model.spread:
+        wanted = ((stats.norm.isf(seller) + stats.norm.isf(buyer)) / model.delta) ** 2
+        return min(max(1, math.ceil(wanted - 1e-9)), MOST_UNITS + 1)
+    # Whether there is a number of failures that good machines seldom exceed and bad ones seldom keep to.
+    steps = np.arange(1, MOST_UNITS + 1)
+    allowed = stats.binom.isf(seller, steps, 1 - model.good)
+    enough = np.flatnonzero(stats.binom.cdf(allowed, steps, 1 - model.bad) <= buyer)
+    return int(steps[enough[0]]) if len(enough) else MOST_UNITS + 1
 
 
 def _limits(seller: float, buyer: float, factor: float = 1.0) -> tuple[float, float]:
@@ -257,20 +219,20 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
 
     :param most_units: how many the clause allows. No more than twice those of a fixed test are used.
     """
-    allowed = math.floor(most_units / model.scale + 1e-9)
+    allowed = math.floor(most_units / model.design_effect + 1e-9)
     # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are
     # tried.
     most = min(allowed, 2 * fixed_steps(model, seller, buyer) + 2)
-    least = min(max(1, math.floor(least_units / model.scale + 1e-9)), max(most, 1))
-    if most < (2 if model.is_drift else 1):
+    least = min(max(1, math.floor(least_units / model.design_effect + 1e-9)), max(most, 1))
+    if most < 1:
         return None
-    good, bad = (model.pmfs(parameter, most) for parameter in (model.good, model.bad))
-    cut = _cut(good, bad, seller, buyer)
+    good, bad = model.pmf(model.good), model.pmf(model.bad)
+    cut = _cut(good, bad, most, seller / buyer)
 
     def holds(factor: float) -> bool:
         limits = _limits(seller, buyer, factor)
-        refused = 1 - operation(good, *limits, cut, least).met
-        return refused <= _KEPT * seller and operation(bad, *limits, cut, least).met <= _KEPT * buyer
+        refused = 1 - operation(good, most, limits, cut, least).met
+        return refused <= _KEPT * seller and operation(bad, most, limits, cut, least).met <= _KEPT * buyer
 
     if not holds(_WIDEST):
         return None
@@ -279,20 +241,17 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
 
 def without_end(model: Model, seller: float, buyer: float, most_units: int, least_units: int) -> Design:
     """Return a test with Wald's own limits, which may be open after the last unit that the clause allows."""
-    return Design(
-        model, *_limits(seller, buyer), 0.0, max(1, math.floor(most_units / model.scale)), 1, least_units
-    )
+    most = max(1, math.floor(most_units / model.design_effect))
+    return Design(model, *_limits(seller, buyer), 0.0, most, 1, least_units)
 
 
-def _cut(
-    good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], seller: float, buyer: float
-) -> float:
+def _cut(good: Pmf, bad: Pmf, steps: int, seller_by_buyer: float) -> float:
     """Return the limit of a fixed test of that size whose two risks are in the agreed proportion."""
-    low, mass_good, mass_bad = 0, np.ones(1), np.ones(1)
-    for (first, one), (_, two) in zip(good, bad, strict=True):
-        mass_good, mass_bad, low = np.convolve(mass_good, one), np.convolve(mass_bad, two), low + first
+    mass_good, mass_bad = np.ones(1), np.ones(1)
+    for _ in range(steps):
+        mass_good, mass_bad = np.convolve(mass_good, good[1]), np.convolve(mass_bad, bad[1])
     refused, accepted = np.cumsum(mass_good) - mass_good, 1 - np.cumsum(mass_bad) + mass_bad
-    return (low + int(np.argmin(np.maximum(refused / seller, accepted / buyer))) - 0.5) * _H
+    return (steps * good[0] + int(np.argmin(np.maximum(refused / seller_by_buyer, accepted))) - 0.5) * _H
 
 
 def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float:
@@ -306,7 +265,7 @@ def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float
 def needed(model: Model, seller: float, buyer: float, least_units: int = 1) -> int | None:
     """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not
     enough."""
-    begin = max(1, math.floor(fixed_steps(model, seller, buyer) * model.scale))
+    begin = max(1, math.floor(fixed_steps(model, seller, buyer) * model.design_effect))
     units = range(begin, MOST_UNITS + 1)
     return next((each for each in units if design(model, seller, buyer, each, least_units)), None)
 
@@ -331,37 +290,21 @@ class State:
         return len(self.path)
 
 
-def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] = ()) -> State:
+def follow(plan: Design, values: Sequence[float | None]) -> State:
     """Follow a test through the units of a clause, in their order.
 
     :param values: of the units; None: missing, which counts as the worst that a unit can be.
-    :param times: of a drift, in units.
     """
+    model = plan.model
     path: list[float] = []
-    seen: list[tuple[float, float]] = []
     ratio = 0.0
     for number, value in enumerate(values[: plan.most_units], 1):
-        if value is None or not plan.model.is_drift:
-            ratio += (
-                plan.model.worst if value is None else plan.model.step(value)
-            ) / plan.model.design_effect
-        else:
-            seen.append((times[number - 1], value))
-        path.append(ratio + _drift_ratio(plan.model, seen))
-        is_last = number == plan.most_units
-        if number >= plan.least_units or is_last:
-            if path[-1] >= (plan.cut if is_last else plan.upper):
-                return State(MET, tuple(path))
-            if path[-1] <= plan.lower or is_last:
-                return State(VIOLATED, tuple(path))
+        ratio += (model.worst if value is None else model.step(value)) / model.design_effect
+        path.append(ratio)
+        if number == plan.most_units:
+            return State(MET if ratio >= plan.cut else VIOLATED, tuple(path))
+        if number < plan.least_units:
+            continue
+        if not plan.lower < ratio < plan.upper:
+            return State(MET if ratio >= plan.upper else VIOLATED, tuple(path))
     return State(OPEN, tuple(path))
-
-
-def _drift_ratio(model: Model, seen: Sequence[tuple[float, float]]) -> float:
-    """Return the log-likelihood ratio of a change over ``length``, by the slope of a line through all
-    units."""
-    if len({time for time, _ in seen}) < 2:
-        return 0.0
-    times, values = zip(*seen, strict=True)
-    change = float(np.polyfit(times, values, 1)[0]) * model.length
-    return (model.good - model.bad) * model.drift_information(times) * (change - model.middle)

@@ -12,10 +12,9 @@ from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED, Model, desi
 VALUE = Model(0.95, 0.90, 0.05, 0.3)
 LATENCY = Model(2.0, 2.2, 0.2)
 SHARE = Model(0.95, 0.75)
-DRIFT = Model(0.0, -0.05, 0.02, 0.3, True, 14)
 
 
-@pytest.mark.parametrize("model", [VALUE, LATENCY, SHARE, DRIFT])
+@pytest.mark.parametrize("model", [VALUE, LATENCY, SHARE])
 @pytest.mark.parametrize("risks", [(0.05, 0.05), (0.02, 0.1)])
 def test_both_risks_are_those_of_the_clause(model, risks):
     plan = design(model, *risks, 150, 3)
@@ -83,14 +82,6 @@ def test_a_missing_unit_is_never_better_than_any_that_could_be_there():
         assert all(model.worst <= model.step(value) + 1e-9 for value in values)
         plan = design(model, 0.05, 0.05, 100, 3)
         assert follow(plan, [None] * plan.most_units).word == VIOLATED
-
-
-def test_a_drift_is_told_from_none_and_from_a_jump_of_level():
-    draw, plan = np.random.default_rng(3), design(DRIFT, 0.05, 0.05, 40, 3)
-    at = np.arange(40.0)
-    for change, word in ((0.0, MET), (-0.10, VIOLATED)):
-        values = (math.log(900) + change * at / 14 + 0.01 * draw.normal(size=40)).tolist()
-        assert follow(plan, values, at.tolist()).word == word
 
 
 def test_it_ends_at_its_last_unit_and_not_before_its_least():
