@@ -76,6 +76,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         for order, name in enumerate(("all_reduce", "alltoall"))
     )  # fmt: skip
     tags = {"nccl"}
+    program_logs = f"{LOG}/*.txt"
     time_limit = "20m"
     #: The first release that times each iteration, or None.
     iterations_since = None
@@ -192,7 +193,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         from fabric_checks.parsers import nccl_debug
         from fabric_checks.ports import gpu_paths
 
-        logs = sorted((Path(self.stagedir) / LOG).glob("*.txt"))
+        logs = sorted(Path(self.stagedir).glob(self.program_logs))
         ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
         if len(ranks) < self.num_tasks:
             count = f"{len(ranks)} of {self.num_tasks} ranks"

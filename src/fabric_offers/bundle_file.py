@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO
 from pathlib import Path, PurePosixPath
@@ -300,7 +300,7 @@ class _Reader:
         self.length += len(part)
         return part
 
-    def _data(self, length: int) -> Iterable[bytes]:
+    def _data(self, length: int) -> Iterator[bytes]:
         """Yield the content of a member; the padding behind it is passed over."""
         left = length
         while left and (part := self._take(min(left, _PART))):
@@ -309,38 +309,32 @@ class _Reader:
         self._take(-length % 512)
 
     def _member(self, info: tarfile.TarInfo) -> None:
-        is_file = info.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-        cause = None if is_file else "it is no regular file"
-        cause = cause or _unsound(info.name) or (f"its size is {info.size}" if info.size < 0 else None)
+        name = info.name
+        is_file = info.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and info.size >= 0
+        cause = _unsound(name) if is_file else "it is no regular file"
+        parts = self._data(max(info.size, 0))
         if cause:
-            self._fault("harmful", info.name, f"{cause}; it is not unpacked")
-        elif info.name == SIGNATURE and self.opened.signature is None and info.size <= _PART:
-            self.opened.signature = b"".join(self._data(info.size))
-            return
-        elif info.name not in self.opened.manifest["files"]:
-            self._fault("added", info.name, "it is not in the manifest and is not unpacked")
-        elif info.name in self.seen:
-            self._fault("added", info.name, "it is there twice; the second one is not unpacked")
+            self._fault("harmful", name, f"{cause}; it is not unpacked")
+        elif name == SIGNATURE and self.opened.signature is None and info.size <= _PART:
+            self.opened.signature = b"".join(parts)
+        elif name not in self.opened.manifest["files"] or name in self.seen:
+            self._fault("added", name, "it is not in the manifest, or there twice, and is not unpacked")
         else:
-            self._unpack(info.name, self._data(info.size))
-            return
-        for _ in self._data(max(info.size, 0)):
+            self._unpack(name, parts)
+        for _ in parts:
             pass
 
-    def _unpack(self, name: str, parts: Iterable[bytes]) -> None:
+    def _unpack(self, name: str, parts: Iterator[bytes]) -> None:
         self.seen.add(name)
-        entry = self.opened.manifest["files"][name]
         target = self.opened.folder / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:
-                cause = _copy(parts, file, entry)
+                cause = _copy(parts, file, self.opened.manifest["files"][name])
             if cause:
                 target.unlink()
         except (FileExistsError, NotADirectoryError):
             cause = "another file has its name"
-        for _ in parts:
-            pass
         if cause:
             self._fault("changed", name, f"{cause}; it is left out")
 
@@ -348,7 +342,7 @@ class _Reader:
         self.opened.faults.append(Fault(kind, location, text))
 
 
-def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
+def _copy(parts: Iterator[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
     """Write a member, and no more of it than its entry says; return its fault, or None."""
     sha, left = hashlib.sha256(), entry["bytes"]
     for part in parts:

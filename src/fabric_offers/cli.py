@@ -68,17 +68,9 @@ def command() -> None:
     """Make one file for a vendor, pack what was run, check what comes back, and rank offers."""
 
 
-def _to_write(_: click.Context, parameter: click.Parameter, path: Path) -> Path:
-    """Refuse a file in a folder that does not exist: it is rather misspelt than wanted."""
-    if not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {str(path.parent)!r}; create it first", param=parameter)
-    return path
-
-
-_written = click.argument(
-    "path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), callback=_to_write
-)
-_key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
+_file = click.Path(path_type=Path, dir_okay=False)
+_written = click.argument("path", metavar="FILE", type=_file)
+_key = click.option("--key", type=_file, help="Sign with this SSH key.")
 _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 
 
@@ -116,13 +108,9 @@ def request(path: Path, *, level: str, key: Path | None) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of results.  [default: those of this clone]",
 )
-@click.option(
-    "--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent."
-)
-@click.option(
-    "--clauses", type=click.Path(path_type=Path), help="Of a contract, to be packed with their ledger."
-)
-@click.option("--verdict", type=click.Path(path_type=Path), help="The document on them, with its signatures.")
+@click.option("--request", type=_file, help="The request that this answers, as it was sent.")
+@click.option("--clauses", type=_file, help="Of a contract, to be packed with their ledger.")
+@click.option("--verdict", type=_file, help="The document on them, with its signatures.")
 @_key
 def pack(
     path: Path,
@@ -157,11 +145,11 @@ def pack(
         FOUND: "objections",
     },
 )
-@click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
-@click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
+@click.argument("path", metavar="[FILE]", required=False, type=_file)
+@click.option("--request", type=_file, help="The request that was sent out.")
 @click.option(
     "--signers",
-    type=click.Path(path_type=Path),
+    type=_file,
     help="File of those who may sign; the bundle must then be signed.",
 )
 @link_rate_option
@@ -184,10 +172,6 @@ def check(
     file = path or request
     if file is None:
         raise click.UsageError("name the offer, or with --request alone the request")
-    if file.is_dir():
-        raise click.UsageError(f"{file} is a folder; name the bundle itself, the one file that was sent")
-    if signers and not signers.is_file():
-        raise click.UsageError(f"--signers: there is no file {str(signers)!r}")
     if path:
         found = offer_check.check(path, request=request, signers=signers, link_MBps=link_MBps)
     else:
@@ -235,7 +219,7 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
     epilog=_RANK,
     statuses={FAILED: "records could not be used", FOUND: "no offer meets what is required"},
 )
-@click.argument("rules", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("rules", metavar="FILE", type=_file)
 @click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
 @json_option
 def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -55,28 +55,28 @@ def _rates(runs: Sequence[Run], system: Data, link_MBps: float | None) -> Iterat
     """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
     A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is
-    ``nics`` (1 if it is not given) times the rate of a link, as for references.
+    ``nics`` (1 if it is not given) times the rate of a link, as for references; nothing is simulated there.
     """
-    partitions = {each["name"]: each for each in system["partitions"]}
+    rates = {}
+    for partition in system["partitions"]:
+        extras = partition["extras"]
+        link = link_MBps or extras.get("link_MBps")
+        if link and SIMULATED not in partition.get("features", ()):
+            rates[partition["name"]] = link * extras.get("nics", 1)
     for run in runs:
-        nodes, partition = run.first["nodes"] or 1, partitions.get(run.case[1], {})
-        of_node_MBps = _of_node_MBps(partition, link_MBps)
-        if nodes < 2 or not of_node_MBps:
-            continue
-        for record in run.records:
-            ways = 1 if record["one_way"] else 2
-            most = ways * of_node_MBps * (1 if nodes == 2 else nodes)
-            if record["metric"] and record["unit"] == "MB/s" and record["value"] > most * _ROUNDED:
-                text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
-                yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
+        nodes = run.first["nodes"] or 1
+        if nodes > 1 and run.case[1] in rates:
+            yield from _too_fast(run, nodes, rates[run.case[1]] * (1 if nodes == 2 else nodes))
 
 
-def _of_node_MBps(partition: Data, link_MBps: float | None) -> float | None:
-    """Return the line rate of a node as described; None if it is unknown, or simulated."""
-    extras = partition.get("extras", {})
-    link = link_MBps or extras.get("link_MBps")
-    is_real = SIMULATED not in partition.get("features", ())
-    return link * extras.get("nics", 1) if link and is_real else None
+def _too_fast(run: Run, nodes: int, links_MBps: float) -> Iterator[Fault]:
+    """Find rates of a run that are above what its links carry in one direction."""
+    for record in run.records:
+        ways = 1 if record["one_way"] else 2
+        most = ways * links_MBps
+        if record["metric"] and record["unit"] == "MB/s" and record["value"] > most * _ROUNDED:
+            text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
+            yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -84,24 +84,27 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
     spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
     for run in runs:
         record = run.first
-        elapsed_s, began = record["elapsed_s"], _moment(record["job_began"])
+        elapsed_s, began, ended = record["elapsed_s"], _moment(record["job_began"]), _moment(record["time"])
         if elapsed_s is None:
             continue
         yield from _longer_than_job(run, elapsed_s)
-        ended = _moment(record["time"])
-        if began is None or ended is None:
+        if not began or not ended:
             continue
         if began + elapsed_s > ended + _CLOCK_S:
             text = (
                 f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over"
             )
             yield Fault(KIND, run.name, text)
-        if record["nodes"] == len(record["nodelist"] or ()):
-            for node in record["nodelist"]:
+        if record["nodes"] == len(nodes := record["nodelist"] or ()):
+            for node in nodes:
                 spans[node].append((began, began + elapsed_s, run))
+    yield from _overlaps(spans)
+
+
+def _overlaps(spans: Mapping[str, list[tuple[float, float, Run]]]) -> Iterator[Fault]:
+    """Find runs that were on a node at the same time, given begin and end of each by node."""
     for node, found in spans.items():
-        found.sort(key=lambda each: each[:2])
-        for (_, end, one), (start, _, other) in pairwise(found):
+        for (_, end, one), (start, _, other) in pairwise(sorted(found, key=lambda each: each[:2])):
             if start + 2 < end:
                 text = f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
                 yield Fault(KIND, other.name, text)
@@ -112,10 +115,8 @@ def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
     for each in run.records:
         is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
         if is_time and each["value"] > elapsed_s + 1:
-            text = (
-                f"{each['metric']} is {value_text(each['value'])} s, but its job took"
-                f" {value_text(elapsed_s)} s"
-            )
+            took = value_text(elapsed_s)
+            text = f"{each['metric']} is {value_text(each['value'])} s, but its job took {took} s"
             yield Fault(KIND, run.name, text)
 
 

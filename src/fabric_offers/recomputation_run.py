@@ -80,26 +80,26 @@ def take_system(system: Any, folder: Path, topology: Path) -> None:
 def _in_order(
     runs: Sequence[dict[str, str]], cases: dict[Key, Any], system: Any
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each run and its outcome; in a group, dependencies first."""
+    """Yield the number of each run and its outcome, group by group, in each the dependencies first.
+
+    The checks of a group read from each other what they were last set up with.
+    """
     order = {key: position for position, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
-    group, done = None, set[Any]()
+    done = set[Any]()
     for number in sorted(range(len(runs)), key=lambda each: (runs[each]["group"], order.get(keys[each], -1))):
-        if runs[number]["group"] != group:
-            group, done = runs[number]["group"], set()
-        case = cases.get(keys[number])
+        group, case = runs[number]["group"], cases.get(keys[number])
         if case is None:
             yield number, {"error": "the described system has no such case"}
             continue
-        missing = [
-            dep.check.display_name for dep in case.deps if not dep.check.is_fixture() and dep not in done
-        ]
-        if missing:
-            yield number, {"error": f"it depends on {missing[0]}, for which nothing could be computed"}
+        needed = [dep for dep in case.deps if not dep.check.is_fixture() and (group, dep) not in done]
+        if needed:
+            name = needed[0].check.display_name
+            yield number, {"error": f"it depends on {name}, for which nothing could be computed"}
             continue
         entry = _one(case, Path(runs[number]["files"]), system)
         if "error" not in entry:
-            done.add(case)
+            done.add((group, case))
         yield number, entry
 
 

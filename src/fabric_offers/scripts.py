@@ -39,26 +39,26 @@ def differences(
         path = folder / run.folder / SCRIPT
         if "error" in again or not path.is_file():
             continue  # both are listed
-        _, partition, environ = run.case
-        where = f"{partition}+{environ}"
+        where = "+".join(run.case[1:])
         totals[where] += 1
         added |= dict.fromkeys((where, line) for line in again["site"])
+        if again["unknown"]:
+            counts[where, _UNKNOWN, str(again["unknown"])] += 1
+            continue
         expected = _comparable(["#!/bin/bash", *again["script"]], run, scratch)
         found = _comparable(files.read_text(path, folder).splitlines(), run, scratch)
-        unknown = [(_UNKNOWN, str(again["unknown"]))] if again["unknown"] else None
-        counts.update((where, *each) for each in unknown or _differences(found, expected))
-    faults = [
-        Fault(
-            "options", where, what.format(f"{count} of {count_text(totals[where], 'job script')}", line[:200])
-        )
-        for (where, what, line), count in counts.items()
-    ]
-    faults += [
-        Fault("options", where, f"its system's file adds `{line[:160]}`, which can replace what is run")
-        for where, line in added
-        if _REPLACES.search(line)
-    ]
-    return faults, [f"{where}: the system's file adds `{line[:200]}` to job scripts" for where, line in added]
+        counts.update((where, *each) for each in _differences(found, expected))
+    faults = []
+    for (where, what, line), count in counts.items():
+        of_all = f"{count} of {count_text(totals[where], 'job script')}"
+        faults.append(Fault("options", where, what.format(of_all, line[:200])))
+    notes = []
+    for where, line in added:
+        notes.append(f"{where}: the system's file adds `{line[:200]}` to job scripts")
+        if _REPLACES.search(line):
+            text = f"its system's file adds `{line[:160]}`, which can replace what is run"
+            faults.append(Fault("options", where, text))
+    return faults, notes
 
 
 def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, str]]:

@@ -101,12 +101,28 @@ def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
 
 def test_a_failure_is_explained_by_the_files_of_its_job(tmp_path):
     (tmp_path / "rfm_job.out").write_text("a table\n")
-    explained = partial(RecordMixin.with_cause, case(stage=tmp_path))
+    explained = partial(RecordMixin.with_cause, case(stage=tmp_path, program_logs="nccl/*.txt"))
     assert explained("it failed") == "it failed; the last line of rfm_job.out is 'a table'"
     (tmp_path / "rfm_job.err").write_text(CUT)
     assert explained("it failed").startswith("MPICH could not start, ") and explained("it failed").endswith(
         "(it failed)"
     )
+
+
+def test_the_cause_may_be_in_what_nccl_logs_alone(tmp_path):
+    (tmp_path / "rfm_job.out").write_text("a7: Test NCCL failure common.cu:958 'remote process exited'\n")
+    (tmp_path / "nccl").mkdir()
+    (tmp_path / "nccl" / "a2.11.txt").write_text("a2:11:40 [0] NCCL INFO Connected all rings\n")
+    (tmp_path / "nccl" / "a7.12.txt").write_text(
+        "a7:12:40 [1] NCCL INFO Connected all rings\n"
+        "a7:12:41 [1] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 10.9.0.3<41000> with"
+        " status=12 opcode=1 len=0 vendor err 129 (Send) localGid ::ffff:10.9.0.7 remoteGids::ffff:10.9.0.3"
+        " hca mlx5_1\na7:12:41 [1] NCCL INFO proxy.cc:698 -> 6\n"
+    )
+    said = RecordMixin.with_cause(case(stage=tmp_path, program_logs="nccl/*.txt"), "it failed")
+    assert "no answer from 10.9.0.3 over mlx5_1 (status 12, vendor error 129)" in said
+    bare = RecordMixin.with_cause(case(stage=tmp_path, program_logs=""), "it failed")
+    assert "10.9.0.3" not in bare and "remote process exited" in bare
 
 
 @pytest.mark.parametrize(

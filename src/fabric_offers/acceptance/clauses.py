@@ -195,6 +195,11 @@ class Clause(Shared):
         """Tell which direction is better, by its two bounds."""
         return self.good > self.bad
 
+    def is_reached_by(self, number: float) -> bool:
+        """Return whether the number of a run is within the bounds of a share."""
+        low = -math.inf if self.at_least is None else self.at_least
+        return low <= number <= (math.inf if self.at_most is None else self.at_most)
+
     @property
     def model(self) -> Model:
         """The distribution that it is tested by."""

@@ -15,7 +15,7 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.report.texts import rich_table
-from fabric_offers import bundle_file, signatures
+from fabric_offers import signatures
 from fabric_offers.acceptance import clause_verdicts, clauses, document, run_plan, session_records
 from fabric_offers.acceptance.clause_verdicts import Judged
 from fabric_offers.acceptance.clauses import Contract, number_text
@@ -140,18 +140,14 @@ def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
     for each in judged:
         clause, unit = each.clause, each.observed.unit
         value = "-" if each.estimate is None else number_text(clause, each.estimate, unit)
-        cells = (
-            document.bounds_text(clause, unit),
-            value,
-            count_text(each.state.units, clause.unit),
-            str(each.left),
-        )
-        rows.append((each.word, clause.name, *cells))
+        used = count_text(each.state.units, clause.unit)
+        bounds = document.bounds_text(clause, unit)
+        rows.append((each.word, clause.name, bounds, value, used, str(each.left)))
     console.print_rich([rich_table(header, rows)])
     console.print(
-        *(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines))
+        *(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines)),
+        last,
     )
-    console.print(last)
 
 
 def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
@@ -192,44 +188,29 @@ def sign(target: Path, *, role: str, key: Path) -> None:
 
 @command.command("check", epilog=_CHECK, statuses=_STATUSES)
 @click.argument("bundle", type=_file)
-@click.option(
-    "--clauses", "contract", type=_file, help="The clauses, if the bundle has none or to compare its own."
-)
-@click.option("--verdict", "target", type=_file, help="The document, if it is not the one in the bundle.")
+@click.option("--clauses", "contract", type=_file, help="Your copy of the clauses, to compare.")
 @click.option(
     "--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1)."
 )
 @click.option("--ledger", "ledger_path", type=_file, help="The count of sessions, if it is not the bundle's.")
 @json_option
 def check(
-    bundle: Path,
-    *,
-    contract: Path | None,
-    target: Path | None,
-    signers: Path | None,
-    ledger_path: Path | None,
-    as_json: bool,
+    bundle: Path, *, contract: Path | None, signers: Path | None, ledger_path: Path | None, as_json: bool
 ) -> None:
-    """Repeat the verdict from the outputs in BUNDLE alone, which `offers pack --clauses` wrote, and compare.
-
-    Clauses, ledger, document and signatures are those of the bundle, unless named.
-    """
-    if not bundle_file.is_bundle(bundle):
-        raise FabricError(f"{bundle}: this is no bundle; `fabric-checks offers pack` writes one")
+    """Repeat the verdict from the outputs in BUNDLE alone, which `offers pack --clauses` wrote."""
     with session_records.of_bundle(bundle) as found:
         packed = {name: found.folder / path for name, path in session_records.PACKED.items()}
-        if contract is None and not packed["clauses"].is_file():
-            raise FabricError(f"{bundle}: it has no clauses; name them with --clauses, or pack them")
-        read = clauses.read(contract or packed["clauses"])
-        ledger = session_records.ledger(ledger_path or packed["ledger"])
+        if not packed["clauses"].is_file():
+            raise FabricError(f"{bundle}: it has no clauses; pack it with --clauses")
+        read = clauses.read(packed["clauses"])
         objections = list(found.faults)
-        if packed["clauses"].is_file() and clauses.read(packed["clauses"]).sha256 != read.sha256:
+        if contract and clauses.read(contract).sha256 != read.sha256:
             objections.append(f"{bundle}: its clauses are not those of {contract}")
-        if ledger.path.exists():
-            missing = ledger.count(found, read.system)
-            objections += [*ledger.faults, *(f"{each}: it was never counted" for each in missing)]
+        ledger = session_records.ledger(ledger_path or packed["ledger"])
+        missing = ledger.count(found, read.system)
+        objections += [*ledger.faults, *(f"{each}: it was never counted" for each in missing)]
         judged = clause_verdicts.judge(read, found.records, found.folder)
-        if target or packed["verdict"].is_file():
-            objections += document.objections(target or packed["verdict"], read, judged, ledger, signers)
+        if packed["verdict"].is_file():
+            objections += document.objections(packed["verdict"], read, judged, ledger, signers)
         _print(judged, f"{found.recomputed} values computed again from their outputs", as_json)
     _end(judged, objections)

@@ -27,7 +27,7 @@ from fabric_checks.parsers import rotate
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
-from fabric_offers.acceptance.clauses import MEDIAN, SELECTING, Clause, ClauseError, Contract, Of
+from fabric_offers.acceptance.clauses import MEDIAN, Clause, ClauseError, Contract, Of
 from fabric_offers.runs import OUTPUT
 
 _WORST = "it counts as the worst that a unit can be"
@@ -62,16 +62,14 @@ class Observed:
 def matches(record: Record, select: Mapping[str, Any], *, metric: bool = True) -> bool:
     """Tell whether a record is of a selection; one of a failed case, without metric, is of all its
     metrics."""
-    for name in SELECTING:
-        if name not in select or (name == "metric" and (not metric or record["metric"] is None)):
-            continue
-        if name == "parameters":
-            own = {key: str(value) for key, value in (record["parameters"] or {}).items()}
-            if not select[name].items() <= own.items():
-                return False
-        elif not re.fullmatch(select[name], str(record[name])):
-            return False
-    return True
+    own = {key: str(value) for key, value in (record["parameters"] or {}).items()}
+    has_metric = metric and record["metric"] is not None
+    patterns = {name: wanted for name, wanted in select.items() if name != "parameters"}
+    if not has_metric:
+        patterns.pop("metric", None)
+    return select.get("parameters", {}).items() <= own.items() and all(
+        re.fullmatch(pattern, str(record[name])) for name, pattern in patterns.items()
+    )
 
 
 def observe(contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> Observed:
@@ -194,11 +192,7 @@ class _Observation:
         values = [float(record["value"])] if clause.over == "runs" else self._bandwidths(record)
         by = self._divisor(record, values)
         number = self._reached([each / by for each in values])
-        if clause.quantity != "share":
-            return number
-        low = -math.inf if clause.at_least is None else clause.at_least
-        high = math.inf if clause.at_most is None else clause.at_most
-        return float(low <= number <= high)
+        return float(clause.is_reached_by(number)) if clause.quantity == "share" else number
 
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
@@ -263,25 +257,19 @@ class _Observation:
     def _require_valid(self, record: Record) -> None:
         """Raise :class:`_InvalidError` for a run that the clause does not count."""
         clause, ports = self.clause, record["ports"] or {}
-        limit = (record["limits"] or {}).get("node")
-        for is_invalid, why in (
-            (clause.quiet and was_disturbed(record), "other processes took cores from its ranks"),
-            (
-                clause.transport and not ports.get("fabric"),
-                "nothing shows which network carried it: its ports were not counted",
-            ),
-            ("port" in clause.free_of and not ports, "its ports were not counted"),
-            (clause.blind_from and limit is None, "it would have named no slow node"),
-            (
-                clause.blind_from and (limit or 0.0) > clause.blind_from,
-                f"it would have named a node only from {100 * (limit or 0.0):.0f} % on",
-            ),
-        ):
-            if is_invalid:
-                raise _InvalidError(why)
+        if clause.quiet and was_disturbed(record):
+            raise _InvalidError("other processes took cores from its ranks")
+        if clause.transport and not ports.get("fabric"):
+            raise _InvalidError("nothing shows which network carried it: its ports were not counted")
+        if "port" in clause.free_of and not ports:
+            raise _InvalidError("its ports were not counted")
         for name in clause.one:
             if record[name] != self.first.setdefault(name, record[name]):
                 raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
+        limit = (record["limits"] or {}).get("node", math.inf)
+        if clause.blind_from and limit > clause.blind_from:
+            named = "no slow node" if math.isinf(limit) else f"a node only from {100 * limit:.0f} % on"
+            raise _InvalidError(f"it would have named {named}")
 
 
 class _InvalidError(RecordError):

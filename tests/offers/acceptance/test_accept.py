@@ -98,40 +98,11 @@ def keys(folder):
     return folder / "signers"
 
 
-def checked(given, *words):
-    """Check the recorded offer, recomputed in this process."""
-    with mock.patch.object(session_records.recomputation, "recompute", offers.in_process):
-        return accept("check", offers.OFFER, "--clauses", given, *words)
-
-
 LATENCY = {
     "name": "latency", "check": "OsuLatency", "metric": "latency_8B", "layout": "1x2", "good": 50, "bad": 100,
     "spread": 0.2, "runs": 1,
 }  # fmt: skip
 LOCAL = {"system": "local", "unit": "session", "least": 1}
-
-
-@pytest.mark.long
-def test_both_sides_sign_and_the_other_repeats_the_verdict_from_the_outputs(tmp_path):
-    """The recorded offer is of a commit that no clone has, which stays an objection."""
-    given, signers, target = contract(tmp_path, LATENCY, **LOCAL).path, keys(tmp_path), tmp_path / "v.html"
-    assert accept("verdict", given, target, offers.OFFER)[0] == 0
-    for role in ("seller", "buyer"):
-        accept("sign", target, "--as", role, "--key", tmp_path / role)
-    _, text = checked(given, "--verdict", target, "--signers", signers)
-    assert "signed by the seller: Good" in text and "signed by the buyer: Good" in text
-    assert "values computed again from their outputs" in text and "met" in text
-    assert "it is about other clauses" not in text and "its verdict is not" not in text
-    (tmp_path / "v.html.buyer.sig").write_bytes((tmp_path / "v.html.seller.sig").read_bytes())
-    assert (
-        "v.html.buyer.sig: not a signature of the buyer"
-        in checked(given, "--verdict", target, "--signers", signers)[1]
-    )
-    (tmp_path / "v.html.seller.sig").unlink()
-    target.write_text(target.read_text().replace('class="verdict met"', 'class="verdict open"'))
-    text = checked(contract(tmp_path, {**LATENCY, "good": 51}, **LOCAL).path, "--verdict", target)[1]
-    for cause in ("the seller has not signed it", "it is about other clauses than", "its verdict is not met"):
-        assert cause in text, cause
 
 
 def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_path):

@@ -132,10 +132,10 @@ def test_ones_own_copies_are_compared_with_the_bundle(tmp_path, acceptance, know
     assert "its clauses are not those of" in checked(tmp_path, known, files, signers, "--clauses", own)[1]
 
 
-def test_a_bundle_without_clauses_needs_them_named(tmp_path, known):
+def test_a_bundle_without_clauses_is_refused(tmp_path, known):
     with (
         mock.patch.object(session_records.recomputation, "recompute", known),
-        pytest.raises(FabricError, match="it has no clauses; name them with --clauses"),
+        pytest.raises(FabricError, match="it has no clauses; pack it with --clauses"),
     ):
         accept("check", offers.OFFER)
 

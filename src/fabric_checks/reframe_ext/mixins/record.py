@@ -66,6 +66,10 @@ class RecordMixin(RegressionTestPlugin):
     #: :class:`~fabric_checks.records.record.Facts`, which goes into every record.
     facts = None
 
+    #: The pattern of files in a folder of the stage folder that the program logs to, ``FOLDER/*.txt``; it may
+    #: print the cause of a failure there alone. Empty without any.
+    program_logs = ""
+
     #: Why the records are not in the perflog; empty if they are.
     unwritten = ""
 
@@ -267,9 +271,9 @@ class RecordMixin(RegressionTestPlugin):
         """Return a message about a failure with its cause, as far as the job's output has it."""
         from fabric_checks.parsers import launch_errors
 
-        return launch_errors.explained(
-            what, {str(name): self._text_of(str(name)) for name in (self.stderr, self.stdout)}
-        )
+        logs = sorted(Path(self.stagedir).glob(self.program_logs)) if self.program_logs else []
+        names = [str(self.stderr), str(self.stdout), *(f"{path.parent.name}/{path.name}" for path in logs)]
+        return launch_errors.explained(what, {name: self._text_of(name) for name in names})
 
     def _text_of(self, name: str) -> str:
         """Return the text of a file in the stage folder; nothing if it does not exist."""
