@@ -32,13 +32,3 @@ def test_a_daemon_that_does_not_answer(tmp_path):
     assert made.runs  # it was not waited for
     made.kill()
     assert not made.runs
-
-
-def test_a_program_that_fails_or_takes_too_long(tmp_path):
-    assert daemons.run_client(ROOT, ["echo", "yes"], 10) == "yes\n"
-    with pytest.raises(ClusterError, match="thing failed: error: disk"):
-        daemon(tmp_path, "echo error: disk; exit 3").finish(10)
-    slow = daemon(tmp_path, "exec sleep 60")
-    with pytest.raises(ClusterError, match="thing takes more than 0.1 s"):
-        slow.finish(0.1)
-    slow.kill()

@@ -82,7 +82,6 @@ def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("NODES", "many", "FABRIC_CLUSTER_NODES is 'many'; give a number"),
         ("CORES", "0", "FABRIC_CLUSTER_CORES is '0'; give a number"),
         ("RATE", "fast", "FABRIC_CLUSTER_RATE is 'fast'; write it as 1gbit"),
     ],
@@ -135,15 +134,7 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     )
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
-    assert (
-        "placement: the ranks are on 1 node in place of 2; see the launcher's options: rank 0 on n1" in text
-    )
-    assert "rank 1 on n1 (cpus " in text
-
-
-def test_the_size_of_the_cluster_is_that_of_the_one_it_runs_in(two):
-    said = two.sh("echo $FABRIC_CLUSTER $FABRIC_CLUSTER_NODES $FABRIC_CLUSTER_CORES $FABRIC_CLUSTER_RATE")
-    assert said.split() == [two.name, "2", "2", "1gbit"]
+    assert "placement: the ranks are on 1 node in place of 2" in text and "rank 1 on n1 (cpus " in text
 
 
 def test_a_failing_start_is_the_status_of_the_run(tmp_path):

@@ -64,14 +64,8 @@ class Nights:
 
     def spend(self, *cases, options=(), timeout=GUARD_S):
         before = self.sessions()
-        done = self.cluster.call(
-            "exec",
-            "head",
-            "--",
-            *map(str, self.line(*cases, options=options)),
-            timeout=timeout,
-            **self.environment(),
-        )
+        words = map(str, self.line(*cases, options=options))
+        done = self.cluster.call("exec", "head", "--", *words, timeout=timeout, **self.environment())
         new, *more = self.sessions() - before or {None}
         assert not more
         return Night(done.returncode, done.stdout + done.stderr, self.folder / str(new))
@@ -85,15 +79,8 @@ class Nights:
 
     def begin(self, *cases):
         """Start a night in the background, as the leader of a group of processes."""
-        line = [
-            *self.cluster.command,
-            "exec",
-            "head",
-            "--name",
-            self.cluster.name,
-            "--",
-            *map(str, self.line(*cases)),
-        ]
+        on_head = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
+        line = [*on_head, *map(str, self.line(*cases))]
         return subprocess.Popen(
             line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ci.minicluster import control, state
+from tests import programs
 from tests.cluster.conftest import CI, MARK, Cluster, require
 from tests.conftest import TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
@@ -33,7 +34,7 @@ def processes(cluster):
 
 def machine_wide():
     """Return what no cluster may change on the machine: others' clusters do not either."""
-    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+    links = programs.run(["ip", "-o", "link"], check=True).stdout
     return {
         "links": {line.split()[1] for line in links.splitlines()},
         "mounts": {
@@ -86,24 +87,12 @@ def cluster(machine):
     Path(cluster.place).rmdir()
 
 
-second = cluster
-
-
 @pytest.fixture(params=["slurm", "flux", "pbs"])
 def small(request):
     """The options of a cluster of two nodes under each scheduler that is installed."""
     require(request.param)
     accounting = ["--without-accounting"] if request.param == "slurm" else []
     return ["--nodes", "2", "--scheduler", request.param, *accounting]
-
-
-def test_down(cluster):
-    cluster("up", "--nodes", "3")
-    folder = cluster.entry.folder
-    assert folder.exists() and len(processes(cluster)) > 10
-    cluster("down")
-    assert not left_of(cluster)
-    assert not folder.exists()
 
 
 #: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are
@@ -116,14 +105,11 @@ FLUX, PBS = "flux/head/local", "pbs/head/datastore"
     ("scheduler", "number", "sign"),
     [
         ("slurm", signal.SIGINT, None),
-        ("slurm", signal.SIGINT, HOSTS),
-        ("slurm", signal.SIGINT, DATABASE),
-        ("slurm", signal.SIGINT, CONTROLLER),
-        ("slurm", signal.SIGTERM, None),
         ("slurm", signal.SIGHUP, DATABASE),
+        ("slurm", signal.SIGTERM, CONTROLLER),
         ("slurm", signal.SIGKILL, HOSTS),
         *((name, number, sign) for name, sign in (("flux", FLUX), ("pbs", PBS))
-          for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)),
+          for number in (signal.SIGINT, signal.SIGKILL)),
     ],
 )  # fmt: skip
 def test_a_signal_during_up(cluster, scheduler, number, sign, tmp_path, monkeypatch):
@@ -166,7 +152,7 @@ setattr(place, {moment!r}, interrupted)
 sys.exit(commands.main(["up", "--nodes", "2", "--name", {cluster.name!r}]))
 """
     line, env = [sys.executable, "-c", script], cluster.environment()
-    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run(line, env=env)
     assert (done.returncode, done.stderr) == (130, "error: ended by SIGINT\n")
     assert not left_of(cluster)
 
@@ -193,12 +179,12 @@ def test_the_keeper_is_killed(cluster, small):
     cluster("up", *small)
     os.kill(cluster.entry.keeper, signal.SIGKILL)
     wait_for(lambda: not processes(cluster), lambda: processes(cluster))
-    done = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run([CI / "cluster", "status"])
     assert done.returncode == 0, done.stderr
     assert not left_of(cluster)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_run_is_ended_by_a_signal(cluster, small, number):
     """The signal reaches the command, whose own status is then that of `run`."""
     script = "trap 'exit 9' INT TERM; echo ready; while :; do sleep 0.1; done"
@@ -208,27 +194,6 @@ def test_run_is_ended_by_a_signal(cluster, small, number):
     out, err = command.communicate(timeout=GUARD_S)
     assert (command.returncode, out, err) == (-number if number == signal.SIGKILL else 9, "", "")
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
-
-
-def test_two_clusters_that_begin_and_end_at_the_same_time(cluster, second):
-    """Nothing of one is in the other's way: not in the index, nor on the machine, nor when they end."""
-    both = (cluster, second)
-    for command in [each.started("up", "--nodes", "2") for each in both]:
-        out, err = command.communicate(timeout=GUARD_S)
-        assert command.returncode == 0, out + err
-    assert len({each.entry.folder for each in both}) == 2
-    script = (
-        "for i in 1 2 3; do srun -N2 -n4 hostname; done | sort | uniq -c; sacctmgr -nP show cluster"
-        " format=cluster"
-    )
-    for command in [each.started("exec", "head", "--", "bash", "-c", script) for each in both]:
-        out, err = command.communicate(timeout=GUARD_S)
-        assert (command.returncode, out.split()) == (0, ["6", "n1", "6", "n2", "minicluster"]), err
-    ended = [each.started("down") for each in both]
-    for command in ended:
-        out, err = command.communicate(timeout=GUARD_S)
-        assert (command.returncode, out, err) == (0, "", "")
-    assert not left_of(cluster) | left_of(second)
 
 
 #: A test that is interrupted after it has started a cluster, which no fixture of it ends.

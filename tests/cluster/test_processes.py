@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from ci.minicluster import control, daemons, kernel, network, processes
+from ci.minicluster import control, daemons, kernel, processes
 from ci.minicluster.errors import ClusterError
 
 SOON = 0.2
@@ -18,13 +18,8 @@ SOON = 0.2
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Let the bounds be short."""
-    for module, name in (
-        (control, "PATIENCE"),
-        (control, "ANSWER"),
-        (control, "GRACE"),
-        (network, "PATIENCE"),
-    ):
-        monkeypatch.setattr(module, name, SOON)
+    for name in ("PATIENCE", "ANSWER", "GRACE"):
+        monkeypatch.setattr(control, name, SOON)
 
 
 @pytest.fixture
@@ -42,22 +37,11 @@ def stopped():
     os.waitpid(child, 0)
 
 
-def test_a_program_that_does_not_end_is_killed():
-    with pytest.raises(ClusterError, match="sleep takes more than 0.2 s"):
-        processes.run_program(["sleep", "1000"], SOON)
-
-
 def test_a_program_whose_output_is_kept_open_by_another_is_not_waited_for(tmp_path):
     """The one that is killed has a child, which has the pipe."""
     with pytest.raises(ClusterError, match="sh takes more than 0.2 s"):
         processes.run_program(["sh", "-c", f"sleep 1000 & echo $! > {tmp_path}/pid; wait"], SOON)
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-
-
-def test_what_a_program_reads_and_says():
-    assert processes.run_program(["cat"], 60, "yes\n") == "yes\n"
-    with pytest.raises(ClusterError, match="sh failed: second"):
-        processes.run_program(["sh", "-c", "echo first >&2; echo second >&2; exit 1"], 60)
 
 
 def test_a_child_that_does_not_end_is_named_with_its_children(stopped):
@@ -68,23 +52,12 @@ def test_a_child_that_does_not_end_is_named_with_its_children(stopped):
         processes.wait_for_end(stopped, SOON, "it")
 
 
-def test_the_status_of_a_child_that_ends():
-    assert processes.wait_for_end(processes.fork(lambda: 3), 60, "it") == 3
-
-
 def test_a_pipe_that_nobody_closes():
     ready, told = os.pipe()
     os.write(told, b"half")
     with pytest.raises(ClusterError, match="the other takes more than 0.2 s"):
         processes.read_all(ready, SOON, "the other")
     os.close(told)
-
-
-def test_a_pipe_that_is_closed():
-    ready, told = os.pipe()
-    os.write(told, b"all")
-    os.close(told)
-    assert processes.read_all(ready, 60, "the other") == "all"
 
 
 def test_one_who_never_answers(tmp_path):
@@ -112,16 +85,6 @@ def test_one_who_asks_nothing_keeps_nobody_waiting(tmp_path, monkeypatch):
         assert control.request(tmp_path / "n1", "n1", do="echo") == {"do": "echo"}
         serving.join()
         silent.close()
-
-
-def test_a_batch_of_ip_that_hangs(monkeypatch, tmp_path):
-    (tmp_path / "ip").write_text("#!/bin/sh\nexec sleep 1000\n")
-    (tmp_path / "ip").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(
-        ClusterError, match="the network cannot be set up: ip takes more than 0.2 s; the commands were: li"
-    ):
-        network.run_batch("ip", network.bridge_commands())
 
 
 def test_the_sockets_of_daemons_are_not_waited_for(tmp_path):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A cluster in use: Slurm's own view of it, jobs, accounting, links, and parts that die."""
 
-import os
 import re
 import subprocess
 import sys
@@ -9,17 +8,12 @@ import time
 
 import pytest
 
-from tests.cluster.conftest import CI, Cluster
-from tests.guard import ENDLESS_S, GUARD_S, wait_for
+from tests.cluster.conftest import CI
+from tests.guard import ENDLESS_S, wait_for
 
 
 def nodes(cluster):
     return dict(line.split() for line in cluster.on("head", "sinfo", "-h", "-N", "-o", "%N %T").splitlines())
-
-
-def test_slurm_has_idle_nodes(four):
-    assert nodes(four) == {f"n{i}": "idle" for i in range(1, 5)}
-    assert four.on("head", "sinfo", "-h", "-o", "%P %c %D").split() == ["compute*", "2", "4"]
 
 
 def test_accounting_knows_the_job(four):
@@ -47,14 +41,20 @@ def test_the_status_of_a_command_is_passed_on(four):
     assert four.call("exec", "n1", "--", "sh", "-c", "exit 7").returncode == 7
     assert four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + 15
     done = four.call("exec", "n1", "--", "no-such-command")
-    assert (
-        done.returncode == 127
-        and done.stderr == "error: cannot run no-such-command: No such file or directory\n"
-    )
-    done = four.call("exec", "n9", "--", "true")
-    assert (
-        done.returncode == 1 and done.stderr == "error: no host is called 'n9'; there are head and n1 to n4\n"
-    )
+    assert done.returncode == 127 and "cannot run no-such-command: No such file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("exec", "n9", "--", "true"), "no host is called 'n9'; there are head and n1 to n4"),
+        (("kill", "n9"), "nothing is called 'n9'; there are n1 to n4 and slurmctld, slurmdbd"),
+        (("start", "n2"), "n2 and its slurmd are running already"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(four, arguments, says):
+    done = four.call(*arguments)
+    assert (done.returncode, done.stderr) == (1, f"error: {says}\n")
 
 
 def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):
@@ -145,11 +145,7 @@ def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
     """A ping from n1 waits for the answers of n2."""
     if not kernel_delays(four):
         refused = four.call("shape", "n2.send=none,delay=20ms")
-        assert refused.returncode == 1
-        assert refused.stderr.startswith(
-            "error: this kernel can neither delay nor lose packets: it has no sch_netem"
-        )
-        assert refused.stderr.count("\n") == 1
+        assert refused.returncode == 1 and "it has no sch_netem" in refused.stderr
         assert "n2: slurmd runs\n" in four("status"), "what is refused changes nothing"
         pytest.skip("this kernel has no sch_netem")
     four("shape", "n2.send=none,delay=20ms")
@@ -167,10 +163,7 @@ def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
     )
     four("kill", "n3")
     assert "n3: IS DOWN" in four("status")
-    again = four.call("kill", "n3")
-    assert (
-        again.returncode == 1 and again.stderr == "error: n3 is not running; `ci/cluster start n3` boots it\n"
-    )
+    assert "n3 is not running; `ci/cluster start n3` boots it" in four.call("kill", "n3").stderr
     wait_for(lambda: nodes(four)["n3"].startswith("down"), "n3 is not down")
     query = ["sacct", "-X", "-n", "-P", "-j", job, "-o", "State"]
     wait_for(lambda: four.on("head", *query).strip() == "NODE_FAIL", "the job did not fail")
@@ -185,8 +178,6 @@ def test_a_slurmd_that_dies_leaves_its_host(four):
     four("start", "n2")
     wait_for(lambda: set(nodes(four).values()) == {"idle"}, "not all nodes are idle")
     assert four.on("head", "srun", "-w", "n2", "hostname") == "n2\n"
-    again = four.call("start", "n2")
-    assert again.returncode == 1 and again.stderr == "error: n2 and its slurmd are running already\n"
 
 
 @pytest.mark.parametrize("what", ["slurmctld", "slurmdbd"])
@@ -208,30 +199,9 @@ def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
     assert len(four.on("head", "srun", "-N4", "hostname").split()) == 4
 
 
-def test_what_cannot_be_killed_is_refused(four):
-    done = four.call("kill", "n9")
-    assert done.returncode == 1
-    assert done.stderr == "error: nothing is called 'n9'; there are n1 to n4 and slurmctld, slurmdbd\n"
-
-
 def test_a_cluster_of_more_cores_and_without_accounting(four, cluster):
     said = cluster("up", "--nodes", "2", "--cores", "6", "--rate", "1gbit", "--without-accounting")
     assert "2 nodes of 6 cores, without accounting, up in" in said
     assert len(cluster.on("head", "srun", "-n12", "hostname").split()) == 12
     no_such = cluster.call("kill", "slurmdbd")
     assert no_such.stderr == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
-    # Without a name it is not clear which is meant.
-    env = {name: value for name, value in os.environ.items() if name != "FABRIC_CLUSTER"}
-    unnamed = subprocess.run(
-        [CI / "cluster", "down"], capture_output=True, text=True, timeout=GUARD_S, env=env
-    )
-    assert unnamed.returncode == 1 and "several clusters are up" in unnamed.stderr
-
-
-def test_run_starts_and_ends_a_cluster_around_a_command(machine):
-    cluster = Cluster()
-    line = ["run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", "srun -N2 hostname; exit 5"]
-    done = cluster.call(*line)
-    assert done.returncode == 5
-    assert sorted(done.stdout.split()) == ["n1", "n2"]
-    assert cluster.entry is None

@@ -48,7 +48,6 @@ def test_slurm_is_told_of_switches_only_if_they_are_asked_for():
     [
         ("slurm-wlm 22.05.8", ""),
         ("slurm-wlm 23.02.0", "CgroupPlugin=disabled\n"),
-        ("slurm-wlm 24.11.5", "CgroupPlugin=disabled\n"),
         ("slurm 26.05.5", "CgroupPlugin=disabled\n"),
         ("of no number", ""),
     ],

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ci.minicluster import processes, state
+from ci.minicluster import state
 from ci.minicluster.errors import ClusterError
 from tests.cluster.test_spec import make
 
@@ -43,25 +43,14 @@ def test_a_name_is_given_once():
 
 
 def test_what_a_killed_keeper_left_is_removed():
+    """And the entry of one who was killed before it wrote anything."""
     _, folder, lock = state.reserve(make(name="a"))
     (folder / "log").mkdir()
     assert [entry.spec.name for entry in state.entries()] == ["a"]
     os.close(lock)
+    (state.INDEX / "b").touch()
     assert state.entries() == []
     assert not folder.exists() and not state.INDEX.exists()
-
-
-def test_an_entry_of_one_who_was_killed_at_once_is_removed():
-    with state.index():
-        (state.INDEX / "a").touch()
-    assert state.entries() == []
-    assert not state.INDEX.exists()
-
-
-def test_an_index_that_is_somebody_elses_is_refused():
-    state.INDEX.symlink_to("/tmp")
-    with pytest.raises(ClusterError, match="is not a folder of yours"):
-        state.reserve(make())
 
 
 def test_an_index_that_somebody_holds_is_not_waited_for_without_end(monkeypatch):
@@ -101,23 +90,6 @@ def test_an_index_that_another_removes_meanwhile_is_made_again(monkeypatch):
     assert left == [False, False]
 
 
-def test_many_at_once():
-    """Each makes a cluster's entry, looks for it, and goes; none meets another's index half made or half
-    removed."""
-
-    def work(which):
-        for _ in range(50):
-            _, folder, lock = state.reserve(make(name=f"c{which}"))
-            assert state.find(f"c{which}").folder == folder
-            os.close(lock)
-            assert f"c{which}" not in {entry.spec.name for entry in state.entries()}
-        return 0
-
-    children = [processes.fork(lambda which=which: work(which)) for which in range(4)]
-    assert [processes.wait_for_end(child, 300, "one of many") for child in children] == [0, 0, 0, 0]
-    assert state.entries() == []
-
-
 def test_a_folder_into_which_the_dying_write_is_removed_in_the_end(monkeypatch):
     _, folder, lock = state.reserve(make(name="a"))
     rmtree, full = shutil.rmtree, [True]
@@ -151,6 +123,15 @@ def test_a_folder_that_cannot_be_removed_is_named(monkeypatch):
     rmtree(folder)
 
 
+@pytest.mark.parametrize(
+    "make_index", [lambda: state.INDEX.symlink_to("/tmp"), lambda: state.INDEX.touch()], ids=["link", "file"]
+)
+def test_an_index_that_is_no_folder_is_refused(make_index):
+    make_index()
+    with pytest.raises(ClusterError, match="is not a folder of yours"):
+        state.entries()
+
+
 def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
     state.INDEX.mkdir()
     owner = state.INDEX.owner()
@@ -159,12 +140,6 @@ def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
         ClusterError,
         match=rf"not a folder of yours \(it belongs to user {owner}\); have them or root remove it",
     ):
-        state.entries()
-
-
-def test_an_index_that_is_a_file_is_refused():
-    state.INDEX.touch()
-    with pytest.raises(ClusterError, match="is not a folder of yours"):
         state.entries()
 
 
@@ -182,15 +157,11 @@ def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypa
         patch.setattr(state.os, "lstat", lstat)
         assert state.entries() == []
     assert folder.exists() and not state.INDEX.exists()
-    assert (
-        capsys.readouterr().err
-        == f"warning: {folder} belongs to user 54321 and is not the folder of a; it is "
-        f"left alone\n"
-    )
+    assert f"{folder} belongs to user 54321 and is not the folder of a" in capsys.readouterr().err
     folder.rmdir()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "-x", ".x", "x" * 41])
+@pytest.mark.parametrize("name", ["", "../x", "-x", "x" * 41])
 def test_names(name):
     with pytest.raises(ClusterError, match="is not a name for a cluster"):
         state.check_name(name)
