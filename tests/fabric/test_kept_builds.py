@@ -101,17 +101,6 @@ def test_an_mpi_library_that_was_changed_in_place_builds_anew(folder):
     assert not folder.build() and folder.build()
 
 
-def test_another_mpi_library_on_the_search_path_builds_anew(folder, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    shutil.copy(folder.lib / "libmpi.so", other)
-    # The run path goes first in this program, so it is taken away from both.
-    (folder.bin / "mpicc").write_text(f'#!/bin/sh\nexec gcc "$@" -L{folder.lib} -lmpi\n')
-    here, there = {"LD_LIBRARY_PATH": str(folder.lib)}, {"LD_LIBRARY_PATH": str(other)}
-    assert not folder.build(**here) and folder.build(**here)
-    assert not folder.build(**there)
-
-
 def test_a_program_that_is_not_as_it_was_left_is_built_anew(folder):
     (program,) = folder.programs()
     program.write_bytes(program.read_bytes()[:-100])

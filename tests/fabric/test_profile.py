@@ -172,13 +172,6 @@ def test_fortran_is_counted(mpi):
     assert [(each.call, each.count, each.bytes) for each in of.ranks[1].calls] == [("Bcast", 3, 0)]
 
 
-def test_without_a_file_nothing_is_written(mpich):
-    (mpich.folder / "profile.txt").unlink(missing_ok=True)
-    done = mpich.run(2, mpich.build("small_calls"), "threads", file=None)
-    assert done.returncode == 0, done.stderr
-    assert not (mpich.folder / "profile.txt").exists()
-
-
 def test_a_file_that_cannot_be_written_fails_nothing(mpich):
     for file, why in (
         ("missing/profile.txt", "No such file or directory; no profile is written"),

@@ -68,10 +68,6 @@ def test_a_program_that_does_nothing():
     assert set(analysis.values(idle).values()) == {0.0}
 
 
-def test_messages_are_those_from_rank_to_rank():
-    assert analysis.histogram(PROFILE, analysis.is_message) == {8: (30, 300), 1024: (2, 3000)}
-
-
 def test_calls_are_sorted_by_decreasing_time():
     found = analysis.by_call(PROFILE)
     assert [each.call for each in found] == ["Allreduce", "Waitall", "Isend", "Send", "Send_init"]
@@ -81,10 +77,6 @@ def test_calls_are_sorted_by_decreasing_time():
 
 def test_time_by_kind():
     assert analysis.time_by_kind(PROFILE)[1] == {"send": 1.0, "wait": 2.0, "collective": 3.0, "outside": 4.0}
-
-
-def test_missing_calls_are_counted():
-    assert analysis.not_kept(PROFILE) == 7
 
 
 @pytest.mark.parametrize(

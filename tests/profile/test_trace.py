@@ -36,19 +36,16 @@ def test_a_whole_trace():
     ("old", "new", "cause"),
     [
         ("trace 1", "trace 2", "line 1: this is not a trace of"),
-        ("# rank: 1 of 3", "# rank: 1", "line 2: the rank is missing"),
         ("# flops/s: 1000000000", "# flops/s: fast", "line 3: the rate is missing"),
         ("# flops/s: 1000000000", "# flops/s: 0", "there is no such rank or rate"),
         ("1 of 3", "3 of 3", "there is no such rank or rate"),
         ("1 wait", "2 wait", "line 7: '2 wait 0 1 7' is not an action of rank 1"),
-        ("1 wait 0 1 7", "1", "line 7: '1' is not an action of rank 1"),
         ("1 wait", "1 sleep", "line 7: 'sleep' is not an action that can be replayed"),
         ("wait 0 1 7", "wait 0 1", "line 7: wait has 2 arguments, and needs 3"),
         ("8 0 0 0 2 6 6", "8 0 0 2 6 6", "line 8: gatherv has 6 arguments, and needs 7"),
         ("wait 0 1 7", "wait 0 3 7", "line 7: wait: there is no rank 3"),
         ("2 6 6", "2 6 60", "line 8: gatherv: there is no type 60"),
         ("compute 5", "compute -5", "line 9: '-500000000' is not a valid number for compute"),
-        ("compute 5", "compute 1e5", "is not a valid number for compute"),
         ("irecv          0", "irecv         -2", "line 6: a receive from any source did not complete"),
         ("# complete: 7 actions\n", "", "line 11: the trace is cut off: its last line is missing"),
         ("7 actions", "8 actions", "line 12: the trace ends with '8 actions', but there are 7"),
@@ -57,7 +54,6 @@ def test_a_whole_trace():
             "# cut: the limit",
             "the trace was cut off: 'the limit'; trace fewer steps, or set",
         ),
-        ("# complete: 7 actions", "# stopped: MPI_Put", "the trace was stopped: 'MPI_Put'"),
         ("# complete: 7 actions", "# x\x1b[2J", r"line 12: '# x\x1b[2J' is not a line of a trace"),
         ("7 actions\n", "7 actions\n1 init\n", "line 13: there is something after the end"),
     ],
@@ -72,8 +68,3 @@ def test_a_damaged_trace_is_refused_with_its_line(old, new, cause):
 def test_a_trace_of_a_header_alone_is_cut_at_its_last_line():
     with pytest.raises(OutputError, match="line 3: the trace is cut off"):
         trace.parse(WHOLE.splitlines(keepends=True)[:3])
-
-
-def test_nothing_at_all():
-    with pytest.raises(OutputError, match="line 1: this is not a trace"):
-        parse("")

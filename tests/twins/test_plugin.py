@@ -55,10 +55,6 @@ def rates(simulator, twin, nodes=8):
     return rotate.parse(output).scan
 
 
-def test_d_mod_k_gives_every_pair_its_link(simulator, small):
-    assert rates(simulator, small()).MBps == pytest.approx(100, rel=0.01)
-
-
 def test_a_slow_cable_slows_the_pairs_that_its_routes_cross(simulator, small):
     scan = rates(simulator, small(added="faults: [{cable: [leaf-0, level-2-0], fraction: 0.25}]\n"))
     # leaf-0 has n0 and n1; d-mod-k sends what is for even hosts through level-2-0.

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from lab import section6
-from tests import calling
 from tests.sessions import Run
 from tests.twins.simulation import ROOT, simgrid
 
@@ -37,18 +36,3 @@ def test_the_values_are_those_of_the_replay(replayed):
     gap = found["ppn_gap_8x2"]
     assert gap["value"] == pytest.approx(100 * (recorded["8x2"] / recorded["8x1"] - 1))
     assert gap["compared"]["values"] == pytest.approx({"8x1": recorded["8x1"], "8x2": recorded["8x2"]})
-
-
-def test_the_report_shows_them(replayed, tmp_path):
-    results, _ = replayed
-    page = tmp_path / "report.html"
-    done = calling.invoke("report", results, "-o", page)
-    assert done.exit_code == 0, done.output
-    text = page.read_text()
-    for what in (
-        "LammpsReplay by number",
-        "loop time, lj, 8x2",
-        "communication share, lj, 8x2",
-        "(simulated)",
-    ):
-        assert what in text

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from fabric_checks.software.spack.environments import environments, scopes_of
-from fabric_checks.software.suites import PACKAGES
+from fabric_checks.software.spack.environments import environments
 from tests.twins.simulation import simgrid
 
 BIN = ROOT / "config/twins/smpi/bin"
@@ -79,11 +78,3 @@ def test_the_environment_offers_what_sends_messages(monkeypatch):
     assert made["name"] == "smpi-spack" and made["target_systems"] == ["cbc", "twins"]
     assert {"osu", "imb"} <= set(made["features"]) and not {"lammps", "npb"} & set(made["features"])
     assert ["PATH", f"{BIN}:$PATH"] in made["env_vars"]
-
-
-def test_every_package_asks_for_simgrids_mpi():
-    scopes = scopes_of(SCOPES, os.environ)["smpi"]
-    packages = [
-        package for name, package in PACKAGES.items() if scopes.requirement(name)
-    ]  # not those for GPUs
-    assert {scopes.asked(package).mpi for package in packages} == {"smpi@3.32"}
