@@ -69,9 +69,9 @@ def test_the_picture(found, tmp_path, which):
         for each in ElementTree.parse(tmp_path / name).iter("{http://www.w3.org/2000/svg}text")
     }
     assert {
-        "messages by size",
+        "messages by size, %",
         "of their bytes",
-        "time by rank",
+        "time by rank, s",
         "outside of MPI",
         "collective",
         "lj $x$ <&>",
