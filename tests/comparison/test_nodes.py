@@ -12,14 +12,6 @@ BLAMED = {
     "severity": "fault",
     "text": "node n3 sends at 0.50 of the median",
 }
-PORTS = {
-    "nodes": {
-        name: {
-            "eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}
-        }
-        for name in ("n1", "n3")
-    }
-}
 
 
 def runs(count=20, *, bad=lambda run: run % 2 == 0, **more):
@@ -27,7 +19,7 @@ def runs(count=20, *, bad=lambda run: run % 2 == 0, **more):
     made = []
     for run in range(count):
         shown = {"findings": [BLAMED]} if bad(run) else {}
-        about = {"nodelist": ["n1", "n2", "n3", "n4"], "ports": PORTS} | shown | more
+        about = {"nodelist": ["n1", "n2", "n3", "n4"]} | shown | more
         made += [record(run, metric=f"latency_{size}B", size_B=size, **about) for size in (8, 16)]
     return made
 
@@ -49,8 +41,6 @@ def test_a_lemon_shows_itself(nodes_in):
     assert lemon.low == pytest.approx(0.2720, abs=1e-4) and lemon.high == pytest.approx(0.7280, abs=1e-4)
     assert lemon.others == 0 and other.others == pytest.approx(10 / 60)
     assert (other.cases, other.bad, other.stands_out) == (20, 0, False)
-    assert lemon.ports == {"eth0": {"rate_MBps": 1250.0, "sent_B": 20 * 10**9, "received_B": 40 * 10**9}}
-    assert lemon.errors == {"eth0 rx_errs": 80}
 
 
 def test_one_bad_case_makes_no_lemon(nodes_in):

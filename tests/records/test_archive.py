@@ -183,11 +183,6 @@ def two(tmp_path):
     return folder, first, content
 
 
-def test_an_addition_replaces_the_file_of_the_month(two):
-    folder, _, _ = two
-    assert names(folder) == ["records-2.parquet"] and load(folder).frame.height == len(exported(folder)) == 3
-
-
 def test_files_that_were_replaced_are_neither_read_nor_left(two, tmp_path):
     """As when a writer is killed before it has deleted what it replaced, or before its file has its name."""
     folder, first, content = two

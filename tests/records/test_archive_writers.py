@@ -57,25 +57,6 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
     assert [path for path in folder.rglob(".records*")] == []
 
 
-def test_leftovers_of_a_killed_writer_are_not_read_with_the_archive(tmp_path):
-    """It is killed when the first file of the archive is whole, and has not got its name."""
-    path = write(tmp_path / "a.jsonl", [record()])
-    code = (
-        "import os, signal, sys; from pathlib import Path; from fabric_checks.core import files;"
-        "from fabric_checks.records import archive_writer;"
-        "files._settle = lambda part, target: os.kill(os.getpid(), signal.SIGKILL);"
-        "archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
-    assert done.returncode == -signal.SIGKILL
-    (left,) = (tmp_path / "archive").rglob(".records*")
-    assert left.suffix == ".part"
-    assert files(tmp_path / "archive") == {}
-    archive_writer.add(path, tmp_path / "archive")
-    assert load(tmp_path / "archive").frame.height == 1
-    assert not left.exists()
-
-
 def test_a_full_disk_leaves_the_old_archive(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
     archive_writer.add(path, tmp_path / "archive")

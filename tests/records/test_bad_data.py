@@ -111,9 +111,6 @@ def test_nothing_there(tmp_path):
         RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"
     ):
         load(tmp_path)
-    (tmp_path / "a.log").write_text("x\n")
-    with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):
-        load(tmp_path)
     write(tmp_path / "a.jsonl", [b""])
     with pytest.raises(RecordError, match="no sound record; name other records, or start"):
         load(tmp_path)

@@ -56,21 +56,14 @@ def estimated(past, *cases, passes=1):
     return found, "\n".join(lines(found))
 
 
-def test_an_estimate_is_by_durations_or_else_by_those_in_other_layouts():
+def test_an_estimate_is_by_durations():
     wider = PlannedCase("s", "p", "e", "A %layout=8x2", nodes=8)
-    found, text = estimated(PAST, CASE, wider, passes=5)
-    assert (found.jobs, found.nodes, found.timed_jobs, found.similar_jobs, found.unknown_jobs) == (
-        10,
-        8,
-        5,
-        5,
-        0,
-    )
+    found, text = estimated(PAST | {"A %layout=8x2 @s:p+e": 12.0}, CASE, wider, passes=5)
+    assert (found.jobs, found.nodes, found.timed_jobs, found.unknown_jobs) == (10, 8, 10, 0)
     assert found.node_minutes == pytest.approx(5 * (40 + 8 * 12) / 60, abs=1e-3)
     assert found.job_minutes == pytest.approx(5 * (10 + 12) / 60, abs=1e-3)
-    assert "node-minutes: about 11.33" in text and "10 jobs in 5 passes" in text
-    assert "recorded durations of 5 jobs; for 5 jobs, the longest of the case in another layout" in text
-    found, text = estimated(PAST, CASE, PlannedCase("s", "p", "e", "B", 1))
+    assert "node-minutes: 11.33" in text and "10 jobs in 5 passes" in text
+    found, text = estimated(PAST, CASE, wider)
     assert found.unknown_jobs == 1 and "node-minutes: 0.667, without 1 job that never ran" in text
 
 

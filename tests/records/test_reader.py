@@ -71,10 +71,6 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
         assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
 
 
-def test_a_file_of_any_other_name_has_json_lines(tmp_path):
-    assert load(write(tmp_path / "results.txt", [record()])).frame.height == 1
-
-
 def test_records_are_in_the_order_of_time_across_files(tmp_path):
     write(tmp_path / "a.jsonl", [record(0), record(2)])
     write(tmp_path / "b.jsonl", [record(1, check="B"), record(3, check="B")])
@@ -115,7 +111,6 @@ def test_a_compact_table_says_the_same(tmp_path):
         (",system=other", [9.0]),
         (",size_B=8,value=2.5", [2.5]),
         (",nodelist=n2", [4.5]),
-        (",time=2026-02-01T12:00:00", [2.5]),
     ],
 )
 def test_limits(kind, limits, values, tmp_path):
@@ -132,11 +127,9 @@ def test_limits(kind, limits, values, tmp_path):
     assert loaded.frame["value"].to_list() == values and loaded.faults == ()
 
 
-def test_nothing_within_the_limits_is_an_error_that_names_them(tmp_path):
+def test_nothing_within_the_limits_is_an_error(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
-    with pytest.raises(
-        RecordError, match=r"a.jsonl: no sound record that fits from 2027-01-01T00:00:00Z, system=x$"
-    ):
+    with pytest.raises(RecordError, match=r"a.jsonl: no sound record within its limits$"):
         reader.load([sources.parse(f"{path}@2027-01-01..,system=x")])
 
 
@@ -218,11 +211,8 @@ def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
 
 def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
     archive_writer.add(write(tmp_path / "a.jsonl", [record()]), tmp_path / "archive")
-    for sought, read in (
-        (",system=t", "no sound record that fits system=t"),
-        ("@2027-01-01..", "no sound record that"),
-    ):
-        with pytest.raises(RecordError, match=read):
+    for sought in (",system=t", "@2027-01-01.."):
+        with pytest.raises(RecordError, match="no sound record within its limits"):
             list(reader.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
 
 

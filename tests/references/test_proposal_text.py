@@ -14,7 +14,7 @@ def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
 
 def test_runs_of_one_day_name_it_once(tmp_path):
     records = [record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)]
-    assert comment(tmp_path, records).startswith("from 5 passes in 5 runs 2026-11-01, bound by ")
+    assert comment(tmp_path, records).startswith("from 5 passes in 5 runs 2026-11-01, 2 nodes")
 
 
 def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
@@ -27,7 +27,7 @@ def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
 
 def test_of_many_nodes_the_first_and_the_last_are_named(tmp_path):
     def nodes(*names):
-        return comment(tmp_path, [record(day, nodelist=list(names)) for day in range(5)]).split(", ")[2]
+        return comment(tmp_path, [record(day, nodelist=list(names)) for day in range(5)]).split(", ")[1]
 
     assert nodes("n1") == "1 node n1"
     assert nodes("n1", "n2", "n3", "n4") == "4 nodes n1 n2 n3 n4"
@@ -44,16 +44,13 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
     missed = [record(day, 1.4, result="fail", case_result="fail") for day in (5, 6)]
     found = proposed(tmp_path, [*(record(day) for day in range(5)), *missed])
     assert "2 of them missed a reference" in proposal_text.comment(found[0])
-    assert "warning: 1 of the proposals use values of passes that missed a reference" in proposal_text.report(
-        found
-    )
 
 
 def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp_path):
     records = [
         *(record(day) for day in range(5)),
         *(bandwidth(day, metric=f"bandwidth_{size}B") for size in (8, 16, 32) for day in range(2)),
-        *(bandwidth(day, metric="bandwidth_64B", spec_hash=f"{day}bcdefgh") for day in range(5)),
+        *(bandwidth(day, metric="bandwidth_64B") for day in range(5)),
     ]
     found = proposed(tmp_path, records, HELD)
     looser, *rest = proposal_text.report(found)
@@ -66,10 +63,6 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         (
             "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2"
             " more: 2 passes, but 5 are needed"
-        ),
-        (
-            "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash"
-            " 2bcdefg, hash 3bcdefg, hash 4bcdefg; give a range of dates"
         ),
         "5 series: 1 new, 1 loosened, 3 refused",
     ]

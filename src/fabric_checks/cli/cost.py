@@ -55,10 +55,6 @@ def lines(estimate: Estimate) -> list[str]:
     if not estimate.jobs:
         return [head, "no case matches the selection; ci/run -l lists the cases"]
     known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
-    if estimate.similar_jobs:
-        known += (
-            f"; for {count_text(estimate.similar_jobs, 'job')}, the longest of the case in another layout"
-        )
     if estimate.unknown_jobs == estimate.jobs:
         known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"
     return [
@@ -74,7 +70,7 @@ def lines(estimate: Estimate) -> list[str]:
 
 
 def _sum(estimate: Estimate, minutes: float) -> str:
-    """Return a sum, whether it is an estimate, and of how many jobs it is not."""
+    """Return a sum, and of how many jobs it is not."""
     if estimate.unknown_jobs == estimate.jobs:
         return "unknown"
     without = (
@@ -82,4 +78,4 @@ def _sum(estimate: Estimate, minutes: float) -> str:
         if estimate.unknown_jobs
         else ""
     )
-    return f"{'about ' if estimate.similar_jobs else ''}{value_text(minutes)}{without}"
+    return f"{value_text(minutes)}{without}"

@@ -22,7 +22,7 @@ from scipy.special import pdtrc
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.verdicts import by_difference
-from fabric_checks.core.text import signed, size_text, test_text
+from fabric_checks.core.text import signed, sizes_text, test_text
 from fabric_checks.records.record import SERIES, machine_name
 from fabric_checks.records.series import series
 
@@ -58,6 +58,8 @@ FIELDS = (
     *CIRCUMSTANCES,
 )
 
+#: What a change has of its series.
+_OF_SERIES = (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")
 #: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured
 #: by tests/analysis/statistics/test_change_points.py with normal noise; with a long tail there are more.
 FALSE_ALARMS = (0.025, 0.008)
@@ -188,13 +190,11 @@ def find_changes(
     frame: pl.DataFrame,
     *,
     since: datetime | None = None,
-    confidence: float = 0.95,
 ) -> Changes:
     """Find the changes of every series.
 
     :param frame: records with the columns :data:`FIELDS`; those of several sides are taken together.
     :param since: only changes whose first run is not before; all runs are looked at in any case.
-    :param confidence: of the intervals of sizes, such as 0.95.
     """
     measured = frame.drop("side", strict=False).filter(
         pl.col("value").is_finite() & pl.col("metric").is_not_null()
@@ -211,13 +211,13 @@ def find_changes(
         split = change_points.split(row["values"], in_shares=not row["by_difference"])
         if split.noise > 0:
             by_chance += FALSE_ALARMS[row["n"] >= 100]
-        changes += _changes_of(row, split, confidence)
+        changes += _changes_of(row, split)
     changes = [change for change in changes if since is None or change.at >= since]
     changes.sort(key=lambda change: (change.at, change.machine, change.test, change.metric))
     return Changes(tuple(changes), long_enough.height, gathered.height - long_enough.height, by_chance)
 
 
-def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list[Change]:
+def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
     edges = [0, *split.starts, row["n"]]
     segments = [np.asarray(row["values"][start:end], dtype=np.float64) for start, end in pairwise(edges)]
     out = []
@@ -225,10 +225,7 @@ def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list
         before, after = segments[number], segments[number + 1]
         out.append(
             Change(
-                **{
-                    name: row[name]
-                    for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")
-                },
+                **{name: row[name] for name in _OF_SERIES},
                 at=row["times"][middle],
                 run=middle,
                 n_before=len(before),
@@ -236,7 +233,7 @@ def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list
                 median_before=float(np.median(before)),
                 median_after=float(np.median(after)),
                 by_difference=row["by_difference"],
-                **_size(before, after, row, confidence),
+                **_size(before, after, row),
                 noise=split.noise,
                 state=_state(before, after, segments[-1], row, split),
                 circumstances=circumstances_between(row, edges[number], middle, edges[number + 2]),
@@ -245,16 +242,16 @@ def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list
     return out
 
 
-def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidence: float) -> dict[str, Any]:
+def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row) -> dict[str, Any]:
     """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and
     ``at_least``."""
     if row["by_difference"]:
-        found = bootstrap.difference([before], [after], confidence)
+        found = bootstrap.difference([before], [after])
         change, low, high = (float(each[0]) for each in (found.estimate, found.low, found.high))
         largest = max(abs(float(np.median(before))), abs(float(np.median(after))))
         scale = 1.0 if row["unit"] == "%" or largest == 0 else largest / 100
     else:
-        found = bootstrap.ratio([before], [after], confidence)
+        found = bootstrap.ratio([before], [after])
         change, low, high = (100 * (float(each[0]) - 1) for each in (found.estimate, found.low, found.high))
         scale = 1.0
     at_least = (low if row["better"] == "smaller" else -high) / scale
@@ -359,17 +356,15 @@ class Event:
             sizes.setdefault(change.quantity, [])
             if change.size_B is not None:
                 sizes[change.quantity].append(change.size_B)
-        return ", ".join(_curve(name, sorted(listed)) for name, listed in sizes.items())
+        return ", ".join(f"{name} {sizes_text(sorted(listed))}".rstrip() for name, listed in sizes.items())
 
-    def sentence(self, *, with_state: bool = True) -> str:
-        """Return the event in one sentence, without its circumstances."""
+    def sentence(self) -> str:
+        """Return the event in one sentence, without its state and circumstances."""
         first = self.changes[0]
-        many = "1 series" if len(self.changes) == 1 else f"{len(self.changes)} series"
-        state = f", {self.state}" if with_state else ""
         evidence = f" ({', '.join(self.evidence)})" if self.evidence else ""
         return (
-            f"{many} of {test_text(first.check, first.parameters)} {first.layout} on"
-            f" {first.machine}{evidence} from {self.at:%Y-%m-%d %H:%M}: {self.size_text()}{state}:"
+            f"{len(self.changes)} series of {test_text(first.check, first.parameters)} {first.layout} on"
+            f" {first.machine}{evidence} from {self.at:%Y-%m-%d %H:%M}: {self.size_text()}:"
             f" {self.metrics_text()}"
         )
 
@@ -378,14 +373,6 @@ def _unit(change: Change) -> str:
     if not change.by_difference:
         return "%"
     return "points" if change.unit == "%" else change.unit
-
-
-def _curve(name: str, sizes_B: list[int]) -> str:
-    if not sizes_B:
-        return name
-    texts = [size_text(size) for size in sizes_B]
-    listed = " ".join(texts) if len(texts) <= 4 else f"{len(texts)} sizes {texts[0]} .. {texts[-1]}"
-    return f"{name} {listed} B"
 
 
 def events_of(changes: Iterable[Change]) -> list[Event]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,8 +17,8 @@ from fabric_checks.records.record import is_success
 
 #: The fields of records that this needs.
 COLUMNS = (
-    *("session", "time", "system", "partition", "environ", "test", "case_result", "nodelist", "findings"),
-    "ports",
+    *("session", "time", "system", "partition", "environ", "test"),
+    *("case_result", "nodelist", "findings"),
 )
 #: Intervals of shares cover so much; for one of many nodes, as much for all of them together.
 CONFIDENCE = 0.95
@@ -35,8 +35,6 @@ class Node:
     :param cases: in how many cases it was; :param blamed: in how many of them it was named as slow or at
         fault.
     :param failed: how many others failed without naming any node.
-    :param ports: by name, ``rate_MBps`` as last seen, ``sent_B`` and ``received_B`` of all cases.
-    :param errors: by ``port counter``, by how much it grew in all cases.
     :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.
     :param others: the share of all other nodes of the system together; None where there are none.
     :param stands_out: whether its share is significantly above theirs.
@@ -48,8 +46,6 @@ class Node:
     cases: int = 0
     blamed: int = 0
     failed: int = 0
-    ports: dict[str, dict[str, Any]] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
     low: float = 0.0
     high: float = 1.0
     others: float | None = None
@@ -71,14 +67,12 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
         names = _data(row, "nodelist") or []
         findings = [each for each in parsed(_data(row, "findings") or ()) if each.is_fault and each.hosts]
         bad = not is_success(row["case_result"])
-        ports = (_data(row, "ports") or {}).get("nodes", {})
         for name in names:
             node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"]))
             node.cases += 1
             node.last_seen = max(node.last_seen, row["time"])
             node.blamed += any(each.hosts == (name,) for each in findings)
             node.failed += bad and not findings
-            _add_ports(node, ports.get(name, {}))
     by_system: dict[str, list[Node]] = {}
     for node in found.values():
         by_system.setdefault(node.system, []).append(node)
@@ -89,17 +83,6 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
 
 def _data(row: Mapping[str, Any], name: str) -> Any:
     return json.loads(row[name]) if row[name] else None
-
-
-def _add_ports(node: Node, ports: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, port in ports.items():
-        known = node.ports.setdefault(name, {"rate_MBps": None, "sent_B": 0, "received_B": 0})
-        known["rate_MBps"] = port.get("rate_MBps") or known["rate_MBps"]
-        for key in ("sent_B", "received_B"):
-            known[key] += port.get(key) or 0
-        for counter, growth in port.get("errors", {}).items():
-            key = f"{name} {counter}"
-            node.errors[key] = node.errors.get(key, 0) + growth
 
 
 def _compare(nodes: Sequence[Node]) -> None:

@@ -24,6 +24,14 @@ def size_text(size_B: int) -> str:
     return str(size_B)
 
 
+def sizes_text(sizes_B: Sequence[int]) -> str:
+    """Return message sizes in words, as in ``8 16 B`` or ``5 sizes 1 .. 16 B``; nothing for none."""
+    texts = [size_text(size) for size in sizes_B]
+    if len(texts) > 4:
+        texts = [f"{len(texts)} sizes {texts[0]} .. {texts[-1]}"]
+    return " ".join([*texts, "B"]) if texts else ""
+
+
 def bytes_text(count_B: float) -> str:
     """Return a number of bytes in words, with three digits and factors of 1000, as rates have them.
 

@@ -61,7 +61,7 @@ def trends(archive: Path, night: Night) -> Night:
 
 def _finding(events: Sequence[Event]) -> Entry:
     """Return the entry of the events of one night."""
-    text, *others = [event.sentence(with_state=False) for event in events]
+    text, *others = [event.sentence() for event in events]
     if others:
         text = f"{len(events)} cases are worse than before; the first: {text}"
     fields = [each for event in events for each in event.circumstances if each.field != "collection"]

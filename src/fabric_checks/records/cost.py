@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +17,6 @@ from fabric_checks.records.record import case_name
 COLUMNS = ("session", "time", "system", "partition", "environ", "test", "metric", "elapsed_s")
 #: How many runs of a case the medians are of: the latest.
 LATEST = 9
-#: The layout in the name of a case.
-_LAYOUT = re.compile(r" %layout=\S+")
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,7 @@ class Estimate:
 
     :param nodes: the most that a job has.
     :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both
-        are of the ``timed_jobs``, of cases with recorded durations, and of the ``similar_jobs``, of cases
-        that ran only in other layouts.
+        are of the ``timed_jobs``, of cases with recorded durations.
     """
 
     system: str
@@ -97,31 +93,20 @@ class Estimate:
     node_minutes: float
     job_minutes: float
     timed_jobs: int
-    similar_jobs: int
 
     @property
     def unknown_jobs(self) -> int:
-        """Return how many jobs have neither, so that the sums lack them."""
-        return self.jobs - self.timed_jobs - self.similar_jobs
+        """Return how many jobs have none, so that the sums lack them."""
+        return self.jobs - self.timed_jobs
 
 
 def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
-    """Estimate the cost of a run: of each case its duration, or else the longest that it had in another
-    layout.
+    """Estimate the cost of a run by the durations of its cases.
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """
-    names = [case_name(asdict(case)) for case in plan.cases]
-    longest: dict[str, float] = {}
-    for name, time_s in past.items():
-        longest[_LAYOUT.sub("", name)] = max(time_s, longest.get(_LAYOUT.sub("", name), 0))
-    durations_s = [past.get(name, longest.get(_LAYOUT.sub("", name))) for name in names]
-    known = [
-        (case.nodes, time_s)
-        for case, time_s in zip(plan.cases, durations_s, strict=True)
-        if time_s is not None
-    ]
-    timed = sum(name in past for name in names)
+    durations_s = ((case.nodes, past.get(case_name(asdict(case)))) for case in plan.cases)
+    known = [(nodes, time_s) for nodes, time_s in durations_s if time_s is not None]
     return Estimate(
         plan.system,
         plan.passes,
@@ -129,6 +114,5 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
         nodes=max((case.nodes for case in plan.cases), default=0),
         node_minutes=round(plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3),
         job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
-        timed_jobs=timed * plan.passes,
-        similar_jobs=(len(known) - timed) * plan.passes,
+        timed_jobs=len(known) * plan.passes,
     )

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from fabric_checks.core.text import one_line
 from fabric_checks.records import archive, jsonlines, lines
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.series import aggregated, by_time
-from fabric_checks.records.sources import Faults, Source, condition, files_of, limits_text
+from fabric_checks.records.sources import Faults, Source, condition, files_of
 from fabric_checks.records.table import COLUMNS, REPEATED, Report, record_of
 
 #: The bytes of lines that are turned into a table at once.
@@ -152,11 +150,11 @@ def _in_order(columns: Collection[str]) -> list[str]:
 
 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
-    limits = limits_text(source)
-    which = f" that fits {limits}" if limits else ""
+    is_limited = source.where or source.since or source.until
+    which = " within its limits" if is_limited else ""
     count = "1 fault: " if len(faults) == 1 else f"{len(faults)} faults, the first: "
     cause = f"; {count}{faults[0]}" if faults else ""
-    if not faults and not limits:
+    if not faults and not is_limited:
         cause = "; name other records, or start a run with ci/run"
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
@@ -216,17 +214,8 @@ def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
 
 
 def _may_have(path: Path, source: Source) -> bool:
-    named = dict(part.split("=", 1) for part in path.parts[-3:-1] if "=" in part)
-    system, month = named.get("system"), named.get("month", "")
-    if system is not None and unquote(system) != source.where.get("system", unquote(system)):
-        return False
-    if not re.fullmatch(r"[12]\d{3}-(0[1-9]|1[0-2])", month):
-        return True
-    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=timezone.utc)
-    if source.until and first >= source.until:
-        return False
-    # 32 days on is in the next month for sure, or on its first of them.
-    return not (source.since and first + timedelta(days=32) <= source.since)
+    name, _, system = path.parts[-3].partition("=") if len(path.parts) > 2 else ("", "", "")
+    return name != "system" or unquote(system) == source.where.get("system", unquote(system))
 
 
 def _parquet(

@@ -118,8 +118,6 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
             near = [f"{each}=VALUE" for each in difflib.get_close_matches(name, FIELDS, 1)]
             hint = f"did you mean {near[0]}?" if near else f"FIELD is one of {', '.join(FIELDS)}"
             raise RequestError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}")
-        if name in where:
-            raise RequestError(f"{quoted(text)}: {name} is given twice")
         where[name] = _sound(value)
     return since, until, where
 
@@ -157,26 +155,7 @@ def _has(name: str, value: str) -> pl.Expr:
     column = pl.col(name)
     if name in NESTED:
         return column.str.contains(json.dumps(value, ensure_ascii=False), literal=True)
-    if COLUMNS[name] == pl.String():
-        return column == value
-    if name == "time":
-        return column.dt.strftime("%Y-%m-%dT%H:%M:%S") == value[:19]
-    if COLUMNS[name] == pl.Boolean():
-        return column == {"true": True, "false": False}.get(value)
-    try:
-        return column == float(value)
-    except ValueError:
-        return pl.lit(value=False)
-
-
-def limits_text(source: Source) -> str:
-    """Return the limits of a source in words, empty if it has none."""
-    parts = [f"{name}={value}" for name, value in source.where.items()]
-    if source.since:
-        parts.insert(0, f"from {source.since:%Y-%m-%dT%H:%M:%SZ}")
-    if source.until:
-        parts.insert(1 if source.since else 0, f"before {source.until:%Y-%m-%dT%H:%M:%SZ}")
-    return ", ".join(parts)
+    return (column if COLUMNS[name] == pl.String() else column.cast(pl.String)) == value
 
 
 @dataclass
@@ -233,7 +212,6 @@ def files_of(path: Path, faults: Faults) -> Files:
     if not path.is_dir():
         _sort_in(path, None, found, faults)
         return found
-    logs = False
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
         return found
@@ -245,11 +223,9 @@ def files_of(path: Path, faults: Faults) -> Files:
         for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
                 _sort_in(Path(parent, name), path, found, faults)
-            logs |= name.endswith(".log")
     if not (found.json_lines or found.parquet) and not list(faults.lines()):
-        hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
         raise RecordError(
-            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with"
+            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it; start a run with"
             " ci/run, or name a folder of results, a file of JSON lines, or an archive"
         )
     return found

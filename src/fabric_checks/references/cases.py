@@ -46,12 +46,7 @@ class Case:
     @property
     def facts(self) -> dict[str, str]:
         """The attributes that reasons and rules of a reference file match."""
-        return {
-            "check": self.check,
-            "partition": self.partition,
-            "environ": self.environ,
-            "layout": self.layout,
-        }
+        return {name: getattr(self, name) for name in ("check", "partition", "environ", "layout")}
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,11 @@ class Derived:
 
     :param value: their median, to four digits; :param lower: and :param upper: shares of its size as in
         ReFrame, lower zero or negative; None: no bound.
-    :param sigma_share: the robust standard deviation, as a share of the value.
-    :param decided_by: which of the three made the bound: minimum, spread or extreme.
     """
 
     value: float
     lower: float | None
     upper: float | None
-    sigma_share: float
-    decided_by: str
 
 
 def derive(values: Sequence[float], better: Better) -> Derived:
@@ -67,7 +63,7 @@ def derive(values: Sequence[float], better: Better) -> Derived:
         )
     sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
     sign = 1 if better == "smaller" else -1
-    share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share)
+    share = _share(sign * value, float((sign * array).max()), sigma_share)
     # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no
     # upper above).
     if share >= 1 and sign * value < 0:
@@ -76,18 +72,15 @@ def derive(values: Sequence[float], better: Better) -> Derived:
             " under no_reference instead"
         )
     lower, upper = (None, share) if better == "smaller" else (-share, None)
-    return Derived(value, lower, upper, sigma_share, decided_by)
+    return Derived(value, lower, upper)
 
 
-def _share(value: float, extreme: float, sigma_share: float) -> tuple[float, str]:
-    """Return the share of an upper bound that ``extreme`` meets, rounded outward, and which rule decided
-    it."""
-    size = abs(value)
-    candidates = {"minimum": LEAST_SHARE, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
-    decided = max(candidates, key=lambda name: candidates[name])
+def _share(value: float, extreme: float, sigma_share: float) -> float:
+    """Return the share of an upper bound that ``extreme`` meets, rounded outward."""
+    share = max(LEAST_SHARE, SIGMAS * sigma_share, (extreme - value) / abs(value))
     # Rounded first: 0.02 / 0.001 is 20, whatever binary fractions make of it.
-    steps = math.ceil(round(candidates[decided] / STEP, 6))
+    steps = math.ceil(round(share / STEP, 6))
     # ReFrame's own formula: a bound may fail in the last bit.
     while value * (1 + math.copysign(round(steps * STEP, 6), value)) < extreme:
         steps += 1
-    return round(steps * STEP, 6), decided
+    return round(steps * STEP, 6)

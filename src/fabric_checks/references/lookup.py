@@ -22,7 +22,6 @@ Keys = tuple[Any, ...]
 _MOST = 12
 #: The fields of every record for items of ``$index`` that are no parameters of the check.
 _OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
-_NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return f"{record['system']}:{record['partition']}"
     if item in _OF_RECORD:
         return str(record[_OF_RECORD[item]])
-    if item in _NUMBERS and record.get(_NUMBERS[item]) is not None:
-        return int(record[_NUMBERS[item]])
     raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record has its value")
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fabric_checks.core.text import count_text, names_text, value_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.records.record import case_name
 from fabric_checks.references.propose import Proposal
 
@@ -20,12 +20,10 @@ _WIDE = 0.5
 
 def comment(proposal: Proposal) -> str:
     """Return the comment on the source of a reference."""
-    history, derived = proposal.history, proposal.derived
+    history = proposal.history
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
     passes = count_text(len(history.values), "pass", "passes")
     parts = [f"from {passes} in {count_text(history.runs, 'run')} {days}"]
-    if derived:
-        parts.append(f"bound by {derived.decided_by} (sigma {value_text(100 * derived.sigma_share)} %)")
     if history.failed:
         parts.append(f"{history.failed} of them missed a reference")
     parts += [
@@ -48,12 +46,9 @@ def _nodes(nodes: Sequence[str]) -> str:
 def _latest(name: str, found: Sequence[str]) -> str:
     """Return the latest of some versions in short, and the number of others."""
     others = f" (and {len(found) - 1} other)" if len(found) > 1 else ""
-    return f"{_short(name, found[-1])}{others}"
-
-
-def _short(name: str, last: str) -> str:
+    last = found[-1]
     if name == "hash":
-        return f"hash {last[:7]}"
+        last = f"hash {last[:7]}"
     if name == "mpi":
         # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number.
         number = re.search(r"\d+(\.\d+)+", last)
@@ -61,7 +56,7 @@ def _short(name: str, last: str) -> str:
             f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()}"
             f" {number[0] if number else ''}"
         )
-    return last.strip()
+    return f"{last.strip()}{others}"
 
 
 def report(proposals: Iterable[Proposal]) -> list[str]:
@@ -83,7 +78,8 @@ def _loosened(proposals: Sequence[Proposal]) -> Iterator[str]:
     if loosened:
         yield "LOOSENED: these ask for less than before"
     for each in loosened:
-        yield f"  {each.name}: {_from_to(each)}"
+        old = _list(each.slot.reference) if each.slot else ""
+        yield f"  {each.name}: {old} becomes {_list(each.reference or ())}"
 
 
 def _left_out(proposals: Sequence[Proposal]) -> Iterator[str]:
@@ -101,8 +97,6 @@ def _left_out(proposals: Sequence[Proposal]) -> Iterator[str]:
 
 def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
     """Yield what lessens the worth of references."""
-    for mixture in sorted({_mixture(each) for each in proposed} - {""}):
-        yield f"one reference from several versions: {mixture}; give a range of dates"
     if disturbed := sum(each.history.disturbed > 0 for each in proposed):
         yield (
             f"{disturbed} of the proposals use values of passes on a busy machine, which say little; measure"
@@ -114,8 +108,6 @@ def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
             f"{len(wide)} of the proposals would pass a value that is worse by half or more, most so"
             f" {widest.name} ({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
         )
-    if failed := sum(each.history.failed > 0 for each in proposed):
-        yield f"{failed} of the proposals use values of passes that missed a reference"
 
 
 def _width(proposal: Proposal) -> float:
@@ -123,19 +115,5 @@ def _width(proposal: Proposal) -> float:
     return max(-(proposal.derived.lower or 0.0), proposal.derived.upper or 0.0) if proposal.derived else 0.0
 
 
-def _from_to(proposal: Proposal) -> str:
-    old = _list(proposal.slot.reference) if proposal.slot else ""
-    return f"{old} becomes {_list(proposal.reference or ())}"
-
-
 def _list(reference: Sequence[Any]) -> str:
     return f"[{', '.join('null' if each is None else str(each) for each in reference)}]"
-
-
-def _mixture(proposal: Proposal) -> str:
-    several = [
-        ", ".join(dict.fromkeys(_short(name, each) for each in found))
-        for name, found in proposal.history.versions.items()
-        if len(found) > 1
-    ]
-    return f"{proposal.series['check']} of {'; '.join(several)}" if several else ""

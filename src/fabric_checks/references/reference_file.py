@@ -86,12 +86,6 @@ def load(path: Path) -> ReferenceFile:
 
 
 def _require_entry(path: Path, name: Any, entry: Any) -> None:
-    if not isinstance(name, str):
-        raise ReferenceError(
-            f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text"
-        )
-    if isinstance(entry, list) and (meant := schema.nearest(name, _LISTS, 0.6)):
-        raise ReferenceError(f"{path}: {name}: unknown; did you mean {meant}?")
     index = entry.get("$index") if isinstance(entry, dict) else None
     if not isinstance(index, list) or not index:
         raise ReferenceError(
@@ -190,10 +184,10 @@ def complete(
     for name, reference in found.items():
         if name not in declared:
             raise ReferenceError(f"{context}: {lookup.no_metric((name,))}")
-        unit = _unit(reference)
-        if unit is None or unit != declared[name].unit:
+        unit = (reference[2] if reference[0] == "$xfail" else reference)[3]
+        if unit != declared[name].unit:
             raise ReferenceError(
-                f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
+                f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit}"
             )
     references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
     reasons = {}
@@ -208,8 +202,3 @@ def complete(
         references[name] = (0, None, None, metric.unit)
         reasons[name] = why
     return references, reasons
-
-
-def _unit(reference: Any) -> str | None:
-    data = reference[2] if reference[0] == "$xfail" else reference
-    return str(data[3]) if len(data) > 3 else None

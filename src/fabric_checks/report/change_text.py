@@ -23,7 +23,7 @@ def render(found: Changes, events: Sequence[Event]) -> list[Text]:
     parts: list[Text] = []
     for event in events:
         state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
-        parts.append(Text.assemble(state, plain(f"  {clean(event.sentence(with_state=False))}")))
+        parts.append(Text.assemble(state, plain(f"  {clean(event.sentence())}")))
         parts += [
             plain(f"    {clean(circumstance_text(circumstance))}") for circumstance in event.circumstances
         ]

@@ -16,7 +16,7 @@ from rich.text import Text
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, count_text, names_text, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, count_text, names_text, signed, sizes_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 #: The colour of a verdict on a terminal.
@@ -143,10 +143,7 @@ def _metric(row: Row) -> str:
         return str(metrics[0])
     if row["quantity"] is None:
         return f"{len(metrics)} metrics"
-    sizes = [size_text(size) for size in row["sizes_B"]]
-    if len(sizes) > 4:
-        sizes = [f"{len(sizes)} sizes {sizes[0]} .. {sizes[-1]}"]
-    return f"{row['quantity']}, {' '.join(sizes)} B" if sizes else str(row["quantity"])
+    return ", ".join(filter(None, (row["quantity"], sizes_text(row["sizes_B"]))))
 
 
 def _medians(row: Row, side: str) -> str:

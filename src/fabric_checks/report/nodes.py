@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fabric_checks.comparison.nodes import Node
-from fabric_checks.core.text import clean, value_text
+from fabric_checks.core.text import clean
 from fabric_checks.report.blocks import Cell, Column, Section, Table
 
 _HEADS = (
     *("system", "last seen", "cases", "blamed", "failed"),
-    *("share of bad cases", "others", "ports", "errors"),
+    *("share of bad cases", "others"),
 )
 _NOTES = (
     (
@@ -37,15 +37,9 @@ def section(nodes: Sequence[Node]) -> Section:
 def _texts(node: Node) -> list[str]:
     """Return the cells of a node, in the order of the heads."""
     share = 100 * node.bad / node.cases if node.cases else 0.0
-    ports = (
-        f"{name} {value_text(port['rate_MBps'] / 125)} Gbit/s" if port["rate_MBps"] else name
-        for name, port in sorted(node.ports.items())
-    )
-    errors = sorted(node.errors.items(), key=lambda each: -each[1])[:3]
     found = (
         *(node.system, f"{node.last_seen:%Y-%m-%d %H:%M}", node.cases, node.blamed, node.failed),
         f"{share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %){' <-' if node.stands_out else ''}",
         "" if node.others is None else f"{100 * node.others:.0f} %",
-        *(", ".join(ports), ", ".join(f"{kind} {count}" for kind, count in errors)),
     )
     return list(map(clean, found))

@@ -56,7 +56,9 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
             causes = "; ".join(map(circumstance_text, event.circumstances))
             also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
             is_news = event.state == OPEN and (found.exceed_chance or any(map(stands_out, event.changes)))
-            changed.append(Changed(str(machine), event, clean(f"{event.sentence()}. {also}"), is_news))
+            changed.append(
+                Changed(str(machine), event, clean(f"{event.state}: {event.sentence()}. {also}"), is_news)
+            )
     return changed, counts
 
 
