@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file of proposed references: what is proposed, and all else as it was."""
 
-
 import pytest
 import yaml
 
