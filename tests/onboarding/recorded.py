@@ -24,7 +24,6 @@ HOSTS = {
     "slurm_gpus": "dune-login1",
     "pbs": "elm1",
     "flux": "fern1000",
-    "lsf": "login1.gale.example",
     "no_scheduler": "hut",
 }
 

@@ -20,8 +20,6 @@ QUEUES = {
     # `route` takes no jobs, `old` is closed, and the node of `gpu` is not one of workq's.
     "pbs": ("pbs", "", ["workq 2 36 True", "gpu 1 48 False ngpus=2"]),
     "flux": ("flux", "", ["pdebug 32 96 False gpu:4", "pbatch 992 96 False gpu:4"]),
-    # Two of the hosts take jobs; the queue `maint` takes none.
-    "lsf": ("lsf", "gale", ["normal 2 44 False", "killable 2 44 False"]),
     "no_scheduler": ("local", "", []),
 }  # fmt: skip
 #: Of each: the module system; MPIs with their value of `srun --mpi`; suites; the links of the host.

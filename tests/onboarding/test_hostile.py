@@ -46,10 +46,6 @@ PLACES = [
     ("flux", '"pdebug"', '"{}"'),
     ("flux", '"0-95"', '"{}"'),
     ("flux", "0.67.0", "{}"),
-    ("lsf", "killable", "{}"),
-    ("lsf", "name is gale", "name is {}"),
-    ("lsf", "a01n01", "{}"),
-    ("lsf", "10.4.0.3-20210112", "{}"),
     ("no_scheduler", "(Open MPI) 4.1.4", "(Open MPI) {}"),
     ("no_scheduler", "Socket(s):           1", "Socket(s):           {}"),
 ]

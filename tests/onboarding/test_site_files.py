@@ -62,7 +62,6 @@ def test_every_site_has_a_configuration(name, tmp_path):
         ("pbs", {"account": "p1", "link_MBps": "6750"},
          ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
         ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
-        ("lsf", {"link_MBps": ""}, ["-q normal"], 2, None, None),
         ("no_scheduler", {}, None, 1, None, None),
     ],
 )  # fmt: skip
@@ -82,7 +81,6 @@ def test_where_slurm_knows_of_switches_the_topology_is_proposed():
 @pytest.mark.parametrize(
     ("name", "partitions"),
     [
-        ("lsf", {"normal": ("jsrun", ["spectrum-mpi-site"])}),
         ("pbs", {"workq-prrte": ("mpirun", ["openmpi-site"]),
                  "workq-hydra": ("mpiexec", ["intel-oneapi-mpi-site"])}),
     ],

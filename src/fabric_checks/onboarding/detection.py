@@ -16,7 +16,6 @@ from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.launchers import PMI
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.schedulers.flux import output as flux
-from fabric_checks.schedulers.lsf import output as lsf
 from fabric_checks.schedulers.model import Queue
 from fabric_checks.schedulers.pbs import output as pbs
 from fabric_checks.schedulers.slurm import output as slurm
@@ -138,16 +137,6 @@ def _pbs(now: Look) -> Facts:
     )
 
 
-def _lsf(now: Look) -> Facts:
-    tables = [now.machine.ask(tool, "-w") or "" for tool in ("bhosts", "lshosts", "bqueues")]
-    cluster = _first(r"^My cluster name is (\S+)", now.machine.ask("lsid"))
-    return Facts(
-        scheduler="lsf",
-        cluster=cluster if name_is_sound(cluster) else "",
-        queues=now.usable("the queue", now.parsed("bhosts, lshosts or bqueues", lsf.queues, *tables)),
-    )
-
-
 def _flux(now: Look) -> Facts:
     resources = now.machine.ask("flux", "resource", "R") or ""
     return Facts(
@@ -160,7 +149,6 @@ def _flux(now: Look) -> Facts:
 #: taken: a site may have commands of several.
 _SCHEDULERS: dict[str, Callable[[Look], Facts]] = {
     "sinfo": _slurm,
-    "bhosts": _lsf,
     "pbsnodes": _pbs,
     "flux": _flux,
 }

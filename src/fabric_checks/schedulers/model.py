@@ -20,7 +20,7 @@ OVER_LIMIT = "it ran over its time limit"
 
 @dataclass(frozen=True)
 class Queue:
-    """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
+    """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
     :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or

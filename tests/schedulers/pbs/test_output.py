@@ -174,12 +174,11 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
         (("queue_list", "q_gpu_long"), "queue_list = q_default", "queue_list = q_gpu,q_gpu_long"),
         # Palmetto (Clemson), a listing in a lesson of The Carpentries: blanks behind commas
         (("qcat", "skystd_qcat"), "qcat = c2_workq_qcat", "qcat = skylight_qcat, skystd_qcat, c2_workq_qcat"),
-        (("Qlist", "w"), "qlist = v", "qlist = w"),
         (("has_gpu", "True"), "has_gpu = False", "has_gpu = True"),
         (("has_gpu", "True"), "other = 1", "has_gpu = True"),
         (("ngpus", "1"), "ngpus = 0", "ngpus = 4"),
     ],
-    ids=["MetaCentrum", "Palmetto", "any case", "boolean", "boolean of one", "number"],
+    ids=["MetaCentrum", "Palmetto", "boolean", "boolean of one", "number"],
 )
 def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
     nodes = vnode("c1")[:-1] + f"     resources_available.{c1}\n\n" + vnode("g1", ncpus=64)[:-1]
@@ -193,11 +192,6 @@ def test_amounts_of_a_chunk_and_resources_of_no_node_tie_nothing():
     assert seen(
         vnode("n1", resources_available__mem="1gb") + vnode("n2", resources_available__mem="2gb"), small
     ) == {"q": (2, 8)}
-
-
-def test_a_partition_ties_nodes_to_queues():
-    nodes = vnode("n1", partition="P1") + vnode("n2")
-    assert seen(nodes, queue("a", partition="P1"), queue("b")) == {"a": (1, 8), "b": (1, 8)}
 
 
 def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes():

@@ -8,7 +8,6 @@ What it has in common with the other schedulers is in tests/schedulers/test_cont
 from datetime import datetime
 
 import pytest
-from reframe.core.exceptions import JobSchedulerError
 
 from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.slurm import scheduler as backend
@@ -16,11 +15,6 @@ from tests.guard import GUARD_S
 from tests.schedulers.stand_ins import Slurm, standing_clock
 
 NO_SACCT = (1, "", "sacct: error: Problem talking\n")
-NO_CONTROLLER = (
-    1,
-    "",
-    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (x)\n",
-)
 DOWN = "Nodes_required_for_job_are_DOWN"
 
 
@@ -113,20 +107,6 @@ def test_an_end_that_only_accounting_knows_is_believed(fake, clock):
     assert "it was cancelled, but not by this session" in end(fake, fake.submitted(), clock)
 
 
-def test_a_controller_that_stays_silent_is_waited_for_once(fake, clock):
-    fake.accounting("RUNNING")
-    fake.is_silent()
-    assert "may still be in the queue" in end(fake, fake.submitted(), clock)
-    scheduler = fake.scheduler
-    fake.say("sbatch", NO_CONTROLLER)
-    job = fake.job()
-    with pytest.raises(
-        JobSchedulerError, match=r"^sbatch: Batch job submission failed: Unable to contact .* \(x\)$"
-    ):
-        scheduler.submit(job)
-    assert fake.count("sbatch") == 2
-
-
 def test_two_short_silences_of_the_controller_are_not_one(fake, clock):
     fake.accounting("RUNNING")
     fake.controller("RUNNING")
@@ -137,11 +117,6 @@ def test_two_short_silences_of_the_controller_are_not_one(fake, clock):
         clock.now += 0.6 * watchdog.SILENCE_S
     fake.scheduler.poll(job)
     assert not fake.scheduler.finished(job) and fake.count("scontrol -d") == 4
-
-
-def test_a_job_is_submitted_again_when_the_controller_is_back(fake):
-    fake.say("sbatch", NO_CONTROLLER, "Submitted batch job 8\n")
-    assert fake.submitted().jobid == "8"
 
 
 def test_a_cancellation_that_failed_is_repeated(fake, clock):

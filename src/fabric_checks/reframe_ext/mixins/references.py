@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +96,7 @@ class ReferencesMixin(RegressionTestPlugin):
     that has a file of its own names it in ``extras['references']``. Without a file values are recorded, and a
     warning says so.
 
-    Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``changed`` and ``still_means()``
+    Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``changed`` and ``changed_text``
     (:class:`SettingsMixin`), ``current_layout`` and ``facts``.
     """
 
@@ -113,26 +112,30 @@ class ReferencesMixin(RegressionTestPlugin):
         path, is_recorded_only = path_of(
             self.current_system.name, self.current_partition, self.reference_file
         )
-        self._reference_error = why = ""
-        self._derived = {}
         metrics = self.recorded_metrics()
-        if self.profile:
-            why = "a profile describes a program and is not judged"
-        elif is_recorded_only:
-            why = f"there is no {path}"
-        else:
-            try:
-                complete, reasons = self._find_references(path, metrics)
-            except ReferenceError as error:
-                # The values are still measured and logged, to correct the file with them.
-                self._reference_error = str(error)
-                why = f"the reference file is wrong: {error}"
-        if why:
-            complete, reasons = _not_judged(metrics, why)
+        self._reference_error = why = ""
+        self._derived, reasons, file = {}, {}, None
+        try:
+            file = None if is_recorded_only else _load_checked(path)
+            if file is None:
+                why = f"there is no {path}"
+            elif self.profile:
+                why = "a profile describes a program and is not judged"
+            elif self.changed:
+                why = f"references are for the check's own settings, not {self.changed_text}"
+            else:
+                complete, reasons = self._find_references(file, metrics)
+        except ReferenceError as error:
+            # The values are still measured and logged, to correct the file with them.
+            self._reference_error = str(error)
+            why, file = f"the reference file is wrong: {error}", None
+        if why:  # references that any value meets
+            complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
+            reasons = dict.fromkeys(complete, why)
         for name, reason in reasons.items():
             self.facts.metrics[name].no_reference = reason
-        if not (self._reference_error or is_recorded_only):
-            self._note_evidence(path, metrics)
+        if file is not None:
+            self._note_evidence(file, metrics)
         self.reference = {self.current_partition.fullname: complete}
 
     def _reference_case(self) -> dict[str, str]:
@@ -143,10 +146,12 @@ class ReferencesMixin(RegressionTestPlugin):
             "layout": str(self.current_layout),
         }
 
-    def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:
+    def _find_references(
+        self, file: ReferenceFile, metrics: list[Metric]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the reference of each metric as ReFrame takes it, and the reason of each that has none."""
         from fabric_checks.references import line_rate, lookup, reference_file
 
-        file = _load_checked(path)
         name = type(self).__name__
         found = {}
         parameters = {key: list(map(str, values)) for key, values in parameter_values(type(self)).items()}
@@ -156,26 +161,14 @@ class ReferencesMixin(RegressionTestPlugin):
                 found = dict(lookup.descend(file.entries[name], self._index_value)[1])
             except AttributeError as error:
                 raise ReferenceError(
-                    f"{path}: {name}: $index names {error.name!r}, which the check does not have"
+                    f"{file.path}: {name}: $index names {error.name!r}, which the check does not have"
                 ) from None
         case = self._reference_case()
         extras = Extras.of(self.current_partition)
-        derived = line_rate.references(file.derived, metrics, extras, f"{path}: {name}: derived", **case)
+        derived = line_rate.references(file.derived, metrics, extras, f"{file.path}: {name}: derived", **case)
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        known = found.keys() | derived.keys()
-        held = [
-            metric
-            for metric in metrics
-            if not self.changed or (metric.name in known and self.still_means(metric))
-        ]
-        own = {metric.name: found[metric.name] for metric in held if metric.name in found}
-        complete, reasons = reference_file.complete(
-            file, own if self.changed else found, held, derived, **case
-        )
-        why = f"references are for the check's own settings, not {self.changed_text}"
-        others, reasons_of_others = _not_judged([each for each in metrics if each not in held], why)
-        judged = {metric: _of_reframe(each) for metric, each in complete.items()}
-        return judged | others, reasons | reasons_of_others
+        complete, reasons = reference_file.complete(file, found, metrics, derived, **case)
+        return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
 
     def _index_value(self, item: str) -> Any:
         """Return the case's value of an item of ``$index``, by ReFrame's names of them.
@@ -194,10 +187,9 @@ class ReferencesMixin(RegressionTestPlugin):
             return getattr(partition.processor, item.removeprefix("$processor."))
         return getattr(self, item)
 
-    def _note_evidence(self, path: Path, metrics: list[Metric]) -> None:
+    def _note_evidence(self, file: ReferenceFile, metrics: list[Metric]) -> None:
         """Record the origin of each metric of a simulation, and the source of each reference."""
         case = self._reference_case()
-        file = _load_checked(path)
         for metric in metrics:
             noted = self.facts.metrics[metric.name]
             evidence = file.evidence_of(metric=metric.name, held=noted.no_reference is None, **case)
@@ -210,11 +202,6 @@ class ReferencesMixin(RegressionTestPlugin):
         """Fail with the fault of the reference file."""
         if self._reference_error:
             raise PerformanceError(self._reference_error)
-
-
-def _not_judged(metrics: Sequence[Metric], why: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return references that any value meets, and the reason of each."""
-    return {each.name: (0, None, None, each.unit) for each in metrics}, {each.name: why for each in metrics}
 
 
 def _of_reframe(reference: Any) -> Any:

@@ -13,7 +13,7 @@ from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.core.metrics import Metric, powers_of_two
+from fabric_checks.core.metrics import powers_of_two
 
 
 class SettingsMixin(RegressionTestPlugin):
@@ -78,12 +78,6 @@ class SettingsMixin(RegressionTestPlugin):
         """The options that pass the changed settings to the program."""
         given = [(self.settings[name], value) for name, value in self.changed.items()]
         return [word for option, value in given if option for word in (option, str(value))]
-
-    def still_means(self, metric: Metric) -> bool:
-        """Return whether a metric is what its references are for: a point of a curve is, if only sizes
-        changed."""
-        changed = self.changed.keys()
-        return not changed or (metric.size_B is not None and changed <= SIZES.keys())
 
     def unfit(self) -> Iterator[tuple[str, str]]:
         """Yield each setting whose value the program cannot take, with what to give instead.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LSF: what its tools print, and a scheduler for ReFrame."""
+"""LSF: a scheduler for ReFrame."""

@@ -277,8 +277,8 @@ def _of_queue(
 ) -> dict[str, list[Attributes]]:
     """Return the hosts whose vnodes jobs of a queue can have.
 
-    Those that name it in their attribute ``queue``; without one, those of its ``partition`` with all that its
-    jobs ask for by default: a site's own resources (``default_chunk.NAME``).
+    Those that name it in their attribute ``queue``; without one, those with all that its jobs ask for by
+    default: a site's own resources (``default_chunk.NAME``).
     """
     everything = [vnode for vnodes in hosts.values() for vnode in vnodes]
     is_named = any(name in _words(vnode.get("queue", "")) for vnode in everything)
@@ -288,9 +288,7 @@ def _of_queue(
     def is_of(vnode: Attributes) -> bool:
         if is_named or vnode.get("queue"):
             return name in _words(vnode.get("queue", ""))
-        return vnode.get("partition") == queue.get("partition") and all(
-            _has(vnode, resource, queue[_CHUNK + resource]) for resource in asked
-        )
+        return all(_has(vnode, resource, queue[_CHUNK + resource]) for resource in asked)
 
     found = {host: list(filter(is_of, vnodes)) for host, vnodes in hosts.items()}
     return {host: vnodes for host, vnodes in found.items() if vnodes}
@@ -305,9 +303,8 @@ def _has(vnode: Attributes, resource: str, value: str) -> bool:
 
 
 def _offer(vnode: Attributes, resource: str) -> str:
-    """Return what a vnode has of a resource, whose name PBS takes in any case; empty if it has none."""
-    wanted = f"resources_available.{resource}".lower()
-    return next((value for key, value in vnode.items() if key.lower() == wanted), "")
+    """Return what a vnode has of a resource; empty if it has none."""
+    return vnode.get(f"resources_available.{resource}", "")
 
 
 def _words(text: str) -> list[str]:

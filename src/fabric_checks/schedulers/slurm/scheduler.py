@@ -32,9 +32,6 @@ ASK_FIRST_S, ASK_LAST_S = 5.0, 60.0
 #: How long accounting may be behind the controller, or the controller not know a job that accounting does.
 BEHIND_S = 15.0
 
-#: The line of sbatch when the controller does not answer.
-NO_CONTROLLER = "Unable to contact slurm controller"
-
 
 @register_scheduler("fabric-slurm")
 class WatchfulSlurmScheduler(Watching, SlurmScheduler):
@@ -58,24 +55,16 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         return ["#SBATCH --no-requeue", *super().emit_preamble(job)]
 
     def submit(self, job: Job) -> None:
-        """Submit a job; a controller that does not answer is asked again for a while.
+        """Submit a job.
 
-        Why: with ReFrame's, each case that comes to its turn during a restart of slurmctld fails.
+        Why: ReFrame's raises an error of many lines.
 
         :raises JobSchedulerError: in one line, what sbatch printed.
         """
-        while True:
-            try:
-                super().submit(job)
-                self._controller.end("silent")
-                return
-            except (SpawnedProcessError, OSError) as error:
-                cause = last_line(error)
-                # Once it has been silent for long enough, the cases that are left do not wait for it again.
-                if NO_CONTROLLER not in cause or self._controller.lasts_s("silent") >= watchdog.SILENCE_S:
-                    raise JobSchedulerError(f"sbatch: {cause}") from None
-                getlogger().info(f"{NO_CONTROLLER}: the job will be submitted again")
-                time.sleep(2)
+        try:
+            super().submit(job)
+        except (SpawnedProcessError, OSError) as error:
+            raise JobSchedulerError(f"sbatch: {last_line(error)}") from None
 
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date; whatever command fails, no exception leaves here.
