@@ -17,14 +17,30 @@ CHECKS = TESTS.parent / "checks"
 NAME = "20260101T000000Z-test"
 
 
+def environment(results, **more):
+    """Return the environment of a session: of the variables of ours, of ReFrame and of Slurm with these
+    alone."""
+    of_others = ("FABRIC_", "RFM_", "SLURM_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(of_others)}
+    return env | {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results)} | more
+
+
 def call(program, results, *options, **more):
     """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with
     these."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
-    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | more
+    env = environment(results, FABRIC_MPI="mpich") | more
     return programs.run(
         [*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env
     )
+
+
+def dry_run(folder, settings, *options):
+    """Write job scripts below a folder, by settings of a site's own."""
+    (folder / "settings.py").write_text(settings)
+    own = {"RFM_COLORIZE": "no", "RFM_REFERENCE_PREFIX": str(folder)}
+    env = environment(folder, PYTHONPATH=f"{TESTS.parent}:{TESTS.parent}/src", **own)
+    line = [REFRAME, "-C", folder / "settings.py", "-c", CHECKS, "-R", "--dry-run", *options]
+    return programs.run(line, env=env, cwd=folder)
 
 
 class Run:

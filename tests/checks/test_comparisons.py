@@ -95,15 +95,6 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     assert check.time_limit == 2 * 600
 
 
-def test_what_stands_around_a_launch_stands_around_each(rich):
-    lines = prepared(the_only(rich, "OsuHelloPpnRatio"))
-    assert (
-        lines[1].startswith("{ fabric_start=$(date +%s%N); mpirun")
-        and "(exit $fabric_status); } > " in lines[1]
-    )
-    assert lines[3] == "fabric_start=$(date +%s%N)" and lines[-1] == "(exit $fabric_status)"
-
-
 def output(check):
     """Return a golden output of one of a comparison's launches on two processes."""
     with check.launched_in(Layout(1, 2)):

@@ -2,17 +2,12 @@
 """The order in the docstring of `FabricCheck`: of the hooks, for every check, and of the lines of real job
 scripts."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from fabric_checks.core.paths import ROOT, home
+from tests import sessions
 from tests.checks import everything
-from tests.guard import GUARD_S
 
 #: What stands for itself in the lines of a script, as it is in those of SETTINGS.
 PLACEHOLDERS = {
@@ -97,17 +92,10 @@ def test_the_hooks_of_every_check_run_in_the_order_of_the_docstring(rich):
 
 def dry_run(folder):
     """Return the job scripts of a dry run, by case."""
-    settings = folder / "settings.py"
-    settings.write_text(SETTINGS.format(rich=str(everything.SETTINGS)))
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
-    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder)}
-    env |= {"RFM_REFERENCE_PREFIX": str(folder), "RFM_COLORIZE": "no"}
     (folder / "rich.yaml").write_text("no_reference:\n- why: it is no machine\n")
-    reframe = Path(sys.executable).with_name("reframe")
-    command = [reframe, "-C", settings, "-c", ROOT / "checks", "-R", "--system=rich:cpu"]
     names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
-    line = [*command, "-n", f"^({names})$", "--dry-run"]
-    done = subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, timeout=GUARD_S)
+    settings = SETTINGS.format(rich=str(everything.SETTINGS))
+    done = sessions.dry_run(folder, settings, "--system=rich:cpu", f"--name=^({names})$")
     found = {}
     for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):
         if case in (*PLAIN, *SEVERAL):

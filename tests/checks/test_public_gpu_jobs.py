@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.core.paths import ROOT, home
-from tests import programs
+from tests import sessions
 
 ANY = {"NCCL_DEBUG": "Info", "FI_LOG_LEVEL": "Info", "HWLOC_COMPONENTS": "-gl"}
 UENV = ANY | {
@@ -129,27 +128,8 @@ def jobs(tmp_path_factory):
     """Return a function that returns the job of a partition, an environment and a collective."""
     folder = tmp_path_factory.mktemp("dry")
     settings = SETTINGS.format(theirs=THEIRS, of_sendrecv=OF_SENDRECV, nodes=NODES, gpus=GPUS)
-    (folder / "settings.py").write_text(settings)
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("FABRIC_", "RFM_", "SLURM_"))
-    }
-    own = {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder), "PYTHONPATH": f"{ROOT}:{ROOT}/src"}
-    line = [
-        Path(sys.executable).with_name("reframe"),
-        "-C",
-        folder / "settings.py",
-        "-c",
-        ROOT / "checks",
-        "-R",
-    ]
-    line += [
-        "--system=alps",
-        "--dry-run",
-        f"--name=^[NR]cclCollective%benchmark=(all_reduce|sendrecv)%layout={NODES}x{GPUS}$",
-    ]
-    done = programs.run(line, env=env | own, cwd=folder)
+    chosen = f"--name=^[NR]cclCollective%benchmark=(all_reduce|sendrecv)%layout={NODES}x{GPUS}$"
+    done = sessions.dry_run(folder, settings, "--system=alps", chosen)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     (folder / "bin").mkdir()
     (folder / "bin/srun").write_text(SRUN)

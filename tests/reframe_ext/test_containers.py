@@ -21,7 +21,7 @@ from fabric_checks.reframe_ext.mixins.container import FOUND, inside
 from fabric_checks.software.containers import Container
 from fabric_offers import recomputation_run
 from fabric_offers.scripts import differences
-from tests import loading, programs
+from tests import loading, programs, sessions
 from tests.reframe_ext.test_ports import MUCH, Check
 
 A = f"sha256:{'a' * 64}"
@@ -163,18 +163,9 @@ ENTERED = {
 CASE = "OsuLatency %layout=2x1"
 
 
-def environment(folder):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
-    own = {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder), "RFM_COLORIZE": "no"}
-    return env | own | {"PYTHONPATH": f"{ROOT}:{ROOT}/src"}
-
-
 def dry_run(folder, inside):
-    settings = folder / "settings.py"
-    settings.write_text(SETTINGS.format(inside=inside))
-    reframe = Path(sys.executable).with_name("reframe")
-    line = [reframe, "-C", settings, "-c", ROOT / "checks", "-R", "--system=here", "--dry-run"]
-    return programs.run([*line, "-n", f"^{CASE.replace(' ', '')}$"], env=environment(folder), cwd=folder)
+    chosen = f"--name=^{CASE.replace(' ', '')}$"
+    return sessions.dry_run(folder, SETTINGS.format(inside=inside), "--system=here", chosen)
 
 
 @pytest.fixture(scope="module")
@@ -235,16 +226,10 @@ def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(sc
     """`offers check` makes them again on another machine, of the description alone."""
     stages = {platform: folders["stage"] for platform, (_, _, folders) in scripts.items()}
     results = next(iter(stages.values())).parents[4]
-    command = [
-        sys.executable,
-        "-m",
-        "fabric_checks.reframe_ext.system_description",
-        "here",
-        tmp_path / "system.json",
-    ]
-    programs.run(
-        command, env=environment(results) | {"RFM_CONFIG_FILES": str(results / "settings.py")}, check=True
-    )
+    describe = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", "here"]
+    own = {"PYTHONPATH": f"{ROOT}:{ROOT}/src", "RFM_CONFIG_FILES": str(results / "settings.py")}
+    env = sessions.environment(results, **own)
+    programs.run([*describe, tmp_path / "system.json"], env=env, check=True)
     data = json.loads((tmp_path / "system.json").read_text())
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     loading.forget_checks()

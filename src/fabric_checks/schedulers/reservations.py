@@ -21,7 +21,11 @@ from fabric_checks.core.errors import FabricError, quoted
 VARIABLE = "FABRIC_RESERVATION"
 #: Names of nodes, separated by commas: the largest layout is on these, and jobs on no other. A vet sets it.
 NODES = "FABRIC_NODES"
-FLUX, PBS = "fabric-flux", "fabric-pbs"
+FLUX = "fabric-flux"
+_SLURM = ("slurm", "squeue", "fabric-slurm")
+#: How the option begins that gives jobs of a scheduler their nodes by name. PBS has no such option: its job
+#: scripts have a chunk for each node.
+_NODES_OPTION = {**dict.fromkeys(_SLURM, "--nodelist="), FLUX: "--requires=host:", "fabric-pbs": ""}
 _OPTION = "--reservation"
 
 
@@ -47,14 +51,11 @@ def apply(partition: dict[str, Any]) -> None:
     reservation, nodes, scheduler = asked_for(), nodes_asked_for(), partition["scheduler"]
     access = list(partition.get("access", []))
     if reservation and is_slurm(scheduler):
-        access = [
-            *(each for each in access if not each.startswith(f"{_OPTION}=")),
-            f"{_OPTION}={reservation}",
-        ]
+        access = [each for each in access if not each.startswith(f"{_OPTION}=")]
+        access.append(f"{_OPTION}={reservation}")
     if nodes and takes_nodes(scheduler):
-        # PBS has no such option: its job scripts have a chunk for each node.
-        option = "--nodelist=" if is_slurm(scheduler) else "--requires=host:" if scheduler == FLUX else None
-        access += [f"{option}{','.join(nodes)}"] if option else []
+        if begin := _NODES_OPTION[scheduler]:
+            access.append(begin + ",".join(nodes))
         partition["extras"] = partition.get("extras", {}) | {"nodes": len(nodes)}
     elif nodes:
         partition["environs"] = []
@@ -68,12 +69,12 @@ def nodes_asked_for() -> list[str]:
 
 def takes_nodes(scheduler: object) -> bool:
     """Tell whether jobs of a scheduler of ReFrame's configuration can be given their nodes by name."""
-    return is_slurm(scheduler) or scheduler in (FLUX, PBS)
+    return scheduler in _NODES_OPTION
 
 
 def is_slurm(scheduler: object) -> bool:
     """Tell whether a scheduler of ReFrame's configuration is Slurm."""
-    return scheduler in ("slurm", "squeue", "fabric-slurm")
+    return scheduler in _SLURM
 
 
 def of_access(access: Sequence[str], scheduler: str) -> str | None:
@@ -85,9 +86,8 @@ def option(access: Sequence[str], *names: str) -> str | None:
     """Return the value of an option among those of a partition, by its names; None without it."""
     parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
     parser.add_argument(*names, dest="value", nargs="?")
-    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[
-        0
-    ].value
+    known, _ = parser.parse_known_args(shlex.split(" ".join(access)))
+    value: str | None = known.value
     return value
 
 

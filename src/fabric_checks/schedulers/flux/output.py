@@ -176,20 +176,20 @@ def queues(text: str) -> list[Queue]:
     everywhere = {rank for ranks, _ in groups for rank in ranks}
     if not everywhere:
         raise OutputError("Flux has no node")
-    found = []
-    for name, ranks in (properties or {"": everywhere}).items():
-        own = [(cores, gpus) for members, cores, gpus in sizes if members & ranks]
-        gpus = max((gpus for _, gpus in own), default=0)
-        found.append(
-            Queue.of_cores(
-                name,
-                len(ranks),
-                [cores for cores, _ in own],
-                is_default=not name,
-                gpus=f"gpu:{gpus}" if gpus else "",
-            )
-        )
-    return found
+    return [_queue(name, ranks, sizes) for name, ranks in (properties or {"": everywhere}).items()]
+
+
+def _queue(name: str, ranks: set[str], sizes: Sequence[tuple[set[str], int, int]]) -> Queue:
+    """Return a queue of some ranks; :param sizes: ranks, and how many cores and GPUs each of them has."""
+    own = [(cores, gpus) for members, cores, gpus in sizes if members & ranks]
+    gpus = max((gpus for _, gpus in own), default=0)
+    return Queue.of_cores(
+        name,
+        len(ranks),
+        [cores for cores, _ in own],
+        is_default=not name,
+        gpus=f"gpu:{gpus}" if gpus else "",
+    )
 
 
 def _ids(text: object) -> set[str]:
