@@ -77,8 +77,9 @@ def once_a_process():
 
 
 def forget_checks():
-    """Unload the checks."""
+    """Unload the checks, and the settings, which ReFrame loads as a module too: they depend on FABRIC_MPI."""
     folder = str(TESTS.parent / "checks")
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(f"{folder}/"):
+        file = getattr(module, "__file__", None) or ""
+        if file == str(SETTINGS) or file.startswith(f"{folder}/"):
             del sys.modules[name]
