@@ -162,7 +162,13 @@ def test_a_value_that_the_program_cannot_take_fails_at_set_up(unset, name, given
         unset(name, **given)
 
 
-def test_with_other_settings_values_are_recorded_and_not_judged(unset):
+def test_with_other_settings_values_are_recorded_and_not_judged(unset, tmp_path, monkeypatch):
+    """A reference of a size that is not measured is no fault."""
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path))
+    held = "{bandwidth_8B: [1, -0.5, null, MB/s], bandwidth_4194304B: [1, -0.5, null, MB/s]}"
+    entry = f"OsuBandwidth:\n  $index: [$system]\n  rich: {held}\n"
+    (tmp_path / "rich.yaml").write_text(f"no_reference: [{{why: others}}]\n{entry}")
+    assert unset("OsuBandwidth").facts.metrics["bandwidth_8B"].no_reference is None
     check = unset("OsuBandwidth", largest_B="16")
     assert check._reference_error == ""
     assert all("not -S largest_B=16" in each.no_reference for each in check.facts.metrics.values())
