@@ -129,31 +129,25 @@ def references_of(asked: Data) -> str:
     return str(Path(asked["topology"]).with_name("site") / "references")
 
 
-def differences(folder: Path, run: Run, found: Data, fields: Collection[str]) -> list[Fault]:
-    """Return the values and facts of a run that differ from those recomputed, and its files that are not
+def differences(folder: Path, run: Run, found: Data, fields: Collection[str]) -> Iterator[Fault]:
+    """Yield the values and facts of a run that differ from those recomputed, and its files that are not
     there.
 
     :param found: the recomputed run; :param fields: of its records, which are compared.
     """
     if "error" in found:
-        lost = (
-            ""
-            if (folder / run.folder / OUTPUT).is_file()
-            else f"its output {run.folder}/{OUTPUT} is not there; "
-        )
-        return [Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")]
-    texts = [*_disagreements(run, found["records"], fields), *_outcome(run, found)]
+        has_output = (folder / run.folder / OUTPUT).is_file()
+        lost = "" if has_output else f"its output {run.folder}/{OUTPUT} is not there; "
+        yield Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")
+        return
+    for text in (*_disagreements(run, found["records"], fields), *_outcome(run, found)):
+        yield Fault("record", run.name, text)
     there = {path.name for path in (folder / run.folder).iterdir() if path.is_file()}
-    less = sorted(set(found["files"]) - there)
-    more = sorted(there - set(found["files"])) if run.folder.startswith("output/") else ()
-    return [
-        *(Fault("record", run.name, text) for text in texts),
-        *(Fault("removed", run.folder, f"{name} is not there, which its job script writes") for name in less),
-        *(
-            Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write")
-            for name in more
-        ),
-    ]
+    for name in sorted(set(found["files"]) - there):
+        yield Fault("removed", run.folder, f"{name} is not there, which its job script writes")
+    if run.folder.startswith("output/"):
+        for name in sorted(there - set(found["files"])):
+            yield Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write")
 
 
 def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) -> Iterator[str]:

@@ -10,22 +10,15 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.core.paths import ROOT
 from fabric_checks.records import sources
-from fabric_offers import bundle_file, bundle_writer
-from fabric_offers.bundle_file import DIGEST, MANIFEST, OFFER
+from fabric_offers import bundle_file
+from fabric_offers.bundle_file import MANIFEST, OFFER
 
 FILES = {
     "perflogs/local/a.jsonl": b'{"format": 2}\n' * 200,
     "output/s/rfm_job.out": b"# OSU\n8 1.25\n",
     "binaries.json": b"{}",
 }
-
-
-def test_a_bundle_has_the_topology_of_each_partition():
-    parts = [{"extras": {"topology": ["t/oak.txt"]}}, {"extras": {}}]
-    found = bundle_writer._site("oak", {"partitions": parts})
-    assert found == {"topology/oak.txt": ROOT / "config/systems/t/oak.txt"}
 
 
 @pytest.fixture
@@ -50,11 +43,6 @@ def test_what_was_packed_comes_out(genuine, tmp_path):
     assert {name: (tmp_path / name).read_bytes() for name in FILES} == FILES
     assert opened.signature == b"signature of %d bytes" % len(opened.manifest_text)
     assert bundle_file.is_bundle(genuine) and not bundle_file.is_bundle(tmp_path / "binaries.json")
-
-
-def test_it_is_a_tar_archive_that_any_tar_reads(genuine):
-    with tarfile.open(genuine) as archive:
-        assert archive.getnames()[0] == MANIFEST and archive.getnames()[-1] == DIGEST
 
 
 def changed_bytes(path, positions):
@@ -103,10 +91,9 @@ def written(path, entries):
 
 
 def test_every_removed_file_is_named(genuine, tmp_path):
-    for number, name in enumerate(sorted(FILES)):
-        left = [(info, content) for info, content in members(genuine) if info.name != name]
-        found = unpacked(written(tmp_path / "less.tar", left), tmp_path / f"less-{number}")
-        assert ("removed", name) in found
+    left = [(info, content) for info, content in members(genuine) if info.name not in FILES]
+    found = unpacked(written(tmp_path / "less.tar", left), tmp_path / "less")
+    assert {("removed", name) for name in FILES} <= set(found)
 
 
 HARMFUL = {

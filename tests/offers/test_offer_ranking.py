@@ -3,6 +3,7 @@
 
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import polars as pl
@@ -35,29 +36,21 @@ def frame(**sides):
     """Return records: for each side the values of latency and of bandwidth."""
     rows = []
     for side, (latencies, bandwidths) in sides.items():
-        for check, test, metric, unit, better, values in (
-            ("OsuLatency", "OsuLatency %layout=2x1", "latency_8B", "us", "smaller", latencies),
-            (
-                "OsuBandwidth",
-                "OsuBandwidth %benchmark=bw %layout=2x1",
-                "bandwidth_1B",
-                "MB/s",
-                "larger",
-                bandwidths,
-            ),
-            (
-                "OsuBandwidth",
-                "OsuBandwidth %benchmark=bibw %layout=2x1",
-                "bandwidth_1B",
-                "MB/s",
-                "larger",
-                [1e9],
-            ),
+        for test, metric, unit, better, values in (
+            ("OsuLatency %layout=2x1", "latency_8B", "us", "smaller", latencies),
+            ("OsuBandwidth %benchmark=bw %layout=2x1", "bandwidth_1B", "MB/s", "larger", bandwidths),
+            ("OsuBandwidth %benchmark=bibw %layout=2x1", "bandwidth_1B", "MB/s", "larger", [1e9]),
         ):
-            for value in values:
-                rows.append((side, check, test, metric, unit, better, value, "2x1", "pass"))
-    names = ["side", "check", "test", "metric", "unit", "better", "value", "layout", "case_result"]
-    return pl.DataFrame(rows, schema=names, orient="row")
+            own = {
+                "side": side,
+                "test": test,
+                "check": test.partition(" ")[0],
+                "metric": metric,
+                "unit": unit,
+            }
+            own |= {"better": better, "layout": "2x1", "case_result": "pass"}
+            rows += [{**own, "value": float(value)} for value in values]
+    return pl.DataFrame(rows)
 
 
 def test_scores_are_those_by_hand(tmp_path):
@@ -75,17 +68,13 @@ def test_scores_are_those_by_hand(tmp_path):
 
 
 def test_the_weight_at_which_it_turns_does(tmp_path):
-    records = frame(oak=([2], [50]), elm=([1.5], [100]))
-    found = offer_ranking.rank(rules(tmp_path), records, ["oak", "elm"])
-    for name, (weight, label) in found.turns.items():
-        at = RULES.replace("price_weight: 2", f"price_weight: {weight}") if name == "price" else RULES
-        if name != "price":
-            at = RULES.replace("weight: 1", "weight: 1.0")
-            place = at.index("weight: 1.0", at.index(f"name: {name}"))
-            at = at[:place] + f"weight: {weight}" + at[place + len("weight: 1.0") :]
-        again = offer_ranking.rank(rules(tmp_path, at), records, ["oak", "elm"])
-        one, two = (offer.score for offer in again.offers)
-        assert one == pytest.approx(two) and label in {offer.label for offer in again.offers}
+    given, records = rules(tmp_path), frame(oak=([2], [50]), elm=([1.5], [100]))
+    for name, (weight, _) in offer_ranking.rank(given, records, ["oak", "elm"]).turns.items():
+        criteria = [replace(each, weight=weight) if each.name == name else each for each in given.criteria]
+        price = weight if name == offer_ranking.PRICE else given.price_weight
+        other = replace(given, criteria=tuple(criteria), price_weight=price)
+        one, two = offer_ranking.rank(other, records, ["oak", "elm"]).offers
+        assert one.score == pytest.approx(two.score)
 
 
 def test_the_order_does_not_depend_on_other_offers(tmp_path):

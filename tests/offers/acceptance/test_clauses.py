@@ -2,7 +2,6 @@
 """Clauses as they are written, and each fault of one with its sentence."""
 
 import copy
-import math
 
 import pytest
 import yaml
@@ -64,12 +63,9 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
     ("given", "words"),
     [
         (VALUE, "median of runs"),
-        ({**VALUE, "quantity": "slowest"}, "the slowest of runs"),
         ({**PAIRS, "quantity": "quantile", "share": 0.995}, "what 99.5 % of pairs reach"),
-        (SHARE, "share of days with at least 3"),
         ({**SHARE, "at_least": None, "at_most": 5.0, "unit": "session"}, "share of sessions with at most 5"),
         ({**SHARE, "at_least": None, "free_of": ["port"]}, "share of days without a fault of port"),
-        ({**VALUE, "of": "line rate", "good": 0.9, "bad": 0.8}, "median of runs, of the line rate"),
         ({**VALUE, "of": {"value": 3, "source": "Table 1"}}, "median of runs, of 3 (Table 1)"),
         ({**VALUE, "of": {"layout": "2x1"}}, "median of runs, of another series"),
     ],
@@ -83,14 +79,9 @@ def test_a_quantity_is_written_in_words(tmp_path, given, words):
     ("changes", "text"),
     [
         ({"spead": 1}, "spead: unknown; did you mean spread?"),
-        ({"free_of": ["cabel"]}, "free_of: 0 is 'cabel'; give one of port, rail"),
-        ({"good": math.nan}, "good is nan; give a number from"),
-        ({"good": "ten"}, "good is 'ten'; give a number from"),
         ({"good": 90}, "clause 'bandwidth': good and bad are both 90: no number of runs"),
-        ({"quantity": "mean"}, "quantity is 'mean'; give one of median, slowest, quantile, share"),
         ({"quantity": "quantile"}, "'share' goes with quantity: quantile"),
         ({"at_least": 3}, "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share"),
-        ({"spread": None}, "spread is null; give a number from"),
         ({"least": 50}, "least is 50, but most is 40"),
         ({"of": "median"}, "of: median is that of all nodes or pairs of a run"),
         (
@@ -99,8 +90,6 @@ def test_a_quantity_is_written_in_words(tmp_path, given, words):
         ),
         ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
         ({"one": ["mip"]}, "one: 0 is 'mip'; give one of mpi, compiler"),
-        ({"check": "("}, "check is '('; give a regular expression"),
-        ({"seller_risk": 0}, "seller_risk is 0; give a number from 0.0001 to 0.4"),
     ],
 )
 def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
@@ -118,7 +107,6 @@ def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
         ({key: each for key, each in VALUE.items() if key != "most"}, "'most' is missing"),
         ({key: each for key, each in VALUE.items() if key != "spread"}, "'spread' is missing"),
         ({key: each for key, each in VALUE.items() if key != "metric"}, "'metric' is missing"),
-        ("text", "clauses: 0 is 'text'; give a mapping"),
     ],
 )
 def test_a_wrong_clause_of_pairs_or_shares_is_named(tmp_path, given, text):
