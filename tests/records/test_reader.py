@@ -71,12 +71,6 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
         assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
 
 
-def test_records_are_in_the_order_of_time_across_files(tmp_path):
-    write(tmp_path / "a.jsonl", [record(0), record(2)])
-    write(tmp_path / "b.jsonl", [record(1, check="B"), record(3, check="B")])
-    assert load(tmp_path).frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
-
-
 def test_times_of_all_offsets_are_in_utc(tmp_path):
     texts = ["2026-01-31T12:00:00+02:00", "2026-01-31T10:00:01.25Z", "2026-01-31T05:00:02-0500"]
     frame = load(write(tmp_path / "a.jsonl", [record(n, time=text) for n, text in enumerate(texts)])).frame

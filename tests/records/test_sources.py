@@ -64,11 +64,6 @@ def test_no_path_means_the_results_of_this_clone(text, tmp_path, monkeypatch):
     assert sources.parse(text).path == tmp_path / "results" == sources.default().path
 
 
-def test_a_home_folder_may_follow_a_label(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert sources.parse("a=~/results").path == Path(tmp_path, "results")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

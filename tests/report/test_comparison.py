@@ -54,6 +54,11 @@ def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
     assert worse[0] == "worse" and worse[3] == "latency, 8 16 B" and worse[7].startswith("+20 %")
     assert same[0] == "no difference" and same[3] == "latency, 1 2 4 B" and same[7].startswith("0 %; ")
     assert same[7].endswith("would be detected")
+    notes = page_of(comparison).notes
+    assert notes[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
+    assert "5 were judged by intervals at 95 %: if nothing had changed, about 0.25" in notes[1]
+    folded = aggregate(select(comparison.frame))["metrics"]
+    assert sorted(metric for each in folded for metric in each) == sorted(comparison.frame["metric"])
 
 
 def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
@@ -100,14 +105,6 @@ def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
         ("missing", "its case failed in B: no"),
     ]
     assert page_of(found).notes[0] == "not in A: 5 tests (b 8, c 8, d 8 and 2 more); --all lists them"
-
-
-def test_each_verdict_has_a_row_and_its_count():
-    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    page = page_of(comparison)
-    assert [row[0] for row in rows(comparison)] == ["worse", "no difference"]
-    assert page.notes[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
-    assert "5 were judged by intervals at 95 %: if nothing had changed, about 0.25" in page.notes[1]
 
 
 def test_few_runs_name_the_remedy():
@@ -177,11 +174,3 @@ def test_json_has_everything():
         and content["by_chance"] == pytest.approx(0.25)
     )
     assert len(content["rows"]) == 6 and tuple(content["rows"][0]) == COLUMNS
-
-
-def test_folding_keeps_every_value():
-    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    folded = aggregate(select(comparison.frame))
-    assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(
-        comparison.frame["metric"]
-    )

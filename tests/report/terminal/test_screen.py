@@ -147,13 +147,6 @@ def test_values_without_room_are_counted_and_are_all_in_the_log():
     assert all(f" m{n} " in whole for n in range(80)) and " more" not in whole
 
 
-def test_a_change_of_protocol_is_no_reason_to_worry():
-    note = {"kind": "protocol switch", "severity": "note", "text": "the curve breaks"}
-    found = [note, {"kind": "sender", "severity": "fault", "text": "node n7 is slow"}]
-    text = "\n".join(printed(of_records([record(findings=found)])))
-    assert "node n7 is slow" in text and "the curve breaks" not in text
-
-
 def test_what_a_run_would_have_found_is_one_line_and_no_finding():
     """A healthy machine with adaptive routing, whose detection limit is a property of the run."""
     notes = [
@@ -190,12 +183,6 @@ def test_what_a_run_would_have_found_is_one_line_and_no_finding():
 )
 def test_the_first_word_is_the_verdict(changes, word):
     assert printed(of_records([record(**changes)]))[0].startswith(f"{word}: ")
-
-
-def test_failures_of_one_cause_are_one_finding():
-    (first, *_), found = printed(failures(500)), findings.problems(failures(500))
-    assert first == "Findings: 1 of 501 cases passed, 500 failed after 3 min 26 s"
-    assert len(found) == 3 and found[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
 
 
 def loaded(number, runnable, load=24.0):
