@@ -20,6 +20,7 @@ import json
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from io import BufferedReader, BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -79,34 +80,31 @@ def is_bundle(path: Path) -> bool:
     return head.startswith(MANIFEST.encode() + b"\0") and head[257:262] == b"ustar"
 
 
-#: Where bundles are unpacked to be read, by their paths, until the process ends.
-_UNPACKED: dict[Path, TemporaryDirectory[str]] = {}
-
-
 def folder_of(path: Path) -> Path | None:
     """Return the folder that an offer's bundle is unpacked in, once a process; None if the file is no bundle.
 
     :raises RecordError: if the bundle was changed, or has no results.
     """
-    if not is_bundle(path):
-        return None
-    known = _UNPACKED.get(path.resolve())
-    scratch = known or TemporaryDirectory(prefix="fabric-bundle-")
+    return Path(_unpacked(path).name) / path.name if is_bundle(path) else None
+
+
+@cache
+def _unpacked(path: Path) -> TemporaryDirectory[str]:
+    """Unpack the bundle of an offer, to be read until the process ends."""
+    scratch = TemporaryDirectory(prefix="fabric-bundle-")
     folder = Path(scratch.name) / path.name
-    if known is None:
-        folder.mkdir()
-        opened = unpack(path, folder)
-        if opened.faults:
-            first = opened.faults[0]
-            raise RecordError(
-                f"{path}: {first.location}: {first.text}; it is not read: see `fabric-checks offers check`"
-            )
-        if opened.manifest["kind"] != OFFER:
-            raise RecordError(
-                f"{path}: this is the request, which has no results; the bundle that comes back has them"
-            )
-        _UNPACKED[path.resolve()] = scratch
-    return folder
+    folder.mkdir()
+    opened = unpack(path, folder)
+    if opened.faults:
+        first = opened.faults[0]
+        raise RecordError(
+            f"{path}: {first.location}: {first.text}; it is not read: see `fabric-checks offers check`"
+        )
+    if opened.manifest["kind"] != OFFER:
+        raise RecordError(
+            f"{path}: this is the request, which has no results; the bundle that comes back has them"
+        )
+    return scratch
 
 
 def write(

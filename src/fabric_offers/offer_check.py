@@ -59,15 +59,15 @@ UNPROVED = {
         "that the binaries are those whose checksums were taken when it was packed or built, that an image "
         "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
         "nothing slowed what it is compared with"
-    ): (*("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),),
+    ): ("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),
     (
         "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the "
         "vendor's word"
-    ): (*("case", "time", "job_began", "job_state", "node_faults"),),
+    ): ("case", "time", "job_began", "job_state", "node_faults"),
     (
         "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
         "failed, and what a run that did not fail printed as errors"
-    ): (*("reframe", "spec", "spec_hash", "spack", "not_offered", "fail_reason", "rfm_job.err"),),
+    ): ("reframe", "spec", "spec_hash", "spack", "not_offered", "fail_reason", "rfm_job.err"),
     "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
         "meaning",
     ),
@@ -80,9 +80,9 @@ _PRINTED_DIGEST = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 _OF_SITE = ("config/systems/", "config/references/", "config/environments/")
 #: What a vendor chose of a partition.
 _CHOSEN = (
-    *("nodes", "cores", "ppn", "link_MBps", "nics", "program_options", "launch_options", "oversubscribed"),
-    *("fabric", "access", "resources"),
-)
+    "nodes", "cores", "ppn", "link_MBps", "nics", "program_options", "launch_options", "oversubscribed",
+    "fabric", "access", "resources",
+)  # fmt: skip
 
 
 def unproved() -> list[str]:

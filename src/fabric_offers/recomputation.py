@@ -24,38 +24,15 @@ from fabric_offers.runs import OUTPUT, Run
 #: The fields of a record that follow from the files of its run, the system's description and its references:
 #: those that the records of a run share, and those of a metric.
 FACTS = (
-    *(
-        "format",
-        "system",
-        "partition",
-        "environ",
-        "test",
-        "check",
-        "family",
-        "parameters",
-        "about",
-        "link_MBps",
-    ),
-    *("layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler"),
-    *("nodelist", "placement", "binding", "ports", "findings", "limits", "elapsed_s", "host_cores"),
-    *("load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after"),
-)
+    "format", "system", "partition", "environ", "test", "check", "family", "parameters", "about", "link_MBps",
+    "layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler",
+    "nodelist", "placement", "binding", "ports", "findings", "limits", "elapsed_s", "host_cores",
+    "load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after",
+)  # fmt: skip
 OF_METRIC = (
-    *(
-        "value",
-        "unit",
-        "reference",
-        "lower",
-        "upper",
-        "result",
-        "quantity",
-        "size_B",
-        "better",
-        "one_way",
-        "headline",
-    ),
-    *("can_be_zero", "compared", "no_reference", "evidence", "reference_source"),
-)
+    "value", "unit", "reference", "lower", "upper", "result", "quantity", "size_B", "better", "one_way",
+    "headline", "can_be_zero", "compared", "no_reference", "evidence", "reference_source",
+)  # fmt: skip
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
 OF_RELEASE = ("about", "family", "findings", "limits", "headline")
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
