@@ -290,20 +290,10 @@ def stuck_in_queue(cluster, commands, folder):
 
 
 def slurmctld_restarted(cluster, commands, folder):
-    """Once while the first job is submitted, and once in mid-job; orderly, so that it saves what it knows."""
-
-    def stop():
-        cluster.on("head", "pkill", "-TERM", "-x", "slurmctld")
-        wait_for(lambda: "slurmctld IS DEAD" in cluster("status"), "slurmctld does not end")
-
-    stop()
-    (folder / "hold").mkdir()
-    (folder / "hold" / "osu_latency").touch()
-    session = Session(cluster, folder)
-    session.wait_until_printed("the job will be submitted again")
-    cluster("start", "slurmctld")
-    session.wait_until_held()
-    stop()
+    """In mid-job, and orderly, so that it saves what it knows."""
+    session = begin_held(cluster, folder)
+    cluster.on("head", "pkill", "-TERM", "-x", "slurmctld")
+    wait_for(lambda: "slurmctld IS DEAD" in cluster("status"), "slurmctld does not end")
     release(session)
     for node in ("n1", "n2"):  # the job ends while the controller is down
         ended = ["exec", node, "--", "pgrep", "-f", "hold.sh"]
