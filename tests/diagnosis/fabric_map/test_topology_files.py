@@ -54,7 +54,7 @@ def test_without_tables_switches_are_known_and_routes_are_not():
     wiring, _, _ = drawn(*SHAPES[0])
     known = topology_files.of_texts([("net", printed.ibnetdiscover(wiring))])
     assert not known.has_routes
-    at = {host: known.switches[known.at[number]] for number, host in enumerate(known.hosts)}
+    at = {names.plain(host): known.switches[known.at[number]] for number, host in enumerate(known.hosts)}
     assert at == {host: wiring.switches[at] for host, at in zip(wiring.hosts, wiring.at, strict=True)}
     assert len(known.cables) == len(wiring.cables)
 

@@ -115,6 +115,8 @@ def on_map(
     """
     known = known or UNMAPPED
     position, missing = names.positions(labels or hosts, known.hosts)
+    if (position < 0).all():  # as where the adapters that were used are not known
+        known = replace(known, next=None)
     leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
     ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
     ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends

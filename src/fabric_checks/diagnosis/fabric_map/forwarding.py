@@ -46,7 +46,8 @@ _TABLE_IGNORED = re.compile(
     r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*|LID    : Port : Hops : Optimal\s*"
     r"|\*\*\* WARNING \*\*\*: .*replaced by dump_fts\s*"
 )
-_COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
+#: Without "valid" it is the number of LIDs that were asked for; OpenSM leaves those out that have no route.
+_COUNT = re.compile(r"([0-9]{1,6}) (valid )?lids dumped\s*")
 _AR_MANAGER = re.compile(r"(?m)^.{0,80}\bAR Manager - Configuration cycle")
 
 
@@ -94,7 +95,7 @@ def parse(text: str) -> Tables:
             if guid_of_lid := _PORT_GUID.search(line):
                 found.guids[lid] = guid_of_lid[1].zfill(16)
         elif (count := _COUNT.fullmatch(line)) and own is not None:
-            if int(count[1]) != len(own):
+            if count[2] and int(count[1]) != len(own):
                 raise OutputError(
                     f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete",
                     number,

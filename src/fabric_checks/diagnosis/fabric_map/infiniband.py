@@ -17,7 +17,7 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.routing import STATIC
 from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map.cabling import Device, Fabric, Link
-from fabric_checks.diagnosis.fabric_map.forwarding import Tables
+from fabric_checks.diagnosis.fabric_map.forwarding import NO_PORT, Tables
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
 from fabric_checks.diagnosis.fabric_map.names import adapter, plain
 
@@ -64,11 +64,11 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     for link in between:
         one, other = names[number[link.one]], names[number[link.other]]
         cables.append(f"{one} port {link.one_port} to {other} port {link.other_port}")
-    following = None
+    following, strays = None, list[tuple[int, int]]()
     if tables is not None:
         _require_same_fabric(switches, tables)
-        lids, changed = _lids(hosts, tables)
-        following, missing = _next_arcs(switches, tables.ports, lids, arc_at)
+        placed, changed = _placed(hosts, tables)
+        following, strays, missing = _next_arcs(switches, tables.ports, placed, arc_at)
         if missing:
             warnings.append(
                 f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table"
@@ -87,7 +87,7 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         warnings=tuple(warnings),
         slow_links=_slow_links(fabric, dict(zip(number, names, strict=True))),
     )
-    return replace(known, warnings=(*known.warnings, *_lost_routes(known)))
+    return _without_lost_routes(known, strays)
 
 
 def _guid(switch: Device) -> str:
@@ -103,8 +103,8 @@ def _require_same_fabric(switches: Sequence[Device], tables: Tables) -> None:
         )
 
 
-def _lids(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[int], list[str]]:
-    """Return the LIDs of the ports of hosts, 0 for one that is another port's by the tables, and a warning of
+def _placed(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[_HostPort], list[str]]:
+    """Return the ports of hosts, without the LID that is another port's by the tables, and a warning of
     these."""
     other = [
         name
@@ -112,7 +112,7 @@ def _lids(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[int], li
         if port.guid and tables.guids.get(port.lid, port.guid) != port.guid
     ]
     if not other:
-        return [port.lid for port in hosts.values()], []
+        return list(hosts.values()), []
     lid = hosts[other[0]].lid
     text = (
         f"LID {lid} is {other[0]} by the topology, and port 0x{tables.guids[lid]} by the forwarding tables;"
@@ -120,13 +120,18 @@ def _lids(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[int], li
     )
     if len(other) == len(hosts):
         raise OutputError(f"{text}; take both again")
-    return [0 if name in other else port.lid for name, port in hosts.items()], [text]
+    return [replace(port, lid=0) if name in other else port for name, port in hosts.items()], [text]
 
 
-def _lost_routes(known: FabricMap) -> list[str]:
-    """Return a warning of the routes that the tables lack, or that do not arrive by the cables."""
+def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> FabricMap:
+    """Return a map that warns of routes which its tables lack, and has none if one does not arrive.
+
+    Then the tables are of other cables or of other LIDs, and a route that does arrive may be another one.
+
+    :param strays: switches and hosts to which the table leads by a port of no cable or of another host.
+    """
     if known.next is None:
-        return []
+        return known
     leaves, one_of_each = np.unique(known.at, return_index=True)
     _, part = connected_components(
         coo_array((np.ones(len(known.starts)), (known.starts, known.ends)), shape=(len(known.switches),) * 2)
@@ -134,14 +139,25 @@ def _lost_routes(known: FabricMap) -> list[str]:
     source, target = np.nonzero(part[leaves][:, None] == part[known.at])
     arcs = arcs_of(replace(known, routing=STATIC), one_of_each[source], target)
     lost = np.flatnonzero(arcs[:, 0] == UNKNOWN)
+    # A route is a loop if every switch has one to that host, whose own has no cable to it.
+    is_whole = (known.next == NONE).sum(axis=0) == 1
+    loops = lost[is_whole[target[lost]]]
+    strays = strays or [(int(leaves[source[each]]), int(target[each])) for each in loops]
+    if strays:
+        switch, host = known.switches[strays[0][0]], known.hosts[strays[0][1]]
+        text = (
+            f"the table of {switch} does not lead to {host} by these cables: a cable moved or LIDs changed"
+            " between the two, or replies were lost; no route is used: take both again"
+        )
+        return replace(known, next=None, warnings=(*known.warnings, text))
     if not len(lost):
-        return []
+        return known
     switch, host = known.switches[leaves[source[lost[0]]]], known.hosts[target[lost[0]]]
-    return [
+    text = (
         f"{len(lost)} of {len(source)} routes from a switch to a host are unknown, such as from {switch} to"
-        f" {host}: the tables lack them, or they do not arrive by these cables; were replies lost, or cables"
-        " moved?"
-    ]
+        f" {host}: the tables lack them; were replies lost?"
+    )
+    return replace(known, warnings=(*known.warnings, text))
 
 
 def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.float64] | None:
@@ -187,10 +203,11 @@ def _end(fabric: Fabric, key: str, port: int) -> str:
 
 @dataclass(frozen=True)
 class _HostPort:
-    """A port of a host: the number of the switch that it is at, its LID (0 if unknown) and GUID, and its
-    rate."""
+    """A port of a host: the number and the port of the switch that it is at, its LID (0 if unknown) and GUID,
+    and its rate."""
 
     switch: int
+    switch_port: int
     lid: int
     guid: str
     Gbps: float
@@ -225,12 +242,12 @@ def _ports(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, _Ho
     """Return the ports of adapters that are at a switch, by the adapter's key and the port's number."""
     ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
     for link in fabric.links:
-        ends = (link.one, link.one_port, link.other), (link.other, link.other_port, link.one)
-        for key, port, switch in ends:
+        one, other = (link.one, link.one_port), (link.other, link.other_port)
+        for (key, port), (switch, switch_port) in ((one, other), (other, one)):
             if key not in number and switch in number:
                 device = fabric.devices[key]
                 lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
-                ports[key][port] = _HostPort(number[switch], lid, guid, link.Gbps)
+                ports[key][port] = _HostPort(number[switch], switch_port, lid, guid, link.Gbps)
     return ports
 
 
@@ -243,7 +260,8 @@ def _named_ports(
     """
     own = [port for ports in adapters.values() for port in ports.values()]
     if len(own) == 1:
-        return {host: own[0]}
+        ((description, _),) = adapters
+        return {f"{host} {adapter(description)}".strip(): own[0]}
     found: dict[str, _HostPort] = {}
     for (description, key), ports in sorted(adapters.items(), key=lambda each: each[0]):
         name = f"{host} {adapter(description) or key}"
@@ -273,18 +291,25 @@ def _names(switches: Sequence[Device]) -> tuple[str, ...]:
 def _next_arcs(
     switches: list[Device],
     tables: Mapping[str, Mapping[int, int]],
-    lids: list[int],
+    hosts: Sequence[_HostPort],
     arc_at: Mapping[tuple[int, int], int],
-) -> tuple[NDArray[np.int32], int]:
-    """Return by switch and host the arc towards that host, and how many switches have no table.
+) -> tuple[NDArray[np.int32], list[tuple[int, int]], int]:
+    """Return by switch and host the arc towards that host, the switches and hosts whose entry leads to no
+    cable and not to that host, and how many switches have no table.
 
-    :param lids: of the hosts; :param arc_at: by switch and port the arc that leaves there.
+    :param arc_at: by switch and port the arc that leaves there.
     """
-    if len(switches) * len(lids) > MOST_ENTRIES:
-        raise OutputError(f"{len(switches)} switches and {len(lids)} hosts are more than can be analysed")
-    found = np.full((len(switches), len(lids)), NONE, dtype=np.int32)
+    if len(switches) * len(hosts) > MOST_ENTRIES:
+        raise OutputError(f"{len(switches)} switches and {len(hosts)} hosts are more than can be analysed")
+    found = np.full((len(switches), len(hosts)), NONE, dtype=np.int32)
+    strays = []
     own = [tables.get(_guid(device)) for device in switches]
     for switch, table in enumerate(own):
-        if table is not None:
-            found[switch] = [arc_at.get((switch, table.get(lid, NONE)), NONE) for lid in lids]
-    return found, own.count(None)
+        for number, host in enumerate(hosts if table is not None else ()):
+            port = table.get(host.lid, NO_PORT) if table and host.lid else NO_PORT
+            if host.switch != switch:
+                found[switch, number] = arc_at.get((switch, port), NONE)
+            is_stray = found[switch, number] == NONE and (host.switch, host.switch_port) != (switch, port)
+            if is_stray and port != NO_PORT:
+                strays.append((switch, number))
+    return found, strays, own.count(None)

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
 
@@ -40,23 +41,28 @@ def adapter(name: str) -> str:
 
 
 def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
-    """Return a map with those adapters alone of hosts that have several.
+    """Return a map with those adapters alone.
 
-    A host of which one port is left has its own name on it. Of one with several the switch and the routes are
-    unknown, which is better than wrong ones: the map warns of it.
+    Of a host with several the switch and the routes are unknown where the run does not name the adapter,
+    which is better than wrong ones: the map warns of it, and of hosts with other adapters alone.
 
     :param patterns: of names of adapters, as in ``mlx5_0`` or ``mlx5_0:1``; empty if it is not known which
         are used.
+    :raises OutputError: if all hosts have others.
     """
     of_host: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(known.hosts):
         of_host[name.partition(" ")[0]].append(number)
-    hosts, kept = [], []
-    unclear = {}
+    kept = []
+    unclear, others = {}, []
     for host, numbers in of_host.items():
-        fitting = [each for each in numbers if _fits(adapter(known.hosts[each]), patterns)] or numbers
+        fitting = [each for each in numbers if _fits(adapter(known.hosts[each]), patterns)]
+        fitting = fitting or [
+            each for each in numbers if not _are_others(adapter(known.hosts[each]), patterns)
+        ]
         kept += fitting
-        hosts += [host] if len(fitting) == 1 else [known.hosts[each] for each in fitting]
+        if not fitting:
+            others.append(known.hosts[numbers[0]])
         if len(fitting) > 1:
             unclear[host] = names_text([adapter(known.hosts[each]) for each in fitting], 4)
     warnings = known.warnings
@@ -67,9 +73,17 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
             f"{of} with several ports, such as {host} ({ports}): switch and routes are unknown where the run"
             " does not name them; say which MPI used: blame --adapter, or extras['fabric']",
         )
-    has_routes = known.next is not None and len(unclear) < len(of_host)
-    following = known.next[:, kept] if known.next is not None and has_routes else None
-    return replace(known, hosts=tuple(hosts), at=known.at[kept], next=following, warnings=warnings)
+    if others:
+        text = (
+            f"{count_text(len(others), 'host')} with other adapters than {', '.join(patterns)}, such as"
+            f" {others[0]}: left out; give the topology of the subnet that MPI used"
+        )
+        if not kept:
+            raise OutputError(text)
+        warnings += (text,)
+    hosts = tuple(known.hosts[each] for each in kept)
+    following = None if known.next is None else known.next[:, kept]
+    return replace(known, hosts=hosts, at=known.at[kept], next=following, warnings=warnings)
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
@@ -79,17 +93,36 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
     )
 
 
+def _are_others(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether patterns are of other adapters than a port, and not by another kind of name.
+
+    >>> [_are_others("mlx5_0", [other]) for other in ("mlx5_1", "mlx5_0:1", "HCA-1", "")]
+    [True, False, False, False]
+    """
+    device = name.partition(":")[0]
+    devices = {pattern.partition(":")[0] for pattern in patterns}
+    return device not in devices and _kind(device) in set(map(_kind, devices))
+
+
+def _kind(device: str) -> str:
+    return device.rstrip("0123456789*?[]-")
+
+
 def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
     """Return for the host name of each rank its position in ``hosts``, and the names that are not there.
 
-    A name that matches several hosts of the map is ambiguous and has no position.
+    A name that matches several hosts of the map is ambiguous and has no position; one of an adapter does not
+    match another.
     """
     exact: dict[str, list[int]] = defaultdict(list)
     short: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(hosts):
         exact[name].append(number)
         short[plain(name)].append(number)
-    candidates = [exact.get(rank) or short.get(plain(rank)) or [] for rank in ranks]
+    candidates = []
+    for rank in ranks:
+        own = [each for each in short[plain(rank)] if not _are_others(adapter(hosts[each]), [adapter(rank)])]
+        candidates.append(exact.get(rank) or own)
     missing = [rank for rank, found in zip(ranks, candidates, strict=True) if not found]
     found = [found[0] if len(found) == 1 else NONE for found in candidates]
     return np.array(found, dtype=np.int64), tuple(dict.fromkeys(missing))

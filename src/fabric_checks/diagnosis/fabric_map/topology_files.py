@@ -63,10 +63,8 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 found = forwarding.parse(text)
                 tables.ports |= found.ports
                 tables.guids |= found.guids
-            elif cabling.IBNETDISCOVER.search(text):
-                fabric = cabling.parse_ibnetdiscover(text)
-            elif cabling.SUBNET_LIST.search(text):
-                fabric = cabling.parse_subnet_list(text)
+            elif cabling.IBNETDISCOVER.search(text) or cabling.SUBNET_LIST.search(text):
+                fabric = _cables(text, fabric)
             elif slurm_topology.is_topology(text):
                 of_slurm = slurm_topology.parse(text)
             elif forwarding.ENGINE.search(text):
@@ -89,3 +87,11 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     if of_slurm is None:
         raise OutputError("there is no topology")
     return replace(of_slurm, routing=routing)
+
+
+def _cables(text: str, before: cabling.Fabric | None) -> cabling.Fabric:
+    """Return the cables of a text; :param before: those of another one, in whose place they would be."""
+    if before is not None:
+        raise OutputError("a second file of cables; give those of one subnet, which MPI used")
+    is_list = not cabling.IBNETDISCOVER.search(text)
+    return cabling.parse_subnet_list(text) if is_list else cabling.parse_ibnetdiscover(text)

@@ -100,10 +100,12 @@ class TopologyMixin(RegressionTestPlugin):
             return []
         from fabric_checks.diagnosis.fabric_map import names
 
+        hosts = list(dict.fromkeys(map(names.plain, known.hosts)))
+        positions, _ = names.positions(hosts, known.hosts)
         lines = [
-            f"{names.plain(host)} {at}\n"
-            for host, at in zip(known.hosts, known.at, strict=True)
-            if at >= 0 and not names.adapter(host)
+            f"{host} {known.at[position]}\n"
+            for host, position in zip(hosts, positions, strict=True)
+            if position >= 0 and known.at[position] >= 0
         ]
         (Path(self.stagedir) / GROUPS).write_text("".join(lines))
         return ["--groups", GROUPS]
