@@ -143,3 +143,12 @@ def test_what_is_no_progress_is_not_passed_over(golden):
     for line in ("rotate: not enough memory\n", PROGRESS.replace("rotate", "streaming")):
         with pytest.raises(OutputError, match="the check sum in the last line is of another text"):
             rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
+
+
+def test_an_output_of_another_program_in_this_form_may_lack_check_sum_and_groups(text):
+    """A model of a fabric that others wrote has to be read, too."""
+    plain = re.sub(r", crc32 [0-9a-f]{8}\n", "\n", text).replace("# groups: none\n", "")
+    assert plain.endswith(" rows\n") and "groups" not in plain
+    read, whole = rotate.parse(plain), rotate.parse(text)
+    assert read.groups == () and read.hosts == whole.hosts
+    assert np.array_equal(read.scan.MBps, whole.scan.MBps)
