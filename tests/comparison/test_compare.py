@@ -126,7 +126,7 @@ def test_a_case_that_failed_is_missing_for_that(layout):
     )
     assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
     some = row(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed))
-    assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
+    assert some["verdict"] == "no difference" and some["note"] == "1 run without values in B"
 
 
 @pytest.mark.parametrize(
