@@ -106,7 +106,7 @@ def test_questions_and_answers(clone, tmp_path):
             ["--name=new", "--nodes=0", "--yes"],
             "error: --nodes: '0' is not a number of 1 or more",
         ),
-        ("slurm_gpus", ["--name=new", "--yes", "--mpi=all"], "error: --mpi does not apply to this machine"),
+        ("slurm_gpus", ["--name=new", "--yes", "--mpi=all"], "error: --mpi does not apply to what was found here"),
         (
             "slurm_infiniband",
             ["--name=new", "--yes", "--nodes=999"],
@@ -120,7 +120,7 @@ def test_questions_and_answers(clone, tmp_path):
         (
             "no_scheduler",
             ["--name=new", "--yes", "--this-host", "--queue=batch"],
-            "error: --queue does not apply to this machine",
+            "error: --queue does not apply to what was found here",
         ),
     ],
 )
