@@ -106,7 +106,11 @@ def test_questions_and_answers(clone, tmp_path):
             ["--name=new", "--nodes=0", "--yes"],
             "error: --nodes: '0' is not a number of 1 or more",
         ),
-        ("slurm_gpus", ["--name=new", "--yes", "--mpi=all"], "error: --mpi does not apply to what was found here"),
+        (
+            "slurm_gpus",
+            ["--name=new", "--yes", "--mpi=all"],
+            "error: --mpi does not apply to what was found here",
+        ),
         (
             "slurm_infiniband",
             ["--name=new", "--yes", "--nodes=999"],

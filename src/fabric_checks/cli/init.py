@@ -68,7 +68,9 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
     asked = set(answers.system).union(*answers.queues.values())
     unused = [key for key, value in given.items() if value is not None and key not in asked]
     if unused:
-        raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to what was found here; leave it out")
+        raise FabricError(
+            f"--{unused[0].replace('_', '-')} does not apply to what was found here; leave it out"
+        )
 
     _write(site_files.files(facts, answers, spack=spack))
     name, chosen = str(answers.system["name"].value), site_files.chosen(facts, answers)
