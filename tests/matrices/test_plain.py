@@ -84,6 +84,7 @@ def test_latencies_and_both_directions_are_read():
         (LONG.replace("12.1", "12,1"), "line 6: a row of from,to,value was expected, found 4 cells"),
         (LONG.replace("12.1", "fast"), "line 6: 'fast' is not a number"),
         (LONG.replace("12.1", "0"), "line 6: 'b' to 'a' is 0; two ends and a value above 0"),
+        (LONG.replace("from,to,value", "from,to,MBps"), "has the header from,to,value"),
         (UNIT, "there is no table"),
         (UNIT + ",a,b\na,,1\n", "in the order of the columns, found 1"),
         (UNIT + ",a,b\na,1\nb,1,\n", "line 3: the matrix is cut"),

@@ -96,7 +96,9 @@ def _of_pairs(lines: _Lines) -> Iterator[Row]:
 
 def _of_matrix(lines: _Lines) -> Iterator[Row]:
     """Yield the cells of a matrix with senders down."""
-    (first, (_, *names)), *rows = lines
+    (first, (corner, *names)), *rows = lines
+    is_of_pairs = [corner.lower(), *map(str.lower, names[:1])] == _LONG[:2]
+    require(not is_of_pairs, f"a table with a row for each pair has the header {','.join(_LONG)}", first)
     is_named = names and len(set(names)) == len(names)
     require(is_named, "a matrix with a name for each of its columns was expected, no name twice", first)
     if len(rows) == len(names) == len(rows[-1][1]):
