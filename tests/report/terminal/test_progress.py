@@ -59,6 +59,7 @@ def test_warnings_of_reframe_are_kept_and_cases_are_not():
             "./reframe: error: bad",
             "P: latency_0B: 1.0 us",
             "WARNING: skipping y",
+            "WARNING: test 'FabricPrograms': the following variables were not set: 'largest_B'",
         ]
     )
     assert list(found.messages) == ["WARNING: run session stopped: x?[2J", "./reframe: error: bad"]

@@ -24,8 +24,10 @@ _ENDED = re.compile(
     r"\[ +(?P<how>OK|FAIL|ERROR|ABORT|SKIP|XFAIL|XPASS) +\] \( *(?P<number>\d+)/(?P<of>\d+)\)"
     r" (?P<case>.*?)(?: \[.*)?$"
 )
-#: Skipped files are among the faults of the session.
-_MESSAGE = re.compile(r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): (?!skipping )")
+#: Skipped files are among the faults of the session; the build of our programs has no settings for ``-S``.
+_MESSAGE = re.compile(
+    r"^(?:\S+: )?(?:WARNING|ERROR|warning|error): (?!skipping |test 'FabricPrograms': .* were not set)"
+)
 #: As many lines of ReFrame as are kept, should it not come to run anything.
 _KEPT = 2000
 
