@@ -17,6 +17,14 @@ def test_the_line_before_a_run_names_its_pair():
     assert (table.title, len(table.cannot_tell)) == ("ib_write_bw, 64K bytes", 1)
 
 
+def test_a_word_on_the_clock_of_a_processor_is_passed_over():
+    word = (
+        "Conflicting CPU frequency values detected: 1500.000000 != 3300.016000. CPU Frequency is not max.\n"
+    )
+    text = RUN.replace(RUN.splitlines()[10], word + RUN.splitlines()[10])
+    assert word in text and cells(formats.parse(text)[0]) == cells(formats.parse(RUN)[0])
+
+
 def test_latencies_are_typical_ones_and_named_devices_count():
     (table,) = formats.parse(samples.PERFTEST_LATENCY)
     assert (cells(table), table.metric) == ({("node1 mlx5_1", "node2 mlx5_1", 0): 5.49}, "latency")

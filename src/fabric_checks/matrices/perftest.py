@@ -28,12 +28,15 @@ _PAIR = re.compile(
     rf"^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$", re.MULTILINE
 )
 _ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
+#: Stands before a row where the processor's clock varies, and says nothing of it.
+_CLOCK = r"Conflicting CPU frequency values detected:.*\n"
 #: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical
 #: time).
 _RESULTS = re.compile(
     r"^[ \t]*(?P<titles>#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
     r" average\[(?P=unit)\] +"
-    r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n(?P<rows>(?:[ \t]*\d.*\n)+)",
+    r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n"
+    rf"(?P<rows>(?:(?:{_CLOCK})*[ \t]*\d.*\n)+)",
     re.MULTILINE,
 )
 _TEST = re.compile(
@@ -85,8 +88,9 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str
     kind = _kind(part, suffix)
     integers, others = (found["titles"].count(mark) for mark in "#[")
     form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
-    rows = [cells for row in found["rows"].splitlines() if (cells := re.fullmatch(form, row))]
-    is_whole = len({int(cells[1]) for cells in rows}) == found["rows"].count("\n")
+    printed = re.sub(_CLOCK, "", found["rows"])
+    rows = [cells for row in printed.splitlines() if (cells := re.fullmatch(form, row))]
+    is_whole = len({int(cells[1]) for cells in rows}) == printed.count("\n")
     require(is_whole, f"rows of different sizes with {integers + others} numbers were expected", line)
     for row in rows:
         size_B, values = int(row[1]), [float(cell) for cell in row[2].split()]
