@@ -57,7 +57,7 @@ def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_pat
         assert scheduler == "slurm" or all(record["job_began"] for record in victims)
         return
     # It is on the screen at the end, too.
-    for shown in (victim.reason, outcome.printed[outcome.printed.rindex("\nFailed:") :]):
+    for shown in (victim.reason, outcome.printed[outcome.printed.rindex("\nWhat to look at") :]):
         assert re.search(text, shown), shown
     assert "\n" not in victim.reason
     for record in victims:
