@@ -67,4 +67,5 @@ def results(monkeypatch):
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
     monkeypatch.setattr(night.retention, "write_report", lambda *_, **program: reported.append(program))
     monkeypatch.setattr(night, "trends", lambda _, found: found)
+    monkeypatch.setattr(night.carriers, "changes", lambda _, found: found)
     return reported

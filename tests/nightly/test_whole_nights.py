@@ -90,7 +90,7 @@ def test_a_night_in_a_terminal_says_where_its_output_is(results, first):
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--session", "../x"], 2, "'../x' is not a name"),
+        (["--session", "../x"], 2, "'../x', which is not a name"),
         (["--session", "none"], 1, "no run called 'none' to judge"),
         (["--session", "x", "--", "-n", "y"], 2, "--session runs nothing"),
         (["--mpi"], 2, "--mpi needs a value"),

@@ -10,7 +10,7 @@ import click
 from fabric_checks.cli.conditions import metrics_option, named, read_by, system_option
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import RecordError
+from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly.night import spend
@@ -84,8 +84,11 @@ def command(
     _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
-    sound_name("--session", name)
-    sound_name("--system", system)
+    try:
+        sound_name("--session", name)
+        sound_name("--system", system)
+    except FabricError as error:
+        raise click.UsageError(str(error)) from None
     results = paths.results().absolute()
     results.mkdir(parents=True, exist_ok=True)
     archive = (archive or results / "archive").absolute()

@@ -25,8 +25,8 @@ static void find_in_slurm(const char *host, char group[name_most])
     const char *const address = getenv("SLURM_TOPOLOGY_ADDR");
     const char *const last = address != NULL ? strrchr(address, '.') : NULL;
     if (last != NULL && last - address < name_most && is_same_host(last + 1, host)) {
-        memcpy(group, address, (size_t)(last - address));
-        group[strcspn(group, ":")] = '\0';
+        const char *const colon = memchr(address, ':', (size_t)(last - address));
+        memcpy(group, address, (size_t)((colon != NULL ? colon : last) - address));
     }
 }
 
