@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fabric_checks.core.errors import cut
 from fabric_checks.core.finding import Finding, Severity, same_cause
 from fabric_checks.core.text import (
     count_text,
@@ -16,7 +17,6 @@ from fabric_checks.core.text import (
     names_text,
     one_line,
     range_text,
-    shortened,
     test_text,
     value_text,
 )
@@ -72,7 +72,7 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
     return [
         *first("error", runs.other_faults(session)),
         *of_severity(session.records, Severity.FAULT),
-        *_failures(_without_values(session), sys.maxsize if is_whole else _NAMED),
+        *_failures(_without_values(session), is_whole=is_whole),
         *_missed(_misses(session)),
         *of_severity(session.records, Severity.SUSPECT),
         *first("warning: passed only when rerun", again),
@@ -174,14 +174,16 @@ def of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
     ]
 
 
-def _failures(cases: Sequence[Case], most_names: int) -> list[Problem]:
+def _failures(cases: Sequence[Case], *, is_whole: bool) -> list[Problem]:
     """Return the failures, those of one cause together."""
     reasons = {case.name: why_failed(case) for case in cases}
     found = []
     for names in same_cause(reasons):
         count = f"{count_text(len(names), 'case')}: " if len(names) > 1 else ""
-        named = names_text(list(map(short_name, names)), len(names) if len(names) <= most_names else 3)
-        why = shortened(one_line(reasons[names[0]]), _LONGEST)
+        most = len(names) if is_whole or len(names) <= _NAMED else 3
+        named = names_text(list(map(short_name, names)), most)
+        why = one_line(reasons[names[0]])
+        why = why if is_whole else cut(why, _LONGEST)  # the remedy is at the end
         found.append(Problem(f"failed: {count}{named}", (why,)))
     return found
 
