@@ -56,6 +56,7 @@ _TYPES = validation.TYPES | {
 def _decoder(columns: frozenset[str]) -> msgspec.json.Decoder[Any]:
     """Return the decoder of lines that looks at some columns, besides those that every record has."""
     value = msgspec.defstruct("Value", _members(OF_VALUE, columns), gc=False)
+    # Mypy knows no type that is made while the program runs.
     group = msgspec.defstruct("Group", [("values", list[value]), *_members(OF_GROUP, columns)])  # type: ignore[valid-type]
     case = msgspec.defstruct("Case", [*_members(OF_CASE, columns), ("metrics", list[group], [])])  # type: ignore[valid-type]
     return msgspec.json.Decoder(case)

@@ -163,6 +163,11 @@ def headline_of(record: Record) -> Headline | None:
     return Headline(**members) if members else None
 
 
+def _nearest(sizes: Iterable[int], wanted: int) -> int:
+    """Return the size next to the wanted one."""
+    return min(sizes, key=lambda size: abs(size - wanted))
+
+
 def cell(points: Points, point: str) -> Cell:
     """Return how a value is shown.
 
@@ -175,7 +180,7 @@ def cell(points: Points, point: str) -> Cell:
     chosen = {
         "last": sizes[-1:],
         "peak": [sizes[values.index(best)]],
-        "ends": [min(sizes, key=lambda size, near=near: abs(size - near)) for near in _ENDS_B],  # type: ignore[misc]
+        "ends": [_nearest(sizes, near) for near in _ENDS_B],
     }.get(point, sizes[:1])
     texts = dict.fromkeys(
         value_text(points[size]["value"]) + (f" @{size_text(size)}" if is_named else "")
