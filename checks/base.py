@@ -154,12 +154,17 @@ class FabricCheck(
     @run_after("setup", always_last=True)
     def set_command(self):
         """Run the check's ``command()``, with its ports recorded."""
-        self.executable, *self.executable_opts = self.recorded(self.profiled(self.command()))
+        self.executable, *self.executable_opts = self.recorded(
+            self.profiled(self.command())
+        )
 
     def further_options(self, program):
         """Return the options of a program in the partition's ``extras['program_options']``, and those of
         ``-S``."""
-        return [*Extras.of(self.current_partition).program_options.get(program, []), *self.program_options]
+        return [
+            *Extras.of(self.current_partition).program_options.get(program, []),
+            *self.program_options,
+        ]
 
     @property
     def own_parameters(self):
@@ -171,7 +176,12 @@ class FabricCheck(
         """The name of the test; from its set-up on with the changed settings, which are a series of their
         own."""
         changed = self.changed_parameters if self.facts else {}
-        return " ".join([super().display_name, *(f"%{name}={value}" for name, value in changed.items())])
+        return " ".join(
+            [
+                super().display_name,
+                *(f"%{name}={value}" for name, value in changed.items()),
+            ]
+        )
 
     def around_launch(self):
         """Return the commands before and after a launch: two lists of shell commands, none by default.
@@ -199,7 +209,9 @@ class FabricCheck(
         layout = self.current_layout
         shared = " --shared" if Extras.of(self.current_partition).oversubscribed else ""
         probe = Path(self.fabric_programs.stagedir) / "placement"
-        return " ".join(self.inside([f"{probe} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"]))
+        return " ".join(
+            self.inside([f"{probe} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"])
+        )
 
     @property
     def ports_program(self):

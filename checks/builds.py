@@ -9,7 +9,13 @@ from functools import cache
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.builtins import (
+    fixture,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
 from reframe.core.exceptions import EnvironError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
@@ -19,7 +25,11 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.reframe_ext.mixins.container import ContainerMixin, inside, one_process
+from fabric_checks.reframe_ext.mixins.container import (
+    ContainerMixin,
+    inside,
+    one_process,
+)
 from fabric_checks.software.programs import build_own
 from fabric_checks.software.suite import folder_of
 
@@ -65,21 +75,33 @@ class FabricPrograms(Build):
         if why := EnvironExtras.of(self.current_environ).not_set_up:
             if not self.is_dry_run():
                 raise EnvironError(why)
-            getlogger().warning(f"a run of {self.current_environ.name} would fail: {why}")
+            getlogger().warning(
+                f"a run of {self.current_environ.name} would fail: {why}"
+            )
         # A failure is left to whoever needs a program that was not built, and names the compiler's error.
         build = build_own(self.current_environ.cc, profiler=self.profile)
         container, mounted = self.container, [self.stagedir, home() / "programs"]
         if container and container.by_launcher:
-            build = [*one_process(container, mounted, self.current_partition.access), *build]
-        commands = [f"{' '.join(inside(container, [shlex.join(build)], mounted))} || true"]
+            build = [
+                *one_process(container, mounted, self.current_partition.access),
+                *build,
+            ]
+        commands = [
+            f"{' '.join(inside(container, [shlex.join(build)], mounted))} || true"
+        ]
         if container:
             commands.insert(0, f"mkdir -p {mounted[1]}")
         if container and not container.by_launcher:
             commands.append("rm -f ports; make ports CC=cc || true")
         folders = {
-            suite: folder_of(each) for suite, each in EnvironExtras.of(self.current_environ).programs.items()
+            suite: folder_of(each)
+            for suite, each in EnvironExtras.of(self.current_environ).programs.items()
         }
-        noted = [f"echo {folder} > {suite}{FOLDER}" for suite, folder in folders.items() if "$" in folder]
+        noted = [
+            f"echo {folder} > {suite}{FOLDER}"
+            for suite, folder in folders.items()
+            if "$" in folder
+        ]
         self.build_system.commands = [*commands, *noted]
 
     @sanity_function
@@ -99,7 +121,9 @@ class FabricPrograms(Build):
             where = self.current_environ.name
             if self.container:
                 where += f" inside {self.container}, which needs make and {self.current_environ.cc}"
-            raise SanityError(f"{name} cannot be built in {where}: {self._first_error(name)}")
+            raise SanityError(
+                f"{name} cannot be built in {where}: {self._first_error(name)}"
+            )
         return path
 
     def _first_error(self, name):
@@ -112,9 +136,13 @@ class FabricPrograms(Build):
                 text = part
                 break
         lines = re.findall(
-            r"^(?:FATAL|.*\b[Ee]rror\b|.*undefined reference|.*-[FS]-\d{4}-).*", text, re.MULTILINE
+            r"^(?:FATAL|.*\b[Ee]rror\b|.*undefined reference|.*-[FS]-\d{4}-).*",
+            text,
+            re.MULTILINE,
         )
-        return f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
+        return (
+            f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
+        )
 
     def resolved(self, suite, folder):
         """Return the folder of a suite's programs with its shell variables as they were in the build; None if
@@ -162,7 +190,10 @@ class SpackPackage(Build):
     def from_spack(self):
         """Whether this environment has the suite built by Spack; others of the system may have it from
         elsewhere."""
-        return EnvironExtras.of(self.current_environ).programs[self.suite]["stack"] == "spack"
+        return (
+            EnvironExtras.of(self.current_environ).programs[self.suite]["stack"]
+            == "spack"
+        )
 
     @run_before("compile")
     def call_spack(self):
@@ -173,7 +204,14 @@ class SpackPackage(Build):
         scopes = EnvironExtras.of(self.current_environ).spack
         options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
         fabric_checks = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks")]
-        command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
+        command = [
+            *fabric_checks,
+            "spack",
+            "build",
+            self.package,
+            *options,
+            str(self.folder),
+        ]
         # The first build takes minutes, and ReFrame prints nothing until it is done.
         log = Path(self.stagedir) / self.build_job.stdout
         getlogger().info(
@@ -188,7 +226,8 @@ class SpackPackage(Build):
             path = Path(self.stagedir) / "failure.txt"
             message = path.read_text(errors="replace").strip() if path.exists() else ""
             raise SanityError(
-                message.removeprefix("error: ") or f"the build ended without a message; see {self.stagedir}"
+                message.removeprefix("error: ")
+                or f"the build ended without a message; see {self.stagedir}"
             )
         return True
 
@@ -232,6 +271,12 @@ def _package_of(name):
     from fabric_checks.software.suites import SUITES  # noqa: PLC0415  (only where Spack builds)
 
     suite = SUITES[name]
-    body = {"descr": f"Build {suite.title} by Spack", "package": suite.package.name, "suite": suite.name}
+    body = {
+        "descr": f"Build {suite.title} by Spack",
+        "package": suite.package.name,
+        "suite": suite.name,
+    }
     words = suite.package.name.split("-")
-    return make_test("".join(map(str.capitalize, words)), (SpackPackage,), body, module=__name__)
+    return make_test(
+        "".join(map(str.capitalize, words)), (SpackPackage,), body, module=__name__
+    )

@@ -7,7 +7,12 @@ from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.reframe_ext.mixins.layout import all_layouts_of, gpus_of, offered, partitions
+from fabric_checks.reframe_ext.mixins.layout import (
+    all_layouts_of,
+    gpus_of,
+    offered,
+    partitions,
+)
 
 HOST = "host"
 #: The kinds of devices, which are features of partitions.
@@ -53,7 +58,9 @@ class ProcessPerGpu(RegressionTestPlugin):
     @run_after("init")
     def ask_for_gpus(self):
         """Leave out the partitions with fewer GPUs a node."""
-        self.run_only_on(lambda partition: gpus_of(partition) >= self.current_layout.ppn)
+        self.run_only_on(
+            lambda partition: gpus_of(partition) >= self.current_layout.ppn
+        )
 
 
 def gpu_layouts(needs, *, alone=False):
@@ -72,7 +79,11 @@ def gpu_layouts(needs, *, alone=False):
         if not gpus or not able & set(partition.features):
             continue
         fit = all_layouts_of(partition)
-        whole = {layout for layout in fit if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)}
+        whole = {
+            layout
+            for layout in fit
+            if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)
+        }
         if not whole:
             getlogger().warning(
                 f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing"
@@ -81,6 +92,8 @@ def gpu_layouts(needs, *, alone=False):
             )
         single = alone and whole == {Layout(1, 1)}
         found |= {
-            layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)
+            layout
+            for layout in (*whole, Layout(2, 1))
+            if layout in fit and (single or layout.tasks > 1)
         }
     return parameter(map(str, sorted(found)), type=str)

@@ -55,11 +55,20 @@ def offered_part(cls):
     body = {}
     for name, by_value in cls.needs_of.items():
         values = parameter_values(cls).get(name, [])
-        kept = [value for value in values if offered(*cls.needed(), *by_value.get(str(value), ()))]
+        kept = [
+            value
+            for value in values
+            if offered(*cls.needed(), *by_value.get(str(value), ()))
+        ]
         if kept != values:
             body[name] = parameter(kept, type=type(values[0]))
     return (
-        make_test(cls.__name__, (cls,), {"__doc__": cls.__doc__, **body}, module=cls.__module__)
+        make_test(
+            cls.__name__,
+            (cls,),
+            {"__doc__": cls.__doc__, **body},
+            module=cls.__module__,
+        )
         if body
         else cls
     )
@@ -69,7 +78,11 @@ def on_device(cls):
     """Return the variant of a check with buffers in device memory, if a partition and an environment have
     it."""
     here = kinds_here() if cls.devices else []
-    needed = {kind: cls.needs_of.get("device", {}).get(kind, ()) for kind in cls.devices if kind in here}
+    needed = {
+        kind: cls.needs_of.get("device", {}).get(kind, ())
+        for kind in cls.devices
+        if kind in here
+    }
     found = [kind for kind, more in needed.items() if offered(*cls.needed(), *more)]
     if not found:
         return []
@@ -88,7 +101,10 @@ def on_device(cls):
 def add_ppn_ratio(cls):
     """Make the comparison of a check, if its layouts on the current system have any to compare."""
     own = [Layout.of(layout) for layout in parameter_values(cls)["layout"]]
-    found = {str(layout): str(one) for layout, one in ppn_ratio.counterparts(own, layouts_of("any")).items()}
+    found = {
+        str(layout): str(one)
+        for layout, one in ppn_ratio.counterparts(own, layouts_of("any")).items()
+    }
     if found:
         body = {
             "__doc__": f"{cls.__name__} with one process a node against more, in one allocation.",
@@ -97,4 +113,6 @@ def add_ppn_ratio(cls):
             "counterparts": found,
         }
         name = cls.__name__ + ppn_ratio.SUFFIX
-        register_test(make_test(name, (PpnRatioMixin, cls), body, module=cls.__module__))
+        register_test(
+            make_test(name, (PpnRatioMixin, cls), body, module=cls.__module__)
+        )

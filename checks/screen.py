@@ -20,7 +20,9 @@ OF_PAIRS = {
 def pair(kind, quantity, rank=0, **parameters):
     """Return a row of two processes: one of :data:`OF_PAIRS`."""
     title, point, order = OF_PAIRS[kind]
-    return Headline(title, quantity, PAIR, order, rank, point, "smallest", parameters=parameters)
+    return Headline(
+        title, quantity, PAIR, order, rank, point, "smallest", parameters=parameters
+    )
 
 
 def barrier(quantity, rank=0):

@@ -39,12 +39,19 @@ class Tables(RegressionTestPlugin):
 
     def metrics(self):
         if not self.has_sizes:
-            return [Metric(c.quantity, c.unit, c.better, about=c.about) for c in self.curves]
+            return [
+                Metric(c.quantity, c.unit, c.better, about=c.about) for c in self.curves
+            ]
         return [
             metric
             for c in self.curves
             for metric in curve(
-                c.quantity, c.unit, c.better, self.sizes_of(c), one_way=c.one_way, about=c.about
+                c.quantity,
+                c.unit,
+                c.better,
+                self.sizes_of(c),
+                one_way=c.one_way,
+                about=c.about,
             )
         ]
 
@@ -56,5 +63,7 @@ class Tables(RegressionTestPlugin):
             return {c.quantity: row.values[c.column] * c.factor for c in own}
         at = {row.size_B: row.values for row in rows}
         return {
-            point(c.quantity, size): at[size][c.column] * c.factor for c in own for size in self.sizes_of(c)
+            point(c.quantity, size): at[size][c.column] * c.factor
+            for c in own
+            for size in self.sizes_of(c)
         }

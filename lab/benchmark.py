@@ -62,7 +62,9 @@ class Empty(rfm.RunOnlyRegressionTest):
 """
 
 
-def seconds(command: list[str], env: dict[str, str] | None = None, cwd: str | None = None) -> float:
+def seconds(
+    command: list[str], env: dict[str, str] | None = None, cwd: str | None = None
+) -> float:
     """Return the wall time of a command that has to succeed."""
     start = time.perf_counter()
     try:
@@ -72,7 +74,9 @@ def seconds(command: list[str], env: dict[str, str] | None = None, cwd: str | No
     elapsed = time.perf_counter() - start
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        sys.exit(f"error: {' '.join(command)} failed: {' '.join(last) or 'it printed nothing'}")
+        sys.exit(
+            f"error: {' '.join(command)} failed: {' '.join(last) or 'it printed nothing'}"
+        )
     return elapsed
 
 
@@ -87,29 +91,43 @@ def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 def startup(arguments: argparse.Namespace) -> None:
     """Pairs of runs in turn; the ratio is the median over the pairs."""
-    bare = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+    bare = {
+        key: value for key, value in os.environ.items() if not key.startswith("RFM_")
+    }
     with tempfile.TemporaryDirectory() as folder:
         one, many = Path(folder, "one"), Path(folder, "many")
         listed = subprocess.run(
-            ["reframe", "-c", str(ROOT / "checks"), "-l"], check=True, capture_output=True, text=True
+            ["reframe", "-c", str(ROOT / "checks"), "-l"],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         count = int(re.search(r"Found (\d+) check", listed.stdout)[1])
         for into, number in ((one, 1), (many, count)):
             into.mkdir()
             for index in range(number):
-                (into / f"empty_{index}.py").write_text(EMPTY_CHECK.replace("Empty", f"Empty{index}"))
+                (into / f"empty_{index}.py").write_text(
+                    EMPTY_CHECK.replace("Empty", f"Empty{index}")
+                )
         ours, empty, as_many = [], [], []
         for _ in range(arguments.repeat + 1):
             ours.append(seconds(["reframe", "-c", str(ROOT / "checks"), "-l"]))
-            empty.append(seconds(["reframe", "-c", str(one), "-l"], env=bare, cwd=folder))
-            as_many.append(seconds(["reframe", "-c", str(many), "-l"], env=bare, cwd=folder))
+            empty.append(
+                seconds(["reframe", "-c", str(one), "-l"], env=bare, cwd=folder)
+            )
+            as_many.append(
+                seconds(["reframe", "-c", str(many), "-l"], env=bare, cwd=folder)
+            )
     pairs = [a / b for a, b in zip(ours[1:], empty[1:], strict=True)]
     to_many = [a / b for a, b in zip(ours[1:], as_many[1:], strict=True)]
     rows = [
         ["reframe -c checks -l", f"{statistics.median(ours[1:]):.2f} s"],
         ["reframe -l, one empty check", f"{statistics.median(empty[1:]):.2f} s"],
         ["ratio, median of pairs", f"{statistics.median(pairs):.2f}"],
-        [f"reframe -l, {count} empty checks", f"{statistics.median(as_many[1:]):.2f} s"],
+        [
+            f"reframe -l, {count} empty checks",
+            f"{statistics.median(as_many[1:]):.2f} s",
+        ],
         ["ratio to these, median of pairs", f"{statistics.median(to_many):.2f}"],
     ]
     show(f"start-up, {arguments.repeat} pairs", ["command", "median"], rows)
@@ -136,8 +154,15 @@ def proportional_MiB(session: int) -> float:
     total = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session:
-                total += int(re.findall(r"^Pss: +(\d+) kB", (folder / "smaps_rollup").read_text(), re.M)[0])
+            if (
+                int((folder / "stat").read_text().rpartition(")")[2].split()[3])
+                == session
+            ):
+                total += int(
+                    re.findall(
+                        r"^Pss: +(\d+) kB", (folder / "smaps_rollup").read_text(), re.M
+                    )[0]
+                )
         except (OSError, IndexError):
             continue  # the process has ended since
     return total / 1024
@@ -186,9 +211,21 @@ def twins(arguments: argparse.Namespace) -> None:
     for nodes, seconds_at_most in ((128, 2), (512, 20), (1024, 90)):
         cells = zip(*(simulated(nodes) for _ in range(arguments.repeat)), strict=True)
         wall, used, peak = (statistics.median(values) for values in cells)
-        rows.append([str(nodes), f"{wall:.1f} s", f"{seconds_at_most} s", f"{used:.1f} s", f"{peak:.0f} MiB"])
+        rows.append(
+            [
+                str(nodes),
+                f"{wall:.1f} s",
+                f"{seconds_at_most} s",
+                f"{used:.1f} s",
+                f"{peak:.0f} MiB",
+            ]
+        )
     title = f"rotate on simulated nodes, median of {arguments.repeat}, {os.cpu_count()} cores"
-    show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
+    show(
+        title,
+        ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"],
+        rows,
+    )
 
 
 # Records as long as real ones: some 1.6 kB. What is not here is null.
@@ -219,20 +256,31 @@ def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None
         for check in range(CHECKS):
             path = folder / system / "compute" / f"Check{check}.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
-            own = {"system": system, "check": f"Check{check}", "test": f"Check{check} %layout=16x4"}
+            own = {
+                "system": system,
+                "check": f"Check{check}",
+                "test": f"Check{check} %layout=16x4",
+            }
             with path.open("ab") as out:
                 for run in range(runs):
                     time = first + timedelta(days=run, minutes=check)
                     out.write(text_of(line_of(one_case(own, time, random))))
 
 
-def one_case(own: dict[str, Any], time: datetime, random: np.random.Generator) -> list[dict[str, Any]]:
+def one_case(
+    own: dict[str, Any], time: datetime, random: np.random.Generator
+) -> list[dict[str, Any]]:
     """Return the records of a case that ended at a time."""
-    own = {**own, "session": f"{time:%Y%m%d}T000000Z-abcd", "time": f"{time:%Y-%m-%dT%H:%M:%S}+00:00"}
+    own = {
+        **own,
+        "session": f"{time:%Y%m%d}T000000Z-abcd",
+        "time": f"{time:%Y-%m-%dT%H:%M:%S}+00:00",
+    }
     common = dict.fromkeys(FIELDS) | RECORD | own
     values = random.normal(10, 0.3, METRICS)
     return [
-        common | {"metric": f"latency_{metric}B", "size_B": metric, "value": float(value)}
+        common
+        | {"metric": f"latency_{metric}B", "size_B": metric, "value": float(value)}
         for metric, value in enumerate(values)
     ]
 
@@ -242,15 +290,21 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
     random = np.random.default_rng(2)
     dates = np.datetime64(FIRST_RUN, "us") + np.arange(runs) * np.timedelta64(1, "D")
     series = pl.DataFrame(
-        {"n": np.repeat(np.arange(checks), METRICS), "size_B": np.tile(np.arange(METRICS), checks)}
+        {
+            "n": np.repeat(np.arange(checks), METRICS),
+            "size_B": np.tile(np.arange(METRICS), checks),
+        }
     )
     base = {
-        name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in RECORD.items()
+        name: json.dumps(value) if isinstance(value, dict | list) else value
+        for name, value in RECORD.items()
     }
     for month in np.unique(dates.astype("datetime64[M]")):
         days = dates[dates.astype("datetime64[M]") == month]
         rows = pl.concat([series] * len(days)).with_columns(
-            pl.Series("time", np.repeat(days, series.height)).dt.replace_time_zone("UTC"),
+            pl.Series("time", np.repeat(days, series.height)).dt.replace_time_zone(
+                "UTC"
+            ),
             pl.Series("value", random.normal(10, 0.3, series.height * len(days))),
         )
         own = {
@@ -263,7 +317,11 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
         for system in ("a", "b"):
             whole = {**base, **own, "system": system}
             columns = [
-                (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found))
+                (
+                    found
+                    if isinstance(found := whole.get(name), pl.Expr)
+                    else pl.lit(found)
+                )
                 .cast(kind)
                 .alias(name)
                 for name, kind in COLUMNS.items()
@@ -287,8 +345,14 @@ print(done.returncode, elapsed_s, cpu_s, used.ru_maxrss * 1024 / 1e9)
 def used_by(command: list[str]) -> tuple[float, float, float]:
     """Return wall time and processor time in seconds and peak memory in GB of a command that has to
     succeed."""
-    done = subprocess.run([sys.executable, "-c", USED, *command], capture_output=True, text=True)
-    status, *used = (float(word) for word in done.stdout.split()) if done.returncode == 0 else (1.0,)
+    done = subprocess.run(
+        [sys.executable, "-c", USED, *command], capture_output=True, text=True
+    )
+    status, *used = (
+        (float(word) for word in done.stdout.split())
+        if done.returncode == 0
+        else (1.0,)
+    )
     if status:
         sys.exit(f"error: {' '.join(command)} failed: {done.stderr}")
     elapsed, processor, memory = used
@@ -302,7 +366,8 @@ def store(arguments: argparse.Namespace) -> None:
 
     def measure(title: str, command: list[str], wanted: str) -> None:
         wall, used, peak = (
-            statistics.median(each) for each in zip(*(used_by(command) for _ in repeats), strict=True)
+            statistics.median(each)
+            for each in zip(*(used_by(command) for _ in repeats), strict=True)
         )
         rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
 
@@ -310,21 +375,36 @@ def store(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if shutil.disk_usage(folder).free < 4e9:
-            sys.exit(f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them")
-        compare = ["fabric-checks", "compare", f"a={folder}/perflogs/a", f"b={folder}/perflogs/b"]
+            sys.exit(
+                f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them"
+            )
+        compare = [
+            "fabric-checks",
+            "compare",
+            f"a={folder}/perflogs/a",
+            f"b={folder}/perflogs/b",
+        ]
         write_perflogs(folder / "perflogs", 100)
         measure("compare, 10^6 records of JSON lines", compare, "5 s, 1.5 GB")
         write_perflogs(folder / "perflogs", 900, FIRST_RUN + timedelta(days=100))
         measure(
-            "compare, 10^7 records of JSON lines", compare, "a third of the time of 0.1, half of its memory"
+            "compare, 10^7 records of JSON lines",
+            compare,
+            "a third of the time of 0.1, half of its memory",
         )
         shutil.rmtree(folder / "perflogs")
         write_archive(folder / "archive", 1000)
         parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
-        measure("compare, 10^7 records of an archive", ["fabric-checks", "compare", *parts], "20 s, 3 GB")
+        measure(
+            "compare, 10^7 records of an archive",
+            ["fabric-checks", "compare", *parts],
+            "20 s, 3 GB",
+        )
         shutil.rmtree(folder / "archive")
     title = f"comparing results, median of {arguments.repeat}, {os.cpu_count()} cores"
-    show(title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows)
+    show(
+        title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows
+    )
 
 
 def history(arguments: argparse.Namespace) -> None:
@@ -332,16 +412,29 @@ def history(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, runs = Path(name), 1000
         if shutil.disk_usage(folder).free < 4e9:
-            sys.exit(f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them")
+            sys.exit(
+                f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them"
+            )
         write_archive(folder / "archive", runs, 10 * CHECKS)
         parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
-        took = {"compare": [used_by(["fabric-checks", "compare", *parts]) for _ in range(arguments.repeat)]}
+        took = {
+            "compare": [
+                used_by(["fabric-checks", "compare", *parts])
+                for _ in range(arguments.repeat)
+            ]
+        }
         add = ["fabric-checks", "archive", f"{folder}/perflogs", f"{folder}/archive"]
-        write_perflogs(folder / "perflogs", 30, FIRST_RUN + timedelta(days=runs - 30, hours=1))
+        write_perflogs(
+            folder / "perflogs", 30, FIRST_RUN + timedelta(days=runs - 30, hours=1)
+        )
         took["add 30 nights of 10^4"] = [used_by(add)]
         took["add one more"] = []
         for night in range(arguments.repeat):
-            write_perflogs(folder / "perflogs", 1, FIRST_RUN + timedelta(days=runs - 1, hours=2 + night))
+            write_perflogs(
+                folder / "perflogs",
+                1,
+                FIRST_RUN + timedelta(days=runs - 1, hours=2 + night),
+            )
             took["add one more"].append(used_by(add))
     rows = []
     for title, uses in took.items():

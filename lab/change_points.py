@@ -24,7 +24,9 @@ def correlated(draw, count, rho=0.5):
 NOISES = {
     "normal": lambda draw, n: 1 + 0.03 * draw.normal(size=n),
     "lognormal": lambda draw, n: np.exp(0.03 * draw.normal(size=n)),
-    "t with 3 degrees": lambda draw, n: 1 + 0.03 * draw.standard_t(3, size=n) / np.sqrt(3),
+    "t with 3 degrees": lambda draw, n: (
+        1 + 0.03 * draw.standard_t(3, size=n) / np.sqrt(3)
+    ),
     "3 % of runs half as much again": lambda draw, n: (
         (1 + 0.03 * draw.normal(size=n)) * (1 + 0.5 * (draw.random(n) < 0.03))
     ),
@@ -63,10 +65,12 @@ def main(count: int) -> None:
     """Print a line for each kind of noise."""
     for noise in NOISES:
         alarms = ", ".join(
-            f"{runs}: {100 * false_alarms(noise, runs, count, runs) / count:.1f}" for runs in (20, 40, 200)
+            f"{runs}: {100 * false_alarms(noise, runs, count, runs) / count:.1f}"
+            for runs in (20, 40, 200)
         )
         found = ", ".join(
-            f"{after}: {100 * share_found(noise, after, count, after):.1f}" for after in (3, 10)
+            f"{after}: {100 * share_found(noise, after, count, after):.1f}"
+            for after in (3, 10)
         )
         print(
             f"{noise}: false alarms in % of series of so many runs {alarms}; found in % after so many {found}"

@@ -42,7 +42,11 @@ def dry_run(cluster, container, folder):
         SETTINGS,
         "--dry-run",
     ]
-    variables = {"FABRIC_RESULTS": str(folder), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(container)}
+    variables = {
+        "FABRIC_RESULTS": str(folder),
+        "FABRIC_MPI": "mpich",
+        "INSIDE": json.dumps(container),
+    }
     cluster("exec", "head", "--", *map(str, line), timeout=1800, **variables)
     for build in folder.glob("stage/**/FabricPrograms_*/rfm_build.sh"):
         cluster(
@@ -75,7 +79,9 @@ def in_turns(bare, inside, turns):
         for size_B in MODES:
             for name, line in launches.items():
                 own = re.sub(
-                    r"--min-size \d+ --max-size \d+", f"--min-size {size_B} --max-size {size_B}", line
+                    r"--min-size \d+ --max-size \d+",
+                    f"--min-size {size_B} --max-size {size_B}",
+                    line,
                 )
                 name = f"{name}-{size_B}-{turn}"
                 head.append(
@@ -86,8 +92,13 @@ def in_turns(bare, inside, turns):
 
 def read(stage, kind, size_B, mode, turns):
     """Return the time of a size in each turn, in us."""
-    texts = [(stage / f"{kind}-{size_B}-{turn}.txt").read_text() for turn in range(turns)]
-    return [streaming.parse(text, [size_B], directions="both").times_us(mode)[size_B] for text in texts]
+    texts = [
+        (stage / f"{kind}-{size_B}-{turn}.txt").read_text() for turn in range(turns)
+    ]
+    return [
+        streaming.parse(text, [size_B], directions="both").times_us(mode)[size_B]
+        for text in texts
+    ]
 
 
 def compared(bare, inside):
@@ -120,12 +131,27 @@ def main():
                 stage.mkdir()
                 scripts = [script(folder / kind, layout) for kind in ("bare", "inside")]
                 (stage / "job.sh").write_text(in_turns(*scripts, asked.turns))
-                submit = ["sbatch", "--wait", "--time=0", f"--chdir={stage}", str(stage / "job.sh")]
+                submit = [
+                    "sbatch",
+                    "--wait",
+                    "--time=0",
+                    f"--chdir={stage}",
+                    str(stage / "job.sh"),
+                ]
                 cluster("exec", "head", "--", *submit, timeout=1800)
-                loads += [float(path.read_text().split()[0]) for path in stage.glob("load-*.txt")]
+                loads += [
+                    float(path.read_text().split()[0])
+                    for path in stage.glob("load-*.txt")
+                ]
                 for size_B, mode in MODES.items():
-                    times_us = [read(stage, kind, size_B, mode, asked.turns) for kind in ("bare", "inside")]
-                    print(f"{where}, {mode} of {size_B} B: {compared(*times_us)}", flush=True)
+                    times_us = [
+                        read(stage, kind, size_B, mode, asked.turns)
+                        for kind in ("bare", "inside")
+                    ]
+                    print(
+                        f"{where}, {mode} of {size_B} B: {compared(*times_us)}",
+                        flush=True,
+                    )
         finally:
             cluster.end()
             remove(asked.platform)

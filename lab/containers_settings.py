@@ -8,4 +8,6 @@ from tests.cluster.test_containers import SETTINGS
 site_configuration = runpy.run_path(str(SETTINGS))["site_configuration"]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
-        partition["extras"]["program_options"] = {"streaming": ["--max-seconds-per-point", "0.01"]}
+        partition["extras"]["program_options"] = {
+            "streaming": ["--max-seconds-per-point", "0.01"]
+        }

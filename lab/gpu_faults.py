@@ -48,7 +48,9 @@ def make(folder, seed, kind):
     lines = nccl.log(HOSTS, GPUS, **log).splitlines(keepends=True)
     for rank in range(len(HOSTS) * GPUS):
         begin = f"{HOSTS[rank // GPUS]}:{4000 + rank}:"
-        (folder / "log" / str(rank)).write_text("".join(line for line in lines if line.startswith(begin)))
+        (folder / "log" / str(rank)).write_text(
+            "".join(line for line in lines if line.startswith(begin))
+        )
     return (host, text.format(gpu=gpu, other=gpu ^ 1)) if kind else (None, "")
 
 
@@ -57,10 +59,16 @@ def is_named(record, host, text, kind):
     over TCP."""
     found = [each for each in record["findings"] or [] if each["severity"] == "fault"]
     blamed = {name for each in found for name in each["hosts"]}
-    fails = f"NCCL went over TCP (Socket) on node {host}" in (record["fail_reason"] or "")
+    fails = f"NCCL went over TCP (Socket) on node {host}" in (
+        record["fail_reason"] or ""
+    )
     if host is None:
         return not found and record["case_result"] == "pass"
-    return blamed == {host} and any(text in each["text"] for each in found) and fails == (kind == "sockets")
+    return (
+        blamed == {host}
+        and any(text in each["text"] for each in found)
+        and fails == (kind == "sockets")
+    )
 
 
 def main():
@@ -72,27 +80,59 @@ def main():
     cluster = Cluster()
     with tempfile.TemporaryDirectory() as folder:
         outputs, results = Path(folder) / "outputs", Path(folder) / "results"
-        expected = [make(outputs / str(at), at, kind) for at, kind in enumerate(kinds, 1)]
-        text = nccl.output("all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True)
+        expected = [
+            make(outputs / str(at), at, kind) for at, kind in enumerate(kinds, 1)
+        ]
+        text = nccl.output(
+            "all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True
+        )
         (outputs / "all_reduce.txt").write_text(text)
         (outputs / "all_reduce.json").write_text(nccl.iterations(text))
         shutil.copy(Path(__file__).with_suffix(".sh"), outputs / "all_reduce_perf")
-        line = [CI / "run", "--system", "minicluster", "-C", TESTS / "cluster/gpus/settings.py", "-n", CASE]
-        variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "GPU_OUTPUTS": str(outputs)}
+        line = [
+            CI / "run",
+            "--system",
+            "minicluster",
+            "-C",
+            TESTS / "cluster/gpus/settings.py",
+            "-n",
+            CASE,
+        ]
+        variables = {
+            "FABRIC_RESULTS": str(results),
+            "FABRIC_MPI": "mpich",
+            "GPU_OUTPUTS": str(outputs),
+        }
         try:
-            cluster("up", "--nodes", str(len(HOSTS)), "--cores", str(GPUS), "--rate", "1gbit")
+            cluster(
+                "up",
+                "--nodes",
+                str(len(HOSTS)),
+                "--cores",
+                str(GPUS),
+                "--rate",
+                "1gbit",
+            )
             repeat = f"--repeat={len(kinds)}"
-            done = cluster.call("exec", "head", "--", *map(str, line), repeat, **variables, timeout=3600)
+            done = cluster.call(
+                "exec", "head", "--", *map(str, line), repeat, **variables, timeout=3600
+            )
         finally:
             cluster.end()
         records = [
-            each for path in results.rglob("NcclCollective.jsonl") for each in builders.records_in(path)
+            each
+            for path in results.rglob("NcclCollective.jsonl")
+            for each in builders.records_in(path)
         ]
     by_job = {int(record["jobid"]): record for record in records}
     if len(by_job) != len(kinds):
-        sys.exit(f"{len(by_job)} of {len(kinds)} jobs have records\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"{len(by_job)} of {len(kinds)} jobs have records\n{done.stdout}{done.stderr}"
+        )
     named = 0
-    for (job, record), kind, (host, said) in zip(sorted(by_job.items()), kinds, expected, strict=True):
+    for (job, record), kind, (host, said) in zip(
+        sorted(by_job.items()), kinds, expected, strict=True
+    ):
         is_right = is_named(record, host, said, kind)
         named += is_right and kind is not None
         texts = [each["text"] for each in record["findings"] or []]

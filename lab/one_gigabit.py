@@ -50,18 +50,40 @@ class Job:
 
 
 #: A window of 16 messages takes 280 ms here: eight of them say what many do.
-FEW = ("--window", "16", "--min-samples", "8", "--warmup", "1", "--max-seconds-per-point", "0.1")
+FEW = (
+    "--window",
+    "16",
+    "--min-samples",
+    "8",
+    "--warmup",
+    "1",
+    "--max-seconds-per-point",
+    "0.1",
+)
 
 
 def of_streaming(job):
-    text = job(2, job.built.folder / "streaming", "--min-size", "2M", "--max-size", "2M", *FEW)
-    return bandwidth_MBps(streaming.parse(text, [2 * MiB]).times_us("streaming"))[2 * MiB]
+    text = job(
+        2, job.built.folder / "streaming", "--min-size", "2M", "--max-size", "2M", *FEW
+    )
+    return bandwidth_MBps(streaming.parse(text, [2 * MiB]).times_us("streaming"))[
+        2 * MiB
+    ]
 
 
 def of_rotate(job):
     # Three rounds in place of seven have twelve pairs: enough for a median. With half of the messages, what
     # passes before the first and behind the last takes a tenth.
-    text = job(8, job.built.folder / "rotate", "--messages", "8", "--tests", "2", "--shifts", "3")
+    text = job(
+        8,
+        job.built.folder / "rotate",
+        "--messages",
+        "8",
+        "--tests",
+        "2",
+        "--shifts",
+        "3",
+    )
     metrics = evaluation.of_run(evaluation.read(text, "rotate"), LINK_MBps).metrics()
     return next(value for name, value in metrics.items() if "median" in name)
 
@@ -70,14 +92,20 @@ def of_osu(job):
     # The port has its sizes built in: as a function it takes the largest.
     ports = installed.folder("osu-py")
     code = f"import sys; sys.path.insert(0, '{ports}'); import osu_bw; osu_bw.osu_bw(MAX_MSG_SIZE={MiB // 8})"
-    rows = osu.parse(job(2, sys.executable, "-c", code), "bw", powers_of_two(1, MiB // 8)).rows
+    rows = osu.parse(
+        job(2, sys.executable, "-c", code), "bw", powers_of_two(1, MiB // 8)
+    ).rows
     return rows[-1].values["bandwidth_MBps"]
 
 
 def of_imb(job):
     program = installed.folder("impi") / "bin" / "IMB-MPI1"
     text = job(2, program, "PingPong", "-npmin", "2", "-msglog", "22:22", "-iter", "30")
-    return imb.parse(text, "PingPong", [0, 4 * MiB], 2, program="IMB-MPI1").rows[-1].values["bandwidth_MBps"]
+    return (
+        imb.parse(text, "PingPong", [0, 4 * MiB], 2, program="IMB-MPI1")
+        .rows[-1]
+        .values["bandwidth_MBps"]
+    )
 
 
 def best(run, job, allowed_MBps):
@@ -88,7 +116,12 @@ def best(run, job, allowed_MBps):
     return max(values)
 
 
-PROGRAMS = {"IMB PingPong": of_imb, "OSU bw": of_osu, "streaming": of_streaming, "rotate": of_rotate}
+PROGRAMS = {
+    "IMB PingPong": of_imb,
+    "OSU bw": of_osu,
+    "streaming": of_streaming,
+    "rotate": of_rotate,
+}
 
 
 def measured(cluster, mpi, folder):
@@ -97,9 +130,15 @@ def measured(cluster, mpi, folder):
     The links get the first of :data:`SHARES` that the machine has time for.
     """
     job = Job(cluster, mpi, folder)
-    programs = {name: run for name, run in PROGRAMS.items() if mpi in RUNS_ALL or run is not of_imb}
+    programs = {
+        name: run
+        for name, run in PROGRAMS.items()
+        if mpi in RUNS_ALL or run is not of_imb
+    }
     for share in SHARES:
-        cluster("shape", *(f"n{number}={1000 * share:.0f}mbit" for number in range(1, 9)))
+        cluster(
+            "shape", *(f"n{number}={1000 * share:.0f}mbit" for number in range(1, 9))
+        )
         allowed_MBps = share * ALLOWED_MBps
         values = {name: best(run, job, allowed_MBps) for name, run in programs.items()}
         if min(values.values()) >= 0.9 * allowed_MBps:

@@ -20,7 +20,8 @@ def packed(session):
     for record in session.records:
         key = json.dumps([record[name] for name in OF_CASE])
         of = by_case.setdefault(
-            key, ({name: record[name] for name in OF_CASE if record[name] is not None}, [])
+            key,
+            ({name: record[name] for name in OF_CASE if record[name] is not None}, []),
         )
         if _is_kept(record["size_B"]):
             key = json.dumps([record[name] for name in SHARED])
@@ -28,7 +29,15 @@ def packed(session):
                 shared.append(key)
             of[1].append([shared.index(key), *(record[name] for name in OWN)])
     cases = [
-        [case.name, case.result, case.phase, case.reason, case.fixture, case.failed_before, case.system]
+        [
+            case.name,
+            case.result,
+            case.phase,
+            case.reason,
+            case.fixture,
+            case.failed_before,
+            case.system,
+        ]
         for case in session.cases
     ]
     content = {
@@ -42,7 +51,18 @@ def packed(session):
 
 def _is_kept(size_B):
     """Tell whether a size is kept: every third power of two, and the last ones."""
-    return size_B is None or size_B in (0, 1, 8, 64, 512, 4096, 32768, 262144, 1048576, 4194304)
+    return size_B is None or size_B in (
+        0,
+        1,
+        8,
+        64,
+        512,
+        4096,
+        32768,
+        262144,
+        1048576,
+        4194304,
+    )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ def texts(folder, replacements):
 
 
 def main(folder, name, *replacements):
-    pairs = [each.split("=", 1) for each in (f"{Path(folder).resolve()}=/home/me/results", *replacements)]
+    pairs = [
+        each.split("=", 1)
+        for each in (f"{Path(folder).resolve()}=/home/me/results", *replacements)
+    ]
     with tarfile.open(name, "w:xz", preset=9) as archive:
         for member, changed, text in sorted(texts(Path(folder), pairs)):
             entry = tarfile.TarInfo(member)

@@ -13,6 +13,8 @@ WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in a
 LEFT_OUT = ("not_offered", "sizes_B", "placement", "jobid", "findings")
 
 for path in sorted(Path(sys.argv[1]).rglob("Streaming.jsonl")):
-    for record in reader.records_of(path, lambda line, cause: sys.exit(f"error: {line}: {cause}")):
+    for record in reader.records_of(
+        path, lambda line, cause: sys.exit(f"error: {line}: {cause}")
+    ):
         if (record["metric"], record["layout"]) in WANTED:
             print(json.dumps(record | dict.fromkeys(LEFT_OUT)))

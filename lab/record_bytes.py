@@ -22,7 +22,11 @@ def of_files(folder):
     def bad(line, cause):
         sys.exit(f"error: line {line}: {cause}")
 
-    return [record for path in sorted(folder.rglob("*.jsonl")) for record in reader.records_of(path, bad)]
+    return [
+        record
+        for path in sorted(folder.rglob("*.jsonl"))
+        for record in reader.records_of(path, bad)
+    ]
 
 
 def large(like):
@@ -35,7 +39,8 @@ def large(like):
                   "carried_B": {"mlx5_0": NODES * 123456789012}},
     }  # fmt: skip
     return [
-        common | {"metric": f"latency_{size_B}B", "quantity": "latency", "size_B": size_B}
+        common
+        | {"metric": f"latency_{size_B}B", "quantity": "latency", "size_B": size_B}
         for size_B in SIZES_B
     ]
 

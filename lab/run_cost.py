@@ -30,10 +30,18 @@ def by_slurm(cluster, jobs):
 
     def ended():
         text = cluster.on(
-            "head", "sacct", "-aXnP", f"--jobs={','.join(jobs)}", "--format=End,ElapsedRaw,NNodes"
+            "head",
+            "sacct",
+            "-aXnP",
+            f"--jobs={','.join(jobs)}",
+            "--format=End,ElapsedRaw,NNodes",
         )
         rows = [line.split("|") for line in text.splitlines()]
-        return len(rows) == len(jobs) and all(end != "Unknown" for end, *_ in rows) and rows
+        return (
+            len(rows) == len(jobs)
+            and all(end != "Unknown" for end, *_ in rows)
+            and rows
+        )
 
     # slurmctld hands a job to slurmdbd after it has ended, at a moment of its own.
     rows = wait_for(ended, f"the accounting has not all of the jobs {', '.join(jobs)}")
@@ -42,10 +50,22 @@ def by_slurm(cluster, jobs):
 
 def computed(folder, *options):
     """Return what is computed outside of any cluster."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("FABRIC_CLUSTER")}
-    env |= {"FABRIC_RESULTS": str(folder), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("FABRIC_CLUSTER")
+    }
+    env |= {
+        "FABRIC_RESULTS": str(folder),
+        "FABRIC_CLUSTER_NODES": "2",
+        "FABRIC_CLUSTER_RATE": "10gbit",
+    }
     done = subprocess.run(
-        [*RUN, *options, "--cost", "--json"], env=env, capture_output=True, text=True, timeout=GUARD_S
+        [*RUN, *options, "--cost", "--json"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -57,7 +77,9 @@ def run_again(cluster, folder):
     estimate = computed(folder)
     assert estimate["timed_jobs"] == 3
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
-    records = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--json", FABRIC_RESULTS=str(folder)))
+    records = json.loads(
+        cluster.on("head", FABRIC_CHECKS, "show", "--json", FABRIC_RESULTS=str(folder))
+    )
     jobs = {each["jobid"]: (each["nodes"], each["elapsed_s"] / 60) for each in records}
     assert len(jobs) == 3
     times = jobs.values()

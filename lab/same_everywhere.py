@@ -38,7 +38,10 @@ SESSIONS = {
     "a program ends with 3": (*ONE, *PLAYBACK),
     "a program is killed": (*ONE, *PLAYBACK),
 }
-COMMANDS = {"a program ends with 3": "sh -c 'exit 3'", "a program is killed": "sh -c 'kill -SEGV $$'"}
+COMMANDS = {
+    "a program ends with 3": "sh -c 'exit 3'",
+    "a program is killed": "sh -c 'kill -SEGV $$'",
+}
 LAUNCHERS = {"slurm": "srun", "flux": "flux-run", "pbs": "mpiexec"}
 #: No barrier of two nodes takes a nanosecond.
 REFERENCES = """\
@@ -82,7 +85,9 @@ def name_of(what: str) -> str:
 
 def run(scheduler: str, folder: Path, mpis: str) -> None:
     """Run what of the sessions is not there yet, on one cluster."""
-    left = [what for what in SESSIONS if not (folder / f"{name_of(what)}.status").exists()]
+    left = [
+        what for what in SESSIONS if not (folder / f"{name_of(what)}.status").exists()
+    ]
     if not left:
         return
     references = folder / "references"
@@ -90,20 +95,52 @@ def run(scheduler: str, folder: Path, mpis: str) -> None:
     (references / "minicluster.yaml").write_text(REFERENCES)
     cluster = Cluster()
     try:
-        cluster("up", "--nodes", str(NODES), "--rate", "100gbit", "--scheduler", scheduler, timeout=LONG_S)
+        cluster(
+            "up",
+            "--nodes",
+            str(NODES),
+            "--rate",
+            "100gbit",
+            "--scheduler",
+            scheduler,
+            timeout=LONG_S,
+        )
         for what in left:
             print(f"{scheduler}: {what}", file=sys.stderr)
             variables = {"FABRIC_RESULTS": str(folder), "FABRIC_SESSION": name_of(what)}
             if what in COMMANDS:
-                variables |= {"PLAYBACK_COMMAND": COMMANDS[what], "PLAYBACK_LAUNCHER": LAUNCHERS[scheduler]}
+                variables |= {
+                    "PLAYBACK_COMMAND": COMMANDS[what],
+                    "PLAYBACK_LAUNCHER": LAUNCHERS[scheduler],
+                }
             elif what != "smoke":
                 variables["RFM_REFERENCE_PREFIX"] = str(references)
-            line = [str(CI / "run"), "--system", "minicluster", "--mpi", mpis, *SESSIONS[what]]
-            done = cluster.call("exec", "head", "--", *line, timeout=LONG_S, **variables)
+            line = [
+                str(CI / "run"),
+                "--system",
+                "minicluster",
+                "--mpi",
+                mpis,
+                *SESSIONS[what],
+            ]
+            done = cluster.call(
+                "exec", "head", "--", *line, timeout=LONG_S, **variables
+            )
             (folder / f"{name_of(what)}.out").write_text(done.stdout + done.stderr)
-            show = [sys.executable, str(FABRIC_CHECKS), "show", "--session", name_of(what), "--gate"]
-            gate = cluster.call("exec", "head", "--", *show, timeout=LONG_S, **variables)
-            (folder / f"{name_of(what)}.status").write_text(json.dumps([done.returncode, gate.returncode]))
+            show = [
+                sys.executable,
+                str(FABRIC_CHECKS),
+                "show",
+                "--session",
+                name_of(what),
+                "--gate",
+            ]
+            gate = cluster.call(
+                "exec", "head", "--", *show, timeout=LONG_S, **variables
+            )
+            (folder / f"{name_of(what)}.status").write_text(
+                json.dumps([done.returncode, gate.returncode])
+            )
     finally:
         cluster.end()
 
@@ -117,13 +154,21 @@ def read(folder: Path, what: str) -> Seen:
             continue
         test, _, where = case.name.partition(" @")
         mpi = where.rpartition("+")[2]
-        of = [record for record in session.records if (record["test"], record["environ"]) == (test, mpi)]
+        of = [
+            record
+            for record in session.records
+            if (record["test"], record["environ"]) == (test, mpi)
+        ]
         measured = [record for record in of if record["metric"] is not None]
         cases[test, mpi] = Case(
             result=case.result,
             phase=case.phase,
-            metrics=frozenset((record["metric"], record["unit"]) for record in measured),
-            judged=frozenset((record["metric"], record["result"]) for record in measured),
+            metrics=frozenset(
+                (record["metric"], record["unit"]) for record in measured
+            ),
+            judged=frozenset(
+                (record["metric"], record["result"]) for record in measured
+            ),
             placements=frozenset(tuple(record["placement"] or ()) for record in of),
             reason=case.reason or "",
         )
@@ -135,17 +180,26 @@ def differences(first: Seen, other: Seen) -> list[str]:
     """Return in what a session differs from that under the first scheduler, for the MPIs that both have."""
     found = []
     if (first.run, first.gate) != (other.run, other.gate):
-        found.append(f"exit statuses {other.run}/{other.gate}, not {first.run}/{first.gate}")
+        found.append(
+            f"exit statuses {other.run}/{other.gate}, not {first.run}/{first.gate}"
+        )
     both = first.mpis & other.mpis
-    for key in sorted(key for key in first.cases.keys() | other.cases.keys() if key[1] in both):
+    for key in sorted(
+        key for key in first.cases.keys() | other.cases.keys() if key[1] in both
+    ):
         mine, theirs = first.cases.get(key), other.cases.get(key)
         if mine is None or theirs is None:
-            found.append(f"{' '.join(key)} is {'missing' if theirs is None else 'more'}")
+            found.append(
+                f"{' '.join(key)} is {'missing' if theirs is None else 'more'}"
+            )
             continue
         for part in ("result", "phase", "metrics", "judged", "placements"):
             one, two = getattr(mine, part), getattr(theirs, part)
             if one != two:
-                shown = [sorted(each) if isinstance(each, frozenset) else each for each in (two, one)]
+                shown = [
+                    sorted(each) if isinstance(each, frozenset) else each
+                    for each in (two, one)
+                ]
                 found.append(f"{' '.join(key)}: {part} {shown[0]}, not {shown[1]}")
     return found
 
@@ -155,14 +209,20 @@ def rows(seen: dict[str, dict[str, Seen]]) -> list[list[str]]:
     table = [["", *seen]]
     for what in SESSIONS:
         sessions = [of[what] for of in seen.values()]
-        table.append([f"{what}: ci/run / gate", *(f"{each.run}/{each.gate}" for each in sessions)])
+        table.append(
+            [
+                f"{what}: ci/run / gate",
+                *(f"{each.run}/{each.gate}" for each in sessions),
+            ]
+        )
         for mpi in sorted(set().union(*(each.mpis for each in sessions))):
             cells = []
             for each in sessions:
                 cases = [case for (_, its), case in each.cases.items() if its == mpi]
                 passed = sum(is_success(case.result) for case in cases)
                 values, places = (
-                    sum(len(getattr(case, part)) for case in cases) for part in ("metrics", "placements")
+                    sum(len(getattr(case, part)) for case in cases)
+                    for part in ("metrics", "placements")
                 )
                 said = f"{passed} of {len(cases)} passed; {values} values, {places} placements"
                 cells.append(said if cases else "-")
@@ -182,15 +242,21 @@ def hosts(seen: Seen) -> str:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("folder", type=Path)
     asked.add_argument(
-        "--mpi", default="mpich,impi", help="as for ci/run (default: %(default)s, which all can start)"
+        "--mpi",
+        default="mpich,impi",
+        help="as for ci/run (default: %(default)s, which all can start)",
     )
     asked.add_argument("schedulers", nargs="*", default=SCHEDULERS, metavar="SCHEDULER")
     options = asked.parse_args()
     if unknown := set(options.schedulers) - set(SCHEDULERS):
-        asked.error(f"{', '.join(sorted(unknown))} is not one of {', '.join(SCHEDULERS)}")
+        asked.error(
+            f"{', '.join(sorted(unknown))} is not one of {', '.join(SCHEDULERS)}"
+        )
     for name in ("FABRIC_CLUSTER", "FABRIC_CLUSTER_SCHEDULER"):
         os.environ.pop(name, None)
     seen = {}
@@ -201,14 +267,20 @@ def main() -> int:
     table = rows(seen)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(
+                cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+        )
     first, *others = seen
     different = 0
     for scheduler in seen:
         print(f"\n{scheduler}: smoke: {hosts(seen[scheduler]['smoke'])}")
         for what in list(SESSIONS)[1:]:
             for (_, mpi), case in sorted(seen[scheduler][what].cases.items()):
-                print(f"{scheduler}: {what}, {mpi}: {' '.join(re.sub(r'/[^ ]*/', '', case.reason).split())}")
+                print(
+                    f"{scheduler}: {what}, {mpi}: {' '.join(re.sub(r'/[^ ]*/', '', case.reason).split())}"
+                )
     for scheduler in others:
         for what in SESSIONS:
             for line in differences(seen[first][what], seen[scheduler][what]):

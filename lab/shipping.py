@@ -28,7 +28,9 @@ TEMPLATES = TESTS.parent / "perflogs-templates"
 #: Names that a store could stumble over.
 HARD = 'a "quoted" back\\slash/, 50 % = é {x}'
 #: Some hours ago, in another time zone than that of the stores.
-BEGIN = datetime.now(timezone(timedelta(hours=2))).replace(microsecond=0) - timedelta(hours=12)
+BEGIN = datetime.now(timezone(timedelta(hours=2))).replace(microsecond=0) - timedelta(
+    hours=12
+)
 
 
 def run(number, check="A", count=100):
@@ -39,10 +41,23 @@ def run(number, check="A", count=100):
         "check": check,
     }
     return [
-        record(**common, value=1 / 3, metric="b", reference=-10.0, lower=-0.1, upper=0.2, result="fail"),
-        record(**common, value=12345678901.5, test=HARD, evidence="fitted", result="xfail"),
+        record(
+            **common,
+            value=1 / 3,
+            metric="b",
+            reference=-10.0,
+            lower=-0.1,
+            upper=0.2,
+            result="fail",
+        ),
+        record(
+            **common, value=12345678901.5, test=HARD, evidence="fitted", result="xfail"
+        ),
         failed(**common, test="failed"),
-        *(record(**common, metric=f"m{index}", value=float(number + index)) for index in range(count - 3)),
+        *(
+            record(**common, metric=f"m{index}", value=float(number + index))
+            for index in range(count - 3)
+        ),
     ]
 
 
@@ -68,10 +83,16 @@ class VictoriaMetrics:
         self.start()
 
     def start(self):
-        command = ["victoria-metrics", f"-storageDataPath={self.folder}/data", "-dedup.minScrapeInterval=1ms"]
+        command = [
+            "victoria-metrics",
+            f"-storageDataPath={self.folder}/data",
+            "-dedup.minScrapeInterval=1ms",
+        ]
         command.append(f"-httpListenAddr=127.0.0.1:{self._port}")
         with (self.folder / "store.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
+            self._process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=self.folder
+            )
         wait_for(self._answers, f"{command[0]} does not start: {self.folder}/store.log")
 
     def _answers(self):
@@ -109,7 +130,12 @@ class VictoriaMetrics:
         for key, value in values.items():
             if value is not None:
                 # VictoriaMetrics keeps twelve digits.
-                yield (f"fabric_checks_{key}", *labels, moment(record["time"]), f"{value:.10e}")
+                yield (
+                    f"fabric_checks_{key}",
+                    *labels,
+                    moment(record["time"]),
+                    f"{value:.10e}",
+                )
 
     def ask(self, query):
         return json.loads(self.request("/api/v1/query", query=query))["data"]["result"]
@@ -118,7 +144,9 @@ class VictoriaMetrics:
         """Return the points that the store has."""
         self.request("/internal/force_flush")
         found = []
-        for line in self.request("/api/v1/export", **{"match[]": '{__name__!=""}'}).splitlines():
+        for line in self.request(
+            "/api/v1/export", **{"match[]": '{__name__!=""}'}
+        ).splitlines():
             series = json.loads(line)
             name = series["metric"].pop("__name__")
             labels = sorted(series["metric"].items())
@@ -132,18 +160,30 @@ class Shipper:
 
     def __init__(self, store):
         text = (TEMPLATES / "telegraf-victoriametrics.conf").read_text()
-        for old, new in (('"10s"', '"1s"'), ("max_undelivered_lines = 1000", "max_undelivered_lines = 100")):
+        for old, new in (
+            ('"10s"', '"1s"'),
+            ("max_undelivered_lines = 1000", "max_undelivered_lines = 100"),
+        ):
             assert old in text
             text = text.replace(old, new)
-        self._file, self.log = store.folder / "telegraf.conf", store.folder / "telegraf.log"
+        self._file, self.log = (
+            store.folder / "telegraf.conf",
+            store.folder / "telegraf.log",
+        )
         self._file.write_text(text)
-        self._env = os.environ | {"FABRIC_RESULTS": str(store.folder), "VICTORIAMETRICS_URL": store.url}
+        self._env = os.environ | {
+            "FABRIC_RESULTS": str(store.folder),
+            "VICTORIAMETRICS_URL": store.url,
+        }
         self.start()
 
     def start(self):
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["telegraf", "--config", self._file], env=self._env, stdout=log, stderr=log
+                ["telegraf", "--config", self._file],
+                env=self._env,
+                stdout=log,
+                stderr=log,
             )
 
     def kill(self):

@@ -42,19 +42,28 @@ class Twins:
     def advantage(self, collective, ppn=1):
         """Return how many times longer red-squall takes than cbc, for each size (SAND 4.2, 4.3.3)."""
         slow, fast = (self.collectives(name, ppn) for name in ("red-squall", "cbc"))
-        return {size: slow[collective, size] / fast[collective, size] for size in SIZES_B}
+        return {
+            size: slow[collective, size] / fast[collective, size] for size in SIZES_B
+        }
 
     def exchange_MBps(self, name):
         """Return what a rank moves to and from two neighbours, by size (SAND Figure 4)."""
-        return {size: 4 * size / self.collectives(name, 1)["exchange", size] for size in LONG_B}
+        return {
+            size: 4 * size / self.collectives(name, 1)["exchange", size]
+            for size in LONG_B
+        }
 
     def _at_size(self, name, program, size_B, nodes=2):
         sizes = ("--min-size", str(size_B), "--max-size", str(size_B))
-        return self.simulator.output(shipped(name), nodes, 1, SOURCES / f"{program}.c", *sizes, *FEWEST)
+        return self.simulator.output(
+            shipped(name), nodes, 1, SOURCES / f"{program}.c", *sizes, *FEWEST
+        )
 
     def send_overhead_us(self, name):
         """Return the effective latency of MPI_Isend at 8 B (SAND section 5; OSU03, host overhead)."""
-        return overlap.parse(self.at_size(name, "overlap", 8), [8]).values("isend_overhead_us")[8]
+        return overlap.parse(self.at_size(name, "overlap", 8), [8]).values(
+            "isend_overhead_us"
+        )[8]
 
     def availability_percent(self, name):
         """Return the availability of the host while MPI_Isend moves 64 KiB."""
@@ -64,7 +73,9 @@ class Twins:
 
     def polling_us(self, name):
         """Return the ping-pong latency at 8 B of a host that polls (OSU03, notification)."""
-        return notification.parse(self.at_size(name, "notification", 8), [8]).times_us("test")[8]
+        return notification.parse(self.at_size(name, "notification", 8), [8]).times_us(
+            "test"
+        )[8]
 
     def hot_spot_growth(self, name):
         """Return how many times longer seven slaves take than one, collecting 8 B from each (OSU03, hot
@@ -112,9 +123,13 @@ STATEMENTS = [
         lambda of: of.advantage("alltoall")[8] > of.advantage("alltoall")[16384],
         "the advantage at small messages is not there, so it does not shrink either",
     ),
-    Statement("alltoall is never worse on cbc", lambda of: min(of.advantage("alltoall").values()) > 1),
     Statement(
-        "bcast of 8 B is about three times better on cbc", lambda of: 2 < of.advantage("bcast")[8] < 4.5
+        "alltoall is never worse on cbc",
+        lambda of: min(of.advantage("alltoall").values()) > 1,
+    ),
+    Statement(
+        "bcast of 8 B is about three times better on cbc",
+        lambda of: 2 < of.advantage("bcast")[8] < 4.5,
     ),
     Statement(
         "bcast is alike at a kilobyte",
@@ -128,11 +143,15 @@ STATEMENTS = [
     ),
     Statement(
         "allreduce with two processes a node is about equal",
-        lambda of: all(0.75 < ratio < 1.33 for ratio in of.advantage("allreduce", 2).values()),
+        lambda of: all(
+            0.75 < ratio < 1.33 for ratio in of.advantage("allreduce", 2).values()
+        ),
     ),
     Statement(
         "allreduce with two processes a node is slightly better on red-squall from 4 KB on",
-        lambda of: all(of.advantage("allreduce", 2)[size] < 1 for size in (4096, 16384, 32768)),
+        lambda of: all(
+            of.advantage("allreduce", 2)[size] < 1 for size in (4096, 16384, 32768)
+        ),
         "at 8 B only: red-squall was fitted to a N1/2 of 3393 B, and its longer messages cost more than those"
         " of cbc",
     ),
@@ -140,13 +159,17 @@ STATEMENTS = [
         "exchange on red-squall saturates its bus at 32 KB",
         lambda of: (
             falling(list(of.exchange_MBps("red-squall").values())[::-1])
-            and of.exchange_MBps("red-squall")[4096] < 0.9 * of.exchange_MBps("red-squall")[1048576]
-            and of.exchange_MBps("red-squall")[32768] > 0.95 * of.exchange_MBps("red-squall")[1048576]
+            and of.exchange_MBps("red-squall")[4096]
+            < 0.9 * of.exchange_MBps("red-squall")[1048576]
+            and of.exchange_MBps("red-squall")[32768]
+            > 0.95 * of.exchange_MBps("red-squall")[1048576]
         ),
     ),
     Statement(
         "exchange on cbc grows up to 64 KB",
-        lambda of: falling([of.exchange_MBps("cbc")[size] for size in reversed(SIZES_B)]),
+        lambda of: falling(
+            [of.exchange_MBps("cbc")[size] for size in reversed(SIZES_B)]
+        ),
     ),
     Statement(
         "exchange on cbc falls beyond 64 KB",
@@ -155,7 +178,8 @@ STATEMENTS = [
         " cost beyond that is not published",
     ),
     Statement(
-        "the effective send latency is lowest on cbc", lambda of: min(SAND, key=of.send_overhead_us) == "cbc"
+        "the effective send latency is lowest on cbc",
+        lambda of: min(SAND, key=of.send_overhead_us) == "cbc",
     ),
     Statement(
         "the effective send latency is highest on red-squall",
@@ -169,7 +193,9 @@ STATEMENTS = [
     ),
     Statement(
         "host overhead is least on Myrinet and most on InfiniBand",
-        lambda of: falling(map(of.send_overhead_us, ("osu-ib", "osu-quadrics", "osu-myrinet"))),
+        lambda of: falling(
+            map(of.send_overhead_us, ("osu-ib", "osu-quadrics", "osu-myrinet"))
+        ),
         "what the processors have of the latency is assumed, a quarter each, on InfiniBand and on Myrinet,"
         " and follows from the hot spot on Quadrics",
     ),
@@ -179,23 +205,31 @@ STATEMENTS = [
     ),
     Statement(
         "polling costs least on Quadrics and most on Myrinet",
-        lambda of: falling(map(of.polling_us, ("osu-myrinet", "osu-ib", "osu-quadrics"))),
+        lambda of: falling(
+            map(of.polling_us, ("osu-myrinet", "osu-ib", "osu-quadrics"))
+        ),
         "a simulated MPI_Test costs the same on each, so what is left is the latency; and nothing waits for"
         " an interrupt, so what is said of that cannot be tried",
     ),
     Statement(
         "the hot spot grows on InfiniBand and on Myrinet",
-        lambda of: of.hot_spot_growth("osu-ib") > 1.3 and of.hot_spot_growth("osu-myrinet") > 1.3,
+        lambda of: (
+            of.hot_spot_growth("osu-ib") > 1.3
+            and of.hot_spot_growth("osu-myrinet") > 1.3
+        ),
     ),
     Statement(
         "the hot spot grows less on Quadrics",
         lambda of: (
-            of.hot_spot_growth("osu-quadrics") < 0.8 * min(map(of.hot_spot_growth, ("osu-ib", "osu-myrinet")))
+            of.hot_spot_growth("osu-quadrics")
+            < 0.8 * min(map(of.hot_spot_growth, ("osu-ib", "osu-myrinet")))
         ),
     ),
     Statement(
         "the hot spot is worst on Myrinet",
-        lambda of: of.hot_spot_growth("osu-myrinet") > 1.1 * of.hot_spot_growth("osu-ib"),
+        lambda of: (
+            of.hot_spot_growth("osu-myrinet") > 1.1 * of.hot_spot_growth("osu-ib")
+        ),
     ),
 ]
 
@@ -210,7 +244,8 @@ def main():
             is_right &= is_expected
             words = "holds" if each.holds(twins) else "does not hold"
             print(
-                f"{words}: {each.words}{'' if is_expected else '; that is not what was expected'}", flush=True
+                f"{words}: {each.words}{'' if is_expected else '; that is not what was expected'}",
+                flush=True,
             )
     return 0 if is_right else 1
 

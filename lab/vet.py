@@ -58,14 +58,19 @@ class Dead(Fault):
     def __enter__(self):
         self.free = self.cluster.sh(COMMANDS[self.cluster.scheduler].free)
         # Those of a host share its processes: the head's daemons go on.
-        self.cluster.on(self.host, "pkill", "-KILL", "-x", DAEMONS[self.cluster.scheduler])
+        self.cluster.on(
+            self.host, "pkill", "-KILL", "-x", DAEMONS[self.cluster.scheduler]
+        )
 
     def __exit__(self, *_):
         commands = COMMANDS[self.cluster.scheduler]
         self.cluster("kill", self.host)
         self.cluster("start", self.host)
         self.cluster.sh(f"{commands.resume.replace('n2', self.host)} || :")
-        wait_for(lambda: self.cluster.sh(commands.free) == self.free, f"{self.host} is not back")
+        wait_for(
+            lambda: self.cluster.sh(commands.free) == self.free,
+            f"{self.host} is not back",
+        )
 
 
 class Hanging(Fault):
@@ -74,8 +79,20 @@ class Hanging(Fault):
     word = "faulty"
 
     def __enter__(self):
-        line = [*self.cluster.command, "exec", self.host, "--name", self.cluster.name, "--", "sh", "-c", STOP]
-        self.stopper = subprocess.Popen(line, env=self.cluster.environment(), start_new_session=True)
+        line = [
+            *self.cluster.command,
+            "exec",
+            self.host,
+            "--name",
+            self.cluster.name,
+            "--",
+            "sh",
+            "-c",
+            STOP,
+        ]
+        self.stopper = subprocess.Popen(
+            line, env=self.cluster.environment(), start_new_session=True
+        )
 
     def __exit__(self, *_):
         self.cluster.on(self.host, "pkill", "-KILL", "-f", "pkill -STOP")
@@ -110,7 +127,15 @@ class Vetted:
 def vet(cluster, results):
     """Vet a cluster that is up."""
     env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"}
-    options = ["--budget", str(BUDGET), "--step-minutes", str(STEP_MINUTES), "--json", "-C", str(SETTINGS)]
+    options = [
+        "--budget",
+        str(BUDGET),
+        "--step-minutes",
+        str(STEP_MINUTES),
+        "--json",
+        "-C",
+        str(SETTINGS),
+    ]
     began = time.monotonic()
     line = [str(CI / "run"), "--mode", "vet", "--system", "minicluster", *options]
     done = cluster.call("exec", "head", "--", *line, timeout=1800, **env)
@@ -158,14 +183,23 @@ def main(count: int, names: list[str], scheduler: str) -> int:
     right = dict.fromkeys(names, 0)
     cluster = Cluster(scheduler=scheduler)
     switches = ["--switches", "2"] if scheduler == "slurm" else []
-    cluster("up", "--nodes", str(NODES), "--rate", RATE, *switches, "--scheduler", scheduler)
+    cluster(
+        "up", "--nodes", str(NODES), "--rate", RATE, *switches, "--scheduler", scheduler
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             for name in names:
                 for number in range(count):
-                    hosts = draw.sample([f"n{each}" for each in range(1, NODES + 1)], len(KINDS[name]))
-                    faults = [kind(cluster, host) for kind, host in zip(KINDS[name], hosts, strict=True)]
-                    found, is_right = trial(cluster, Path(folder) / f"{name}-{number}", faults)
+                    hosts = draw.sample(
+                        [f"n{each}" for each in range(1, NODES + 1)], len(KINDS[name])
+                    )
+                    faults = [
+                        kind(cluster, host)
+                        for kind, host in zip(KINDS[name], hosts, strict=True)
+                    ]
+                    found, is_right = trial(
+                        cluster, Path(folder) / f"{name}-{number}", faults
+                    )
                     done[name].append(found)
                     right[name] += is_right
                     line = {
@@ -180,7 +214,10 @@ def main(count: int, names: list[str], scheduler: str) -> int:
     finally:
         cluster.end()
     for name, all_of in done.items():
-        jobs, minutes = (max(each.spent[what] for each in all_of) for what in ("jobs", "node_minutes"))
+        jobs, minutes = (
+            max(each.spent[what] for each in all_of)
+            for what in ("jobs", "node_minutes")
+        )
         slowest = max(each.seconds for each in all_of)
         print(
             f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes,"

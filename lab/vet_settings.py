@@ -7,7 +7,16 @@ from pathlib import Path
 
 SHORT = Path(__file__).parents[1] / "tests" / "cluster" / "short.py"
 site_configuration = runpy.run_path(str(SHORT))["site_configuration"]
-LESS = ["--size", "262144", "--messages", "6", "--confirm-repeats", "2", "--confirm-pause", "0"]
+LESS = [
+    "--size",
+    "262144",
+    "--messages",
+    "6",
+    "--confirm-repeats",
+    "2",
+    "--confirm-pause",
+    "0",
+]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
         partition["extras"]["program_options"]["rotate"] = LESS

@@ -49,8 +49,24 @@ NODES, SYSTEM = 32, "simulated"
 #: The values of a night besides those of `rotate`: check, layout, metric, unit, reference, better, title.
 VALUES = (
     ("OsuLatency", "2x1", "latency_8B", "us", 1.6, "smaller", "latency, smallest size"),
-    ("OsuBandwidth", "2x1", "bandwidth_4194304B", "MB/s", 970.0, "larger", "bandwidth, best"),
-    ("OsuMessageRate", "2x8", "message_rate_8B", "Mmsg/s", 38.0, "larger", "message rate, best"),
+    (
+        "OsuBandwidth",
+        "2x1",
+        "bandwidth_4194304B",
+        "MB/s",
+        970.0,
+        "larger",
+        "bandwidth, best",
+    ),
+    (
+        "OsuMessageRate",
+        "2x8",
+        "message_rate_8B",
+        "Mmsg/s",
+        38.0,
+        "larger",
+        "message rate, best",
+    ),
     ("OsuBarrier", f"{NODES}x1", "barrier", "us", 9.5, "smaller", "barrier"),
 )
 OF_ROTATE = (
@@ -72,18 +88,34 @@ class Simulated:
         session = f"{began:%Y%m%dT%H%M%SZ}-5111"
         wiring, known = wired("fat tree 2", NODES, "d-mod-k")
         self.seed += 1
-        shares = {} if slow is None else {"senders": {slow: share}, "receivers": {slow: share}}
+        shares = (
+            {}
+            if slow is None
+            else {"senders": {slow: share}, "receivers": {slow: share}}
+        )
         report = evaluation.of_run(
-            rotate(Fabric(wiring, known, NOISES["3 %"], self.seed, **shares)), known=known
+            rotate(Fabric(wiring, known, NOISES["3 %"], self.seed, **shares)),
+            known=known,
         )
         notes = [each.as_dict() for each in report.all_findings()]
         found, noise = report.metrics(), np.random.default_rng(self.seed)
         hosts = list(wiring.hosts)
         rows = [("Rotate", f"{NODES}x1", name, unit, reference, "larger", title, found[name])
                 for name, unit, reference, title in OF_ROTATE]  # fmt: skip
-        rows += [(*row, row[4] * float(np.exp(noise.normal(0, 0.015)))) for row in VALUES]
+        rows += [
+            (*row, row[4] * float(np.exp(noise.normal(0, 0.015)))) for row in VALUES
+        ]
         records = []
-        for number, (check, layout, metric, unit, reference, better, title, value) in enumerate(rows):
+        for number, (
+            check,
+            layout,
+            metric,
+            unit,
+            reference,
+            better,
+            title,
+            value,
+        ) in enumerate(rows):
             lower, upper = (-0.12, None) if better == "larger" else (None, 0.12)
             low = reference * (1 + lower) if lower else -np.inf
             high = reference * (1 + upper) if upper else np.inf
@@ -130,7 +162,9 @@ def program(folder, *words):
     """Run a program while the block runs; its output is a file."""
     name = Path(words[0]).name
     with (folder / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, cwd=folder)
+        process = subprocess.Popen(
+            [str(word) for word in words], stdout=log, stderr=log, cwd=folder
+        )
     try:
         yield process
     finally:
@@ -150,7 +184,9 @@ def fetched(url, **query):
 
 def await_start(folder, process, url):
     def answers():
-        assert process.poll() is None, (folder / f"{Path(process.args[0]).name}.log").read_text()[-600:]
+        assert process.poll() is None, (
+            folder / f"{Path(process.args[0]).name}.log"
+        ).read_text()[-600:]
         return fetched(url)
 
     wait_for(answers, f"{process.args[0]} does not answer")
@@ -190,7 +226,11 @@ class Prometheus:
         wait_for(lambda: evaluated() > before, "no rule is evaluated")
         before = evaluated()
         wait_for(lambda: evaluated() > before, "no rule is evaluated")
-        return [each for each in fetched(f"{self.url}/alerts")["data"]["alerts"] if each["state"] == "firing"]
+        return [
+            each
+            for each in fetched(f"{self.url}/alerts")["data"]["alerts"]
+            if each["state"] == "firing"
+        ]
 
 
 @contextmanager
@@ -202,7 +242,9 @@ def exporter(folder, textfiles):
         "--collector.textfile",
         f"--collector.textfile.directory={textfiles}",
     )
-    with program(folder, "prometheus-node-exporter", *options, f"--web.listen-address={at}"):
+    with program(
+        folder, "prometheus-node-exporter", *options, f"--web.listen-address={at}"
+    ):
         yield at
 
 
@@ -220,7 +262,10 @@ def news(folder, session=""):
     ]
     kept = [each for each in came if session in each["session"]]
     return [
-        (event, found["subject"]) for each in kept for event in ("new", "closed") for found in each[event]
+        (event, found["subject"])
+        for each in kept
+        for event in ("new", "closed")
+        for found in each[event]
     ]
 
 
@@ -239,10 +284,16 @@ def shown(prometheus, system, began_s):
     """Return the findings of which an alert fires once Prometheus has the night that began then."""
     query = f'fabric_checks_night_timestamp_seconds{{system="{system}"}}'
     wait_for(
-        lambda: [each for each in prometheus.ask(query) if float(each["value"][1]) == began_s],
+        lambda: [
+            each for each in prometheus.ask(query) if float(each["value"][1]) == began_s
+        ],
         "no night arrives",
     )
-    return [each["labels"] for each in prometheus.alerts() if each["labels"]["alertname"] == "FabricFinding"]
+    return [
+        each["labels"]
+        for each in prometheus.alerts()
+        if each["labels"]["alertname"] == "FabricFinding"
+    ]
 
 
 def nights(count):
@@ -256,7 +307,9 @@ def nights(count):
             slow = draw.randrange(NODES) if number % 2 == 0 else None
             session = simulated.measure(began, slow)
             summary = simulated.judge(session, metrics, command(heard))
-            alerts = [each["part"] for each in shown(prometheus, SYSTEM, began.timestamp())]
+            alerts = [
+                each["part"] for each in shown(prometheus, SYSTEM, began.timestamp())
+            ]
             events = news(heard, session)
             if slow is None:
                 is_right = not alerts and all(event == "closed" for event, _ in events)
@@ -299,13 +352,26 @@ def live(count):
             spent = Unjudged(cluster, folder / "results")
             for number in range(2 * count):
                 cluster("shape", f"n3={rate if number % 2 else half}")
-                done = spent.spend(ALL, options=("--metrics", str(metrics), "--on-finding", command(heard)))
-                began = datetime.strptime(done.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(
-                    tzinfo=timezone.utc
+                done = spent.spend(
+                    ALL,
+                    options=("--metrics", str(metrics), "--on-finding", command(heard)),
                 )
-                alerts = [each["part"] for each in shown(prometheus, "minicluster", began.timestamp())]
+                began = datetime.strptime(
+                    done.folder.name[:16], "%Y%m%dT%H%M%SZ"
+                ).replace(tzinfo=timezone.utc)
+                alerts = [
+                    each["part"]
+                    for each in shown(prometheus, "minicluster", began.timestamp())
+                ]
                 state = "healthy" if number % 2 else "slow n3"
-                print(number, state, alerts, news(heard, done.folder.name), done.json["headline"], flush=True)
+                print(
+                    number,
+                    state,
+                    alerts,
+                    news(heard, done.folder.name),
+                    done.json["headline"],
+                    flush=True,
+                )
     finally:
         cluster.end()
 
@@ -314,24 +380,35 @@ def month(folder):
     """Make Prometheus' database of thirty simulated nights; from the 23rd on a node has 0.4 of its rate."""
     folder.mkdir(parents=True, exist_ok=True)
     simulated = Simulated(folder / "results")
-    first = datetime.now(timezone.utc).replace(hour=1, minute=0, second=0, microsecond=0) - timedelta(days=30)
+    first = datetime.now(timezone.utc).replace(
+        hour=1, minute=0, second=0, microsecond=0
+    ) - timedelta(days=30)
     families = {}
     for number in range(30):
         began = first + timedelta(days=number)
         session = simulated.measure(began, 17 if number >= 22 else None, 0.4)
         summary = simulated.judge(session, folder)
         print(
-            number, summary.verdict.value, [each.finding.title for each in summary.of(State.NEW)], flush=True
+            number,
+            summary.verdict.value,
+            [each.finding.title for each in summary.of(State.NEW)],
+            flush=True,
         )
         text = (folder / f"fabric_checks_night_{SYSTEM}.prom").read_text()
         for family in parser.text_string_to_metric_families(text):
-            known = families.setdefault(family.name, GaugeMetricFamily(family.name, family.documentation))
+            known = families.setdefault(
+                family.name, GaugeMetricFamily(family.name, family.documentation)
+            )
             for sample in family.samples:
                 for hour in range(24):
                     at = (began + timedelta(hours=1 + hour)).timestamp()
                     known.add_sample(sample.name, sample.labels, sample.value, at)
-    for family in families.values():  # OpenMetrics wants the samples of a series together
-        family.samples.sort(key=lambda sample: (sorted(sample.labels.items()), sample.timestamp))
+    for (
+        family
+    ) in families.values():  # OpenMetrics wants the samples of a series together
+        family.samples.sort(
+            key=lambda sample: (sorted(sample.labels.items()), sample.timestamp)
+        )
 
     class All:
         def collect(self):
@@ -357,11 +434,17 @@ def picture(folder, path):
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         prometheus = Prometheus(opened, folder)
-        (last,) = prometheus.ask("max(max_over_time(timestamp(fabric_checks_night_blind)[40d:1h]))")
+        (last,) = prometheus.ask(
+            "max(max_over_time(timestamp(fabric_checks_night_blind)[40d:1h]))"
+        )
         end = int(float(last["value"][1]))
-        browser = browsers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = browsers.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
         page = browser.new_page(viewport={"width": 1520, "height": 1150})
-        query = urllib.parse.urlencode({"api": prometheus.url, "from": end - 30 * 86400, "to": end})
+        query = urllib.parse.urlencode(
+            {"api": prometheus.url, "from": end - 30 * 86400, "to": end}
+        )
         page.goto(f"http://127.0.0.1:{server.server_port}/index.html?{query}")
         page.wait_for_function("document.title == 'drawn' || document.title == 'error'")
         assert page.title() == "drawn", page.inner_text("body")

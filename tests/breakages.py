@@ -33,13 +33,17 @@ def of_table(text, value_columns):
         + " "
         + lines[middle]
         + "".join(lines[last + 1 :]),
-        "a row torn in two": "".join(lines[:middle]) + torn(lines[middle]) + "".join(lines[middle + 1 :]),
+        "a row torn in two": "".join(lines[:middle])
+        + torn(lines[middle])
+        + "".join(lines[middle + 1 :]),
         "printed twice": text + text,
         "the last number cut": "".join(lines[:last]) + lines[last].rstrip()[:-1],
         "another row after the table": "".join(lines[: last + 1])
         + lines[middle]
         + "".join(lines[last + 1 :]),
-        "a row of nan after the table": "".join(lines[: last + 1]) + "nan " * len(lines[last].split()) + "\n",
+        "a row of nan after the table": "".join(lines[: last + 1])
+        + "nan " * len(lines[last].split())
+        + "\n",
         "an underscore in a number": replaced(lines, middle, value_columns[0], "1_0.5"),
         "a word for a number": replaced(lines, middle, value_columns[0], "timeout"),
     }
@@ -48,9 +52,23 @@ def of_table(text, value_columns):
         broken["the last size missing"] = "".join(lines[:last] + lines[last + 1 :])
         broken["a size twice"] = "".join(lines[: middle + 1] + lines[middle:])
         broken["sizes out of order"] = (
-            "".join([*lines[:middle], lines[middle + 1], lines[middle], *lines[middle + 2 :]])
+            "".join(
+                [
+                    *lines[:middle],
+                    lines[middle + 1],
+                    lines[middle],
+                    *lines[middle + 2 :],
+                ]
+            )
             if middle + 1 in rows
-            else "".join([*lines[: middle - 1], lines[middle], lines[middle - 1], *lines[middle + 1 :]])
+            else "".join(
+                [
+                    *lines[: middle - 1],
+                    lines[middle],
+                    lines[middle - 1],
+                    *lines[middle + 1 :],
+                ]
+            )
         )
     for column in value_columns:
         for name, cell in (
@@ -72,13 +90,21 @@ def torn(line):
 
 def replaced(lines, index, column, cell):
     """Return the text with one cell replaced."""
-    return "".join([*lines[:index], with_cell(lines[index], column, cell) + "\n", *lines[index + 1 :]])
+    return "".join(
+        [
+            *lines[:index],
+            with_cell(lines[index], column, cell) + "\n",
+            *lines[index + 1 :],
+        ]
+    )
 
 
 def of_lammps(text):
     """Return broken variants of an output of LAMMPS, by name."""
     lines = text.splitlines(keepends=True)
-    loop = next(index for index, line in enumerate(lines) if line.startswith("Loop time"))
+    loop = next(
+        index for index, line in enumerate(lines) if line.startswith("Loop time")
+    )
     time = lines[loop].split()[3]
 
     def without(prefix):
@@ -95,15 +121,20 @@ def of_lammps(text):
         "no last thermo row": "".join(lines[: loop - 1] + lines[loop:]),
         "printed twice": text + text,
         "a whole run after a killed one": "".join(lines[:loop]) + text,
-        "a repeated section": text.replace("Comm    |", "Comm    | 1 | 1 | 1 | 0 | 0.01\nComm    |", 1),
+        "a repeated section": text.replace(
+            "Comm    |", "Comm    | 1 | 1 | 1 | 0 | 0.01\nComm    |", 1
+        ),
         "NaN": text.replace(f"Loop time of {time}", "Loop time of nan"),
         "zero": text.replace(f"Loop time of {time}", "Loop time of 0"),
-        "a negative value": text.replace(f"Loop time of {time}", f"Loop time of -{time}"),
+        "a negative value": text.replace(
+            f"Loop time of {time}", f"Loop time of -{time}"
+        ),
         "another loop time": text.replace(f"Loop time of {time}", "Loop time of 123.4"),
         "two interleaved lines": "".join(lines[:loop])
         + lines[loop].rstrip()
         + lines[loop + 2]
         + "".join(lines[loop + 3 :]),
-        "an error": "".join(lines[:loop]) + "ERROR: Lost atoms: original 32000 current 31999\n",
+        "an error": "".join(lines[:loop])
+        + "ERROR: Lost atoms: original 32000 current 31999\n",
         "a share beyond 100 %": re.sub(r"(?m)^(Pair .*\| *)\S+$", r"\g<1>178.91", text),
     }

@@ -24,14 +24,28 @@ OSU_LATENCY = {
 }  # fmt: skip
 #: What a record lacks whose case failed before it had values.
 NOTHING = dict.fromkeys(
-    ("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "no_reference", "result")
+    (
+        "metric",
+        "quantity",
+        "size_B",
+        "value",
+        "unit",
+        "better",
+        "can_be_zero",
+        "no_reference",
+        "result",
+    )
 )
 
 
 def parameters_of(test):
     """Return the parameters of a test, except its layout, from the name that ReFrame gave it."""
     pairs = (part.partition("=") for part in str(test).split(" %")[1:])
-    return {name: int(text) if text.isdigit() else text for name, _, text in pairs if name != "layout"}
+    return {
+        name: int(text) if text.isdigit() else text
+        for name, _, text in pairs
+        if name != "layout"
+    }
 
 
 def record(run=0, **changes):
@@ -81,7 +95,10 @@ def runs(side, values, **changes):
     """Return a record for each value, a day apart; a change may be a function of the number of the run."""
     made = []
     for number, value in enumerate(values):
-        own = {name: change(number) if callable(change) else change for name, change in changes.items()}
+        own = {
+            name: change(number) if callable(change) else change
+            for name, change in changes.items()
+        }
         time = (FIRST + timedelta(days=number)).isoformat()
         of_run = {"value": value, "time": time, "side": side, "jobid": str(number)}
         made.append(record(number, **{**OSU_LATENCY, **of_run, **own}))
@@ -116,14 +133,22 @@ def write(path, records):
     path.parent.mkdir(parents=True, exist_ok=True)
     groups = itertools.groupby(records, key=lambda entry: isinstance(entry, bytes))
     path.write_bytes(
-        b"".join(b"".join(of) if as_they_stand else text_of(*of) for as_they_stand, of in groups)
+        b"".join(
+            b"".join(of) if as_they_stand else text_of(*of)
+            for as_they_stand, of in groups
+        )
     )
     return path
 
 
 def write_runs(path, *groups):
     """Write records in the order of time as a file of JSON lines."""
-    return write(path, sorted((each for group in groups for each in group), key=lambda each: each["time"]))
+    return write(
+        path,
+        sorted(
+            (each for group in groups for each in group), key=lambda each: each["time"]
+        ),
+    )
 
 
 def load(path, *arguments, **options):
@@ -141,14 +166,23 @@ def frame(*groups, side="a"):
 def _cell(name, value):
     if name == "time" and isinstance(value, str):
         return datetime.fromisoformat(value)
-    return json.dumps(value) if name in NESTED and value is not None and not isinstance(value, str) else value
+    return (
+        json.dumps(value)
+        if name in NESTED and value is not None and not isinstance(value, str)
+        else value
+    )
 
 
 def parts(*groups):
     """Return records as a comparison takes them: those of each side in one part."""
     sides = frame(*groups).partition_by("side", as_dict=True, maintain_order=True)
     return [
-        (side, series.aggregated(part.select(series.COMPARED).sort("time", maintain_order=True)))
+        (
+            side,
+            series.aggregated(
+                part.select(series.COMPARED).sort("time", maintain_order=True)
+            ),
+        )
         for (side,), part in sides.items()
     ]
 
@@ -167,7 +201,9 @@ def case(name="A %layout=1x2", result="pass", fixture=False, **changes):
     } | changes  # fmt: skip
 
 
-def write_session(results, *passes, session=SESSION, records=None, log="", number=0, **info):
+def write_session(
+    results, *passes, session=SESSION, records=None, log="", number=0, **info
+):
     """Write what a session leaves in a folder of results: its report, its log, and records of the check A.
 
     :param passes: for each pass the list of its cases, see :func:`case`.
@@ -183,4 +219,6 @@ def write_session(results, *passes, session=SESSION, records=None, log="", numbe
         "session_info": info,
         "runs": [{"testcases": cases} for cases in passes],
     }
-    (results / f"reports/run-report-{session}-{number}.json").write_text(json.dumps(content, indent=2))
+    (results / f"reports/run-report-{session}-{number}.json").write_text(
+        json.dumps(content, indent=2)
+    )

@@ -49,14 +49,19 @@ def pytest_unconfigure(config):
 def pytest_configure():
     """Take signals as programs of a terminal do: what a script starts in the background inherits them
     ignored."""
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
 
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--quick", action="store_true", help="only the tests that start no program (tests/quick.py)"
+        "--quick",
+        action="store_true",
+        help="only the tests that start no program (tests/quick.py)",
     )
 
 
@@ -74,7 +79,9 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what is not quick of modules that were named, which pytest always collects; order the
     tests."""
     if config.getoption("--quick"):
-        config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item.path)])
+        config.hook.pytest_deselected(
+            items=[item for item in items if not quick.is_quick(item.path)]
+        )
         items[:] = [item for item in items if quick.is_quick(item.path)]
     for item in items:
         if is_long(item.path):
@@ -142,9 +149,13 @@ def report_table(request):
 
 def pytest_terminal_summary(terminalreporter):
     """Print what tests measured, passed or not."""
-    reports = (report for reports in terminalreporter.stats.values() for report in reports)
+    reports = (
+        report for reports in terminalreporter.stats.values() for report in reports
+    )
     for report in reports:
-        for name, value in report.user_properties if getattr(report, "when", "") == "teardown" else ():
+        for name, value in (
+            report.user_properties if getattr(report, "when", "") == "teardown" else ()
+        ):
             if name == TABLE:
                 title, *lines = value
                 terminalreporter.section(title)

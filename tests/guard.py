@@ -20,7 +20,9 @@ def wait_for(condition, what):
     """
     deadline = time.monotonic() + GUARD_S
     while not (answer := condition()):
-        assert time.monotonic() < deadline, f"after {GUARD_S} s: {what() if callable(what) else what}"
+        assert time.monotonic() < deadline, (
+            f"after {GUARD_S} s: {what() if callable(what) else what}"
+        )
         time.sleep(0.05)
     return answer
 
@@ -39,6 +41,8 @@ def despite_load(test):
             except AssertionError as error:
                 if attempt == 2:
                     raise
-                warnings.warn(f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1)
+                warnings.warn(
+                    f"{test.__name__}, attempt {attempt + 1}: {error}", stacklevel=1
+                )
 
     return repeated

@@ -36,7 +36,11 @@ class Toy:
 
     def __init__(self, root, pins="1"):
         self.root = root
-        shutil.copytree(ROOT / "ci", root / "ci", ignore=shutil.ignore_patterns("__pycache__", "minicluster"))
+        shutil.copytree(
+            ROOT / "ci",
+            root / "ci",
+            ignore=shutil.ignore_patterns("__pycache__", "minicluster"),
+        )
         for name in NEEDED:
             place = root / "src" / "fabric_checks" / f"{name}.py"
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +54,10 @@ class Toy:
         text = path.read_text()
         for old, new in (
             ('"-m", "venv",', '"-m", "venv", "--without-pip",'),
-            ('if __name__ == "__main__":', 'def pip(*_):\n    pass\n\n\nif __name__ == "__main__":'),
+            (
+                'if __name__ == "__main__":',
+                'def pip(*_):\n    pass\n\n\nif __name__ == "__main__":',
+            ),
         ):
             assert text.count(old) == 1
             text = text.replace(old, new)
@@ -90,9 +97,22 @@ class Toy:
 
 def checkout(to):
     """Clone what is committed here, and put what is changed or new over it."""
-    subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(to)], check=True)
-    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--modified", "--others", "--exclude-standard"]
-    for name in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0"):
+    subprocess.run(
+        ["git", "clone", "--quiet", "--shared", str(ROOT), str(to)], check=True
+    )
+    command = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "-z",
+        "--modified",
+        "--others",
+        "--exclude-standard",
+    ]
+    for name in subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, to / name)

@@ -21,7 +21,11 @@ SETTINGS = TESTS / "settings.py"
 def shipped_systems():
     """Return the names of all systems in config/systems."""
     files = sorted((TESTS.parent / "config" / "systems").glob("*.py"))
-    return [system["name"] for file in files for system in runpy.run_path(str(file))["systems"]]
+    return [
+        system["name"]
+        for file in files
+        for system in runpy.run_path(str(file))["systems"]
+    ]
 
 
 @contextlib.contextmanager

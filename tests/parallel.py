@@ -18,7 +18,10 @@ ROOT = quick.TESTS.parent
 #: Folders whose tests mostly wait, for a cluster or for jobs in it.
 WAITING = {"cluster", "pipelines"}
 #: Modules whose tests share nothing, though others beside them do.
-ONE_BY_ONE = {ROOT / "tests" / "cluster" / "test_smoke.py", ROOT / "tests" / "twins" / "test_published.py"}
+ONE_BY_ONE = {
+    ROOT / "tests" / "cluster" / "test_smoke.py",
+    ROOT / "tests" / "twins" / "test_published.py",
+}
 
 
 class Scheduling(LoadScopeScheduling):
@@ -57,6 +60,11 @@ def _stays_together(path):
     """Return whether tests of a module share fixtures, or are too short to be distributed one by one."""
     if path in ONE_BY_ONE:
         return False
-    files = [path, *([] if path.parent == quick.TESTS else [path.with_name("conftest.py")])]
+    files = [
+        path,
+        *([] if path.parent == quick.TESTS else [path.with_name("conftest.py")]),
+    ]
     texts = [file.read_text() for file in files if file.exists()]
-    return any('scope="' in text or "@cache" in text for text in texts) or quick.is_quick(path)
+    return any(
+        'scope="' in text or "@cache" in text for text in texts
+    ) or quick.is_quick(path)

@@ -8,4 +8,6 @@ from tests.guard import GUARD_S
 
 def run(command, **options):
     """Run a program to its end, and keep what it prints as text."""
-    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": GUARD_S} | options)
+    return subprocess.run(
+        command, **{"capture_output": True, "text": True, "timeout": GUARD_S} | options
+    )

@@ -37,9 +37,13 @@ def is_quick(path: Path) -> bool:
     """Return whether a module of tests is quick, by its source."""
     if any(TESTS / name in (path, *path.parents) for name in LEFT_OUT):
         return False
-    conftests = [folder / "conftest.py" for folder in path.parents if TESTS in folder.parents]
+    conftests = [
+        folder / "conftest.py" for folder in path.parents if TESTS in folder.parents
+    ]
     seen: set[Path] = set()
-    return not any(_starts_programs(path, seen) for path in (path, *conftests) if path.exists())
+    return not any(
+        _starts_programs(path, seen) for path in (path, *conftests) if path.exists()
+    )
 
 
 def _starts_programs(path: Path, seen: set[Path]) -> bool:
@@ -49,7 +53,11 @@ def _starts_programs(path: Path, seen: set[Path]) -> bool:
         return True
     ours = [name for name in names if name.split(".")[0] in ("tests", "ci", "lab")]
     others = [TESTS.parent / Path(*name.split(".")).with_suffix(".py") for name in ours]
-    return any(_starts_programs(other, seen) for other in others if other.exists() and other not in seen)
+    return any(
+        _starts_programs(other, seen)
+        for other in others
+        if other.exists() and other not in seen
+    )
 
 
 @cache
@@ -61,7 +69,10 @@ def _imports(path: Path) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+            found += (
+                node.module,
+                *(f"{node.module}.{alias.name}" for alias in node.names),
+            )
         # Statements alone, for expressions are many and import nothing.
         left += (
             each
@@ -84,7 +95,11 @@ class Guard:
         sys.addaudithook(self._see)
 
     def _see(self, event, arguments):
-        if self.refuses and event in EVENTS and (program := _program(arguments)) not in HARMLESS:
+        if (
+            self.refuses
+            and event in EVENTS
+            and (program := _program(arguments)) not in HARMLESS
+        ):
             raise AssertionError(
                 f"a quick test starts {program!r}; without it, or with the module under LEFT_OUT in"
                 " tests/quick.py"
@@ -93,6 +108,13 @@ class Guard:
 
 def _program(arguments):
     """Return the name of the program of an audit event."""
-    words = next((part for part in arguments[1:2] if isinstance(part, list | tuple) and part), arguments[:1])
-    first = words[0] if not isinstance(words[0], bytes) else words[0].decode(errors="replace")
+    words = next(
+        (part for part in arguments[1:2] if isinstance(part, list | tuple) and part),
+        arguments[:1],
+    )
+    first = (
+        words[0]
+        if not isinstance(words[0], bytes)
+        else words[0].decode(errors="replace")
+    )
     return Path(str(first).split()[0] if first else "").name

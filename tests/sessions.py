@@ -21,7 +21,11 @@ def environment(results, **more):
     """Return the environment of a session: of the variables of ours, of ReFrame and of Slurm with these
     alone."""
     of_others = ("FABRIC_", "RFM_", "SLURM_")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(of_others)}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(of_others)
+    }
     return env | {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results)} | more
 
 
@@ -30,7 +34,8 @@ def call(program, results, *options, **more):
     these."""
     env = environment(results, FABRIC_MPI="mpich") | more
     return programs.run(
-        [*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env
+        [*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options],
+        env=env,
     )
 
 
@@ -39,7 +44,16 @@ def dry_run(folder, settings, *options):
     (folder / "settings.py").write_text(settings)
     own = {"RFM_COLORIZE": "no", "RFM_REFERENCE_PREFIX": str(folder)}
     env = environment(folder, PYTHONPATH=f"{TESTS.parent}:{TESTS.parent}/src", **own)
-    line = [REFRAME, "-C", folder / "settings.py", "-c", CHECKS, "-R", "--dry-run", *options]
+    line = [
+        REFRAME,
+        "-C",
+        folder / "settings.py",
+        "-c",
+        CHECKS,
+        "-R",
+        "--dry-run",
+        *options,
+    ]
     return programs.run(line, env=env, cwd=folder)
 
 
@@ -51,15 +65,29 @@ class Run:
     """
 
     def __init__(
-        self, results, *arguments, settings, suites=(".",), before=(), name=NAME, env=os.environ, **more
+        self,
+        results,
+        *arguments,
+        settings,
+        suites=(".",),
+        before=(),
+        name=NAME,
+        env=os.environ,
+        **more,
     ):
         self.results, self.name = results, name
-        of_run = {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich"}
+        of_run = {
+            "FABRIC_RESULTS": str(results),
+            "FABRIC_SESSION": name,
+            "FABRIC_MPI": "mpich",
+        }
         self.env = env | of_run | more
         chosen = [word for suite in suites for word in ("-c", CHECKS / suite)]
         command = [*before, REFRAME, "-C", settings, *chosen, *arguments, "-r"]
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self.process = subprocess.Popen(command, env=self.env, cwd=TESTS.parent, text=True, **pipe)
+        self.process = subprocess.Popen(
+            command, env=self.env, cwd=TESTS.parent, text=True, **pipe
+        )
 
     def wait(self):
         """Wait for the end; keep status and output, what the session left, and what ``fabric-checks show``

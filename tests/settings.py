@@ -9,9 +9,9 @@ import runpy
 from pathlib import Path
 
 os.environ.setdefault("FABRIC_MPI", "all")
-site_configuration = runpy.run_path(str(Path(__file__).resolve().parent.parent / "config" / "settings.py"))[
-    "site_configuration"
-]
+site_configuration = runpy.run_path(
+    str(Path(__file__).resolve().parent.parent / "config" / "settings.py")
+)["site_configuration"]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
         if "simulated" not in partition.get("features", []):

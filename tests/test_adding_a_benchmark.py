@@ -15,9 +15,19 @@ from tests import builders, programs
 
 REFRAME = Path(sys.executable).with_name("reframe")
 BLOCK = re.compile(
-    r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
-COPIED = ("checks", "config", "docs", "perflogs-templates", "src", "tests", "spack-envs", "ci")
+COPIED = (
+    "checks",
+    "config",
+    "docs",
+    "perflogs-templates",
+    "src",
+    "tests",
+    "spack-envs",
+    "ci",
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +37,14 @@ def copy(tmp_path_factory):
     shutil.copy(ROOT / "pyproject.toml", folder)
     for name in COPIED:
         shutil.copytree(
-            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "golden", ".fabric")
+            ROOT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "golden", ".fabric"),
         )
     (folder / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
     blocks = {
-        found["path"]: found for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())
+        found["path"]: found
+        for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())
     }
     for path, block in blocks.items():
         if block["kind"] == "diff":
@@ -58,7 +71,10 @@ def run(folder, *command, **variables):
 def test_the_suite_is_three_files(copy):
     code = [path for path in copy[1] if path.startswith(("src/", "checks/"))]
     assert len(code) == 3
-    assert set(copy[1]) - set(code) == {"config/environments/wheels.py", "docs/checks.md"}
+    assert set(copy[1]) - set(code) == {
+        "config/environments/wheels.py",
+        "docs/checks.md",
+    }
     assert "| `RingTest` |" in (copy[0] / "docs/checks.md").read_text()
 
 
@@ -66,7 +82,11 @@ def test_the_files_pass_format_lint_and_types(copy):
     folder, blocks = copy
     files = [path for path in blocks if path.endswith(".py")]
     library = [path for path in files if path.startswith("src/fabric_checks")]
-    for command in (["ruff", "format", "--check", *files], ["ruff", "check", *files], ["mypy", *library]):
+    for command in (
+        ["ruff", "format", "--check", *files],
+        ["ruff", "check", *files],
+        ["mypy", *library],
+    ):
         done = run(folder, sys.executable, "-m", *command)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -85,7 +105,11 @@ except OutputError as error:
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [(OUTPUT, "0.00284"), ("", "refused: no line 'time for"), (OUTPUT * 2, "refused: 2 times the line")],
+    [
+        (OUTPUT, "0.00284"),
+        ("", "refused: no line 'time for"),
+        (OUTPUT * 2, "refused: 2 times the line"),
+    ],
 )
 def test_the_parser_reads_its_output_and_refuses_a_broken_one(copy, text, answer):
     assert run(copy[0], sys.executable, "-c", PARSE, text).stdout.startswith(answer)
@@ -98,7 +122,9 @@ def results(copy, tmp_path_factory):
     reframe = [str(REFRAME), "-C", "config/settings.py", "-c", "checks", "-R"]
     for _ in range(2):
         chosen = ["--system", "local", "-n", "RingTest%layout=1x2", "-r"]
-        done = run(copy[0], *reframe, *chosen, FABRIC_RESULTS=str(folder), FABRIC_MPI="mpich")
+        done = run(
+            copy[0], *reframe, *chosen, FABRIC_RESULTS=str(folder), FABRIC_MPI="mpich"
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -109,8 +135,16 @@ def records(results):
 
 def test_the_check_runs_and_leaves_its_records(results):
     for record in records(results):
-        assert (record["metric"], record["unit"], record["program"]) == ("hop_time", "us", "ringtest")
-        assert record["value"] > 0 and record["stack"] == "wheels" and record["layout"] == "1x2"
+        assert (record["metric"], record["unit"], record["program"]) == (
+            "hop_time",
+            "us",
+            "ringtest",
+        )
+        assert (
+            record["value"] > 0
+            and record["stack"] == "wheels"
+            and record["layout"] == "1x2"
+        )
         assert record["family"] == "Pairs of processes" and record["one_way"] is False
         headline = record["headline"]
         assert (headline["title"], headline["section"], headline["order"]) == (
@@ -139,17 +173,26 @@ def test_it_is_on_the_screen_and_in_the_report(copy, results, tmp_path):
     assert "hop around a ring" in command(copy, results, "show", "--short")
     command(copy, results, "report", "-o", str(tmp_path / "report.html"))
     page = (tmp_path / "report.html").read_text()
-    assert "hop around a ring" in page and "RingTest" in page.partition('id="pairs-of-processes"')[2]
+    assert (
+        "hop around a ring" in page
+        and "RingTest" in page.partition('id="pairs-of-processes"')[2]
+    )
 
 
 def test_it_is_compared_and_references_are_proposed(copy, results):
     first, second = dict.fromkeys(record["session"] for record in records(results))
     perflogs = results / "perflogs"
     text = command(
-        copy, results, "compare", f"a={perflogs},session={first}", f"b={perflogs},session={second}"
+        copy,
+        results,
+        "compare",
+        f"a={perflogs},session={first}",
+        f"b={perflogs},session={second}",
     )
     assert "RingTest" in text and "hop_time" in text
-    text = command(copy, results, "references", "propose", "--system", "local", "--min-passes", "2")
+    text = command(
+        copy, results, "references", "propose", "--system", "local", "--min-passes", "2"
+    )
     assert "+RingTest:" in text and "hop_time: [" in text
 
 

@@ -19,7 +19,9 @@ LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 @pytest.fixture
 def run(tmp_path):
     of = {"settings": TESTS / "playback/settings.py", "suites": ["osu"]}
-    return lambda *arguments, **options: sessions.Run(tmp_path, *arguments, **(of | options)).wait()
+    return lambda *arguments, **options: sessions.Run(
+        tmp_path, *arguments, **(of | options)
+    ).wait()
 
 
 def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
@@ -30,7 +32,14 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     for record in done.session.records:
         assert tuple(record) == FIELDS
         # Of what Spack built, of comparisons, of simulated systems, and of containers.
-        elsewhere = {"spec", "spec_hash", "spack", "compared", "evidence", "reference_source"}
+        elsewhere = {
+            "spec",
+            "spec_hash",
+            "spack",
+            "compared",
+            "evidence",
+            "reference_source",
+        }
         elsewhere |= {"container", "image", "image_digest"}
         # Or not there: no byte may have left this machine.
         maybe = {
@@ -80,7 +89,9 @@ def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
     done = run("-n", "OsuLatency", PLAYBACK=str(cut))
     assert done.status == 1
     (reason,) = done.reasons
-    assert "rfm_job.out: the last 17 of 24 rows are missing, from size_B 64 on" in reason
+    assert (
+        "rfm_job.out: the last 17 of 24 rows are missing, from size_B 64 on" in reason
+    )
     assert done.gate == 3
     assert "the last 17 of 24 rows are missing" in done.shown
 
@@ -88,7 +99,10 @@ def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
 def test_the_output_of_another_program_fails(run):
     done = run("-n", "ImbPointToPoint.*PingPong", suites=["imb"], PLAYBACK=str(LATENCY))
     assert done.status == 1
-    assert "no line '# Intel(R) MPI Benchmarks': the program did not start" in done.reasons[0]
+    assert (
+        "no line '# Intel(R) MPI Benchmarks': the program did not start"
+        in done.reasons[0]
+    )
 
 
 def test_a_missing_program_fails_and_says_so(run):
@@ -99,15 +113,27 @@ def test_a_missing_program_fails_and_says_so(run):
 
 
 def test_a_known_fault_of_a_release_is_named_where_it_fails(run):
-    own = {"PLAYBACK_OSU": "7.4", "PLAYBACK_CORES": "4"}  # with fewer cores the case is skipped
-    done = run("-n", "OsuConcurrentLatency.*latency_mt%", PLAYBACK_COMMAND="/bin/false", **own)
+    own = {
+        "PLAYBACK_OSU": "7.4",
+        "PLAYBACK_CORES": "4",
+    }  # with fewer cores the case is skipped
+    done = run(
+        "-n", "OsuConcurrentLatency.*latency_mt%", PLAYBACK_COMMAND="/bin/false", **own
+    )
     (reason,) = done.reasons
-    assert "a known fault of OSU 7.4's own latency_mt: it ends without MPI_Finalize" in reason
+    assert (
+        "a known fault of OSU 7.4's own latency_mt: it ends without MPI_Finalize"
+        in reason
+    )
     assert "(docs/software.md); the program ended with exit status 1" in reason
 
 
 def test_a_skipped_case_is_listed_with_its_reason_and_no_failure(run):
-    own = {"PLAYBACK_OSU": "7.4", "PLAYBACK_CORES": "2", "PLAYBACK": str(GOLDEN / "osu/7.4/osu_barrier.txt")}
+    own = {
+        "PLAYBACK_OSU": "7.4",
+        "PLAYBACK_CORES": "2",
+        "PLAYBACK": str(GOLDEN / "osu/7.4/osu_barrier.txt"),
+    }
     done = run("-n", "OsuBarrier%layout=1x2|OsuConcurrentLatency.*latency_mt%", **own)
     assert "1 case skipped: latency_mt keeps 3 cores of a node busy" in done.shown
     assert done.gate == 0, done.shown
@@ -125,7 +151,9 @@ def test_ranks_that_did_not_start_fail(run):
 
 def test_two_ranks_on_one_core_fail_and_the_map_is_printed(run):
     cpu = min(os.sched_getaffinity(0))
-    done = run("-n", "OsuLatency", before=["taskset", "-c", str(cpu)], PLAYBACK=str(LATENCY))
+    done = run(
+        "-n", "OsuLatency", before=["taskset", "-c", str(cpu)], PLAYBACK=str(LATENCY)
+    )
     assert done.status == 1
     (reason,) = done.reasons
     on = rf"on {socket.gethostname()} \(cpus {cpu}\)"
@@ -161,29 +189,44 @@ no_reference:
 
 def test_a_wrong_reference_file_fails_loudly(run, tmp_path):
     """Once as a session; whatever else can be wrong is in tests/reframe_ext/test_references.py."""
-    (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e9).replace("us]", "ms]"))
-    done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    (tmp_path / "local.yaml").write_text(
+        REFERENCE.format(value=1e9).replace("us]", "ms]")
+    )
+    done = run(
+        "-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path)
+    )
     assert done.status == 1, done.output
     assert "latency_0B is in us, but its reference is in ms" in done.reasons[0]
     assert "\n" not in done.reasons[0].strip()
     # The values are there nevertheless.
-    assert len([record for record in done.session.records if record["value"] is not None]) == 24
+    assert (
+        len([record for record in done.session.records if record["value"] is not None])
+        == 24
+    )
     assert "the reference file is wrong" in done.session.records[0]["no_reference"]
 
 
 def test_a_reference_judges(run, tmp_path):
     (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e9))
-    met = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    met = run(
+        "-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path)
+    )
     assert (met.status, met.gate) == (0, 0), met.output
     assert met.session.records[0]["reference"] == 1e9
-    assert met.session.records[1]["no_reference"] == "only the zero-byte latency is judged"
+    assert (
+        met.session.records[1]["no_reference"] == "only the zero-byte latency is judged"
+    )
 
     (tmp_path / "local.yaml").write_text(REFERENCE.format(value=1e-3))
-    missed = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path))
+    missed = run(
+        "-n", "OsuLatency", PLAYBACK=str(LATENCY), RFM_REFERENCE_PREFIX=str(tmp_path)
+    )
     assert (missed.status, missed.gate) == (1, 3)
     assert "latency_0B=" in missed.reasons[0]
     # The values of a case that missed its reference are still on record.
-    late = [record for record in missed.session.records if record["case_result"] == "fail"]
+    late = [
+        record for record in missed.session.records if record["case_result"] == "fail"
+    ]
     assert [record["result"] for record in late[:2]] == ["fail", "pass"]
 
 
@@ -196,7 +239,9 @@ def test_a_session_without_a_case_is_no_success(run):
 
 def test_a_check_that_cannot_be_loaded_is_no_success(run, tmp_path):
     """ReFrame goes on without it, with a warning."""
-    (tmp_path / "broken.py").write_text("import reframe as rfm\nimport nothing_of_that_name\n")
+    (tmp_path / "broken.py").write_text(
+        "import reframe as rfm\nimport nothing_of_that_name\n"
+    )
     done = run("-c", tmp_path / "broken.py", "-n", "OsuLatency", PLAYBACK=str(LATENCY))
     assert "skipping test file" in done.output
     assert done.gate == 1

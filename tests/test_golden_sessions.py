@@ -43,8 +43,14 @@ KEPT = ("FABRIC_HOME", "FABRIC_PATH", "FABRIC_PYTHON", "FABRIC_GOLDEN")
 #: What differs from run to run: times, the version of this collection, and names of findings, which are made
 #: of dates.
 VARYING = (
-    (r"Written \S+ \S+ UTC by fabric-checks \S+", "Written NOW by fabric-checks VERSION"),
-    (r"recomputed with the collection [\w.+]+", "recomputed with the collection VERSION"),
+    (
+        r"Written \S+ \S+ UTC by fabric-checks \S+",
+        "Written NOW by fabric-checks VERSION",
+    ),
+    (
+        r"recomputed with the collection [\w.+]+",
+        "recomputed with the collection VERSION",
+    ),
     (r'(?<="id": ")[0-9a-f]{8}|(?<=: )[0-9a-f]{8}(?=, since)', "NAME"),
 )
 
@@ -54,7 +60,20 @@ class Page(html.parser.HTMLParser):
     scripts."""
 
     WITHIN = frozenset(
-        ("a", "b", "button", "code", "em", "i", "small", "span", "strong", "sub", "sup", "tspan")
+        (
+            "a",
+            "b",
+            "button",
+            "code",
+            "em",
+            "i",
+            "small",
+            "span",
+            "strong",
+            "sub",
+            "sup",
+            "tspan",
+        )
     )
 
     def __init__(self, text):
@@ -82,15 +101,26 @@ class Page(html.parser.HTMLParser):
 
     def __str__(self):
         lines = (
-            re.sub(r" +", " ", line).removeprefix(" | ").strip() for line in "".join(self.parts).splitlines()
+            re.sub(r" +", " ", line).removeprefix(" | ").strip()
+            for line in "".join(self.parts).splitlines()
         )
         return "\n".join(line for line in lines if line) + "\n"
 
 
 def strings(value):
     """Return all strings in a value of JSON, in their order."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value] if isinstance(value, str) else [text for each in inner for text in strings(each)]
+    inner = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
+    return (
+        [value]
+        if isinstance(value, str)
+        else [text for each in inner for text in strings(each)]
+    )
 
 
 def rounded(value):
@@ -104,12 +134,20 @@ def rounded(value):
 
 def lines_of_json(value, name="", indent=""):
     """Yield lines for a value of JSON; of objects in a list only what differs from the one before."""
-    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(each, dict) for each in value)
+    ):
         yield f"{indent}{name}[{len(value)}]"
         before = {}
         for each in value:
             gone = {key: "gone" for key in before if key not in each}
-            news = {key: new for key, new in each.items() if key not in before or before[key] != new}
+            news = {
+                key: new
+                for key, new in each.items()
+                if key not in before or before[key] != new
+            }
             yield f"{indent}- {json.dumps(news | gone, ensure_ascii=False, sort_keys=True)}"
             before = each
     elif isinstance(value, dict) and len(json.dumps(value)) > 120:
@@ -137,7 +175,9 @@ def run(line):
 
 def moved(text, day, other):
     """Return text with another day, in both forms that a record has."""
-    return text.replace(day, other).replace(day.replace("-", ""), other.replace("-", ""))
+    return text.replace(day, other).replace(
+        day.replace("-", ""), other.replace("-", "")
+    )
 
 
 def unpack(name, folder):
@@ -148,14 +188,19 @@ def unpack(name, folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             content = archive.extractfile(member).read()
             path.write_bytes(
-                content if path.suffix == ".tar" else moved(content.decode(), DAY, YESTERDAY).encode()
+                content
+                if path.suffix == ".tar"
+                else moved(content.decode(), DAY, YESTERDAY).encode()
             )
 
 
 def runs(folder):
     """Return the names of the runs in a folder of results, the first as `run1`."""
     reports = sorted(path.name for path in folder.glob("reports/run-report-*.json"))
-    return {f"run{at}": name.removeprefix("run-report-")[:21] for at, name in enumerate(reports, 1)}
+    return {
+        f"run{at}": name.removeprefix("run-report-")[:21]
+        for at, name in enumerate(reports, 1)
+    }
 
 
 def output_of(line, folder):
@@ -190,7 +235,11 @@ def test_an_archived_set_reads_as_it_did(name, tmp_path, monkeypatch):
         SESSIONS / "references", tmp_path / "references"
     )  # proposals are written beside them
     monkeypatch.chdir(folder)
-    for variable in [key for key in os.environ if key.startswith(("RFM_", "FABRIC_")) and key not in KEPT]:
+    for variable in [
+        key
+        for key in os.environ
+        if key.startswith(("RFM_", "FABRIC_")) and key not in KEPT
+    ]:
         monkeypatch.delenv(variable)
     for variable, value in {
         "FABRIC_RESULTS": str(folder), "RFM_REFERENCE_PREFIX": str(references), "COLUMNS": "140",

@@ -30,7 +30,15 @@ RUNS = 8
 
 
 def night(folder):
-    return ["nightly", "--session", NAME, "--system", "s", "--archive", folder / "archive"]
+    return [
+        "nightly",
+        "--session",
+        NAME,
+        "--system",
+        "s",
+        "--archive",
+        folder / "archive",
+    ]
 
 
 def estimate(folder):
@@ -43,12 +51,24 @@ def estimate(folder):
 #: read of all records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
     "show": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
-    "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
+    "compare": (
+        lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."],
+        1,
+        series.COMPARED,
+    ),
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
-    "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collection.COLUMNS),
+    "report": (
+        lambda folder: ["report", folder, "-o", folder / "report.html"],
+        1,
+        collection.COLUMNS,
+    ),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
     "cost": (estimate, 0, cost.COLUMNS),
-    "propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
+    "propose": (
+        lambda folder: ["references", "propose", folder, "--system", "s"],
+        1,
+        propose.COLUMNS,
+    ),
     "nightly": (night, 0, FIELDS),
 }
 
@@ -58,7 +78,9 @@ def folder(tmp_path, monkeypatch):
     """Return a folder of results with some good runs, each of which has its report and log."""
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path / "references"))
-    monkeypatch.setattr(retention, "DAYS", 20_000)  # the night's report is about the last three months
+    monkeypatch.setattr(
+        retention, "DAYS", 20_000
+    )  # the night's report is about the last three months
     return filled(tmp_path)
 
 
@@ -87,7 +109,11 @@ def run(*arguments):
 def faults(folder, output):
     """Return the warnings of a verb; a night keeps them in a file."""
     kept = folder / "nightly/s/latest/night.json"
-    lines = json.loads(kept.read_text())["warnings"] if kept.exists() else output.splitlines()
+    lines = (
+        json.loads(kept.read_text())["warnings"]
+        if kept.exists()
+        else output.splitlines()
+    )
     return [line.strip().removeprefix("warning: ") for line in lines]
 
 
@@ -97,9 +123,13 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
     arguments, bad_status, fields = VERBS[verb]
     good, files = [], {}
     for number, (name, (bad, _)) in enumerate(LINES.items()):
-        around = [record(jobid=f"{number}{side}", metric=f"m{number}{side}") for side in "ab"]
+        around = [
+            record(jobid=f"{number}{side}", metric=f"m{number}{side}") for side in "ab"
+        ]
         good += around
-        files[name] = write(folder / f"perflogs/s/p/Bad{number}.jsonl", [around[0], bad, around[1]])
+        files[name] = write(
+            folder / f"perflogs/s/p/Bad{number}.jsonl", [around[0], bad, around[1]]
+        )
     status, output = run(*arguments(folder))
     assert status == bad_status, output
     named = faults(folder, output)
@@ -108,12 +138,22 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
         # Of a field that is asked for, or of what makes a record; that of no session is not that of the one
         # shown.
         field = re.match(r"'(?:metrics\[0\]\.(?:values\[0\]\.)?)?(\w+)", cause)
-        looked_at = fields and (field is None or field[1] in (*fields, *validation.REQUIRED))
-        of_no_session = name in ("no session", "an empty object") and verb.startswith("show")
+        looked_at = fields and (
+            field is None or field[1] in (*fields, *validation.REQUIRED)
+        )
+        of_no_session = name in ("no session", "an empty object") and verb.startswith(
+            "show"
+        )
         if looked_at and not of_no_session:
-            assert len(lines) == 1 and cause in lines[0] and len(lines[0]) < 1000, (name, lines, output)
+            assert len(lines) == 1 and cause in lines[0] and len(lines[0]) < 1000, (
+                name,
+                lines,
+                output,
+            )
     if verb == "show":
-        shown = json.loads(CliRunner().invoke(cli, list(map(str, arguments(folder)))).stdout)
+        shown = json.loads(
+            CliRunner().invoke(cli, list(map(str, arguments(folder)))).stdout
+        )
         assert {each["metric"] for each in good} < {each["metric"] for each in shown}
     if verb == "archive":
         assert load(folder / "kept").frame.height == RUNS + len(good)
@@ -131,7 +171,12 @@ anything = st.recursive(
 mutated = st.builds(
     lambda run, fields: record(run) | fields,
     st.integers(0, RUNS),
-    st.dictionaries(st.sampled_from(sorted(set(FIELDS) - {"format"})), anything, min_size=1, max_size=3),
+    st.dictionaries(
+        st.sampled_from(sorted(set(FIELDS) - {"format"})),
+        anything,
+        min_size=1,
+        max_size=3,
+    ),
 )
 
 
@@ -148,10 +193,21 @@ def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
         assert status in (0, 1, 3) and "Traceback" not in output
         if verb == "show":
             status, output = run("show", folder, "--short")
-            assert status in (0, 1, 3) and "Traceback" not in output and len(output.splitlines()) <= 60
+            assert (
+                status in (0, 1, 3)
+                and "Traceback" not in output
+                and len(output.splitlines()) <= 60
+            )
 
 
-CASE = {"name": "A", "system": "s", "partition": "p", "environ": "e", "result": "pass", "fixture": False}
+CASE = {
+    "name": "A",
+    "system": "s",
+    "partition": "p",
+    "environ": "e",
+    "result": "pass",
+    "fixture": False,
+}
 
 
 REPORT = '{"session_info": {}, "runs": [{"testcases": %s}]}'
@@ -159,11 +215,20 @@ REPORT = '{"session_info": {}, "runs": [{"testcases": %s}]}'
 REPORTS = {
     "cut": (REPORT % json.dumps([CASE] * 50)[:2000], "not a complete run report ("),
     "empty": ("", "not a complete run report ("),
-    "brackets": (json.dumps({"runs": 0})[:-2] + "[" * 100_000, "not a complete run report ("),
+    "brackets": (
+        json.dumps({"runs": 0})[:-2] + "[" * 100_000,
+        "not a complete run report (",
+    ),
     "no runs": (json.dumps({"session_info": {}}), "missing required field `runs`"),
     "cases of texts": (REPORT % json.dumps([CASE, "x"]), "`$.runs[0].testcases[1]`"),
-    "a case without name": (REPORT % json.dumps([CASE | {"name": None}]), "testcases[0].name`"),
-    "values without value": (REPORT % json.dumps([CASE | {"perfvalues": {"a": []}}]), "perfvalues"),
+    "a case without name": (
+        REPORT % json.dumps([CASE | {"name": None}]),
+        "testcases[0].name`",
+    ),
+    "values without value": (
+        REPORT % json.dumps([CASE | {"perfvalues": {"a": []}}]),
+        "perfvalues",
+    ),
     "no case": (REPORT % "[]", "no case ran"),
 }
 
@@ -178,7 +243,16 @@ def test_run_reports(name, folder, capsys):
     assert status == 1 and "latency_8B" in output and cause in output
     status, output = run("show", folder, "--list")
     assert NAME in output and status == (0 if cause == "no case ran" else 1), output
-    assert len([line for line in output.splitlines() if line.startswith(f"warning: {path}: ")]) == status
+    assert (
+        len(
+            [
+                line
+                for line in output.splitlines()
+                if line.startswith(f"warning: {path}: ")
+            ]
+        )
+        == status
+    )
     status, output = run(*night(folder))
     assert status == 1 and "night failed" in output
     run_summary.end(folder, NAME, 0.0)
@@ -202,7 +276,11 @@ def test_lines_of_a_journal(line, folder):
     path.parent.mkdir(parents=True)
     path.write_bytes(line + b"\n")
     status, output = run(*night(folder))
-    assert status == 0 and "not a line of a journal: " in output and "Traceback" not in output
+    assert (
+        status == 0
+        and "not a line of a journal: " in output
+        and "Traceback" not in output
+    )
 
 
 #: What is no file of a folder, by how it is made.
@@ -217,7 +295,9 @@ KINDS = {
 @pytest.fixture
 def outside(tmp_path_factory):
     """Return a file of the reader, with a record of its own."""
-    return write(tmp_path_factory.mktemp("reader") / "own.jsonl", [record(3, metric="secret")])
+    return write(
+        tmp_path_factory.mktemp("reader") / "own.jsonl", [record(3, metric="secret")]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -227,18 +307,28 @@ def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
     make(folder / "perflogs/s/p/Z.jsonl", outside)
     status, output = run(*VERBS[verb][0](folder))
     assert status == VERBS[verb][1]
-    (line,) = [line for line in faults(folder, output) if line.startswith(f"{folder}/perflogs/s/p/Z.jsonl: ")]
+    (line,) = [
+        line
+        for line in faults(folder, output)
+        if line.startswith(f"{folder}/perflogs/s/p/Z.jsonl: ")
+    ]
     assert cause in line and "secret" not in output
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", ["reports/run-report-x-9.json", "nightly/s/nights.jsonl"])
+@pytest.mark.parametrize(
+    "place", ["reports/run-report-x-9.json", "nightly/s/nights.jsonl"]
+)
 def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
     (folder / place).parent.mkdir(parents=True, exist_ok=True)
     KINDS[kind][0](folder / place, outside)
     verb = {"r": ["show", folder, "--list"], "n": night(folder)}[place[0]]
     _, output = run(*verb)
-    assert place.rsplit("/", 1)[-1] in output and "Traceback" not in output and "secret" not in output
+    assert (
+        place.rsplit("/", 1)[-1] in output
+        and "Traceback" not in output
+        and "secret" not in output
+    )
 
 
 def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
@@ -250,14 +340,18 @@ def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
     (folder / "perflogs").rename(outside.parent / "perflogs")
     (folder / "perflogs").symlink_to(outside.parent / "perflogs")
     status, output = run("compare", f"a={folder}", f"b={folder}")
-    assert status == 1 and f"{folder}/perflogs: a symbolic link out of {folder}" in output
+    assert (
+        status == 1 and f"{folder}/perflogs: a symbolic link out of {folder}" in output
+    )
 
 
 @pytest.mark.parametrize("name", ["ar[1]", "ar*x", "a{b,c}"])
 def test_the_path_of_an_archive_is_a_path(name, folder, tmp_path):
     write(tmp_path / "more/a.jsonl", [record(40)])
     (tmp_path / "arZx").mkdir()
-    assert run("archive", folder, tmp_path / "arZx")[0] == 0  # what a pattern would find, too
+    assert (
+        run("archive", folder, tmp_path / "arZx")[0] == 0
+    )  # what a pattern would find, too
     assert run("archive", folder, tmp_path / name)[0] == 0
     status, output = run("archive", tmp_path / "more", tmp_path / name)
     assert status == 0 and "1 records added" in output, output
@@ -275,6 +369,13 @@ def test_more_rows_than_a_file_can_have(tmp_path):
 
 @pytest.mark.parametrize("column", ["placement", "session"])
 def test_no_text_is_endless(column, tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(), record(1, **{column: "[" + "9," * 10_000_000 + "9]"})])
+    path = write(
+        tmp_path / "a.jsonl",
+        [record(), record(1, **{column: "[" + "9," * 10_000_000 + "9]"})],
+    )
     loaded = load(path)
-    assert loaded.frame.height == 1 and f"{path}:2: " in loaded.faults[0] and len(loaded.faults[0]) < 1000
+    assert (
+        loaded.frame.height == 1
+        and f"{path}:2: " in loaded.faults[0]
+        and len(loaded.faults[0]) < 1000
+    )

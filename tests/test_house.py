@@ -20,8 +20,16 @@ PACKAGES = ("fabric_checks", "fabric_twins", "fabric_offers", "fabric_profile")
 WITHOUT_CONSOLE = {
     f"src/{name}.py"
     for name in (
-        *("fabric_checks/core/console", "fabric_checks/core/text", "fabric_checks/reframe_ext/handlers"),
-        *("fabric_twins/launch", "fabric_checks/records/perflog", "fabric_checks/software/spack/inside"),
+        *(
+            "fabric_checks/core/console",
+            "fabric_checks/core/text",
+            "fabric_checks/reframe_ext/handlers",
+        ),
+        *(
+            "fabric_twins/launch",
+            "fabric_checks/records/perflog",
+            "fabric_checks/software/spack/inside",
+        ),
     )
 }
 PRINTS = re.compile(
@@ -31,7 +39,12 @@ PRINTS = re.compile(
 #: command.
 MIRRORED = ("core", "parsers", "analysis", "ports")
 #: Tested by the parsers that use them.
-BY_OTHERS = {"parsers/fabric.py", "parsers/table.py", "core/errors.py", "core/routing.py"}
+BY_OTHERS = {
+    "parsers/fabric.py",
+    "parsers/table.py",
+    "core/errors.py",
+    "core/routing.py",
+}
 
 
 def modules():
@@ -83,18 +96,30 @@ def test_what_is_private_to_others_is_touched_in_one_module():
     for path, tree in sources():
         for node in ast.walk(tree):
             match node:
-                case ast.Attribute(value=ast.Name(id="self" | "cls")) | ast.Attribute(attr="_replace"):
+                case (
+                    ast.Attribute(value=ast.Name(id="self" | "cls"))
+                    | ast.Attribute(attr="_replace")
+                ):
                     pass  # its own, or what every NamedTuple documents
                 case ast.Attribute(attr=name) if is_private(name):
                     found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
                 case ast.Import() | ast.ImportFrom():
-                    module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                    module = (
+                        f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                    )
                     names = [f"{module}{alias.name}" for alias in node.names]
-                    found += [f"{path}:{node.lineno}: {name}" for name in names if is_inside(name)]
-                case ast.Constant(value=str(text)) if re.match(r"_*rfm_\w+$", text) and text != "rfm_job.sh":
+                    found += [
+                        f"{path}:{node.lineno}: {name}"
+                        for name in names
+                        if is_inside(name)
+                    ]
+                case ast.Constant(value=str(text)) if (
+                    re.match(r"_*rfm_\w+$", text) and text != "rfm_job.sh"
+                ):
                     found.append(f"{path}:{node.lineno}: {text!r}")
-    assert not found, f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n" + "\n".join(
-        found
+    assert not found, (
+        f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n"
+        + "\n".join(found)
     )
 
 
@@ -113,7 +138,9 @@ def test_no_private_name_of_ours_is_one_of_reframes():
         "launchers/__init__",
         *(f"schedulers/{name}" for name in ("__init__", "flux", "lsf", "slurm")),
     ]
-    theirs = set().union(*(own_names(ast.parse((core / f"{base}.py").read_text())) for base in bases))
+    theirs = set().union(
+        *(own_names(ast.parse((core / f"{base}.py").read_text())) for base in bases)
+    )
     assert {"_state", "_cancel_if_blocked", "_rfm_var_space"} <= theirs
     found = []
     for path, tree in sources():
@@ -134,7 +161,9 @@ def own_names(tree):
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            names |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+            names |= {
+                each.name for each in node.body if isinstance(each, ast.FunctionDef)
+            }
     return {name for name in names if is_private(name)}
 
 
@@ -148,16 +177,30 @@ def test_reframe_finds_every_check():
 def test_every_source_file_names_its_licence():
     for pattern in ("**/*.py", "ci/*", "checks/**/*.[ch]"):
         for path in sorted(ROOT.glob(pattern)):
-            if path.is_file() and ".fabric" not in path.parts and "golden" not in path.parts:
-                assert "SPDX-License-Identifier: BSD-3-Clause" in path.read_text()[:200], path
+            if (
+                path.is_file()
+                and ".fabric" not in path.parts
+                and "golden" not in path.parts
+            ):
+                assert (
+                    "SPDX-License-Identifier: BSD-3-Clause" in path.read_text()[:200]
+                ), path
 
 
 def test_every_room_has_its_folder_of_tests():
     for package in PACKAGES:
-        rooms = TESTS if package == "fabric_checks" else TESTS / package.removeprefix("fabric_")
+        rooms = (
+            TESTS
+            if package == "fabric_checks"
+            else TESTS / package.removeprefix("fabric_")
+        )
         assert rooms.is_dir(), package
     for room in (LIBRARY / "fabric_checks").iterdir():
-        assert not room.is_dir() or room.name == "__pycache__" or (TESTS / room.name).is_dir(), room
+        assert (
+            not room.is_dir()
+            or room.name == "__pycache__"
+            or (TESTS / room.name).is_dir()
+        ), room
 
 
 def test_every_module_of_the_lower_rooms_has_its_tests():
@@ -178,8 +221,14 @@ def test_every_room_can_be_read():
     for path in modules():
         package, *rest = path.relative_to(LIBRARY).parts
         tokens[f"{package}/{rest[0]}" if rest[1:] else package] += size_of(path)
-    rooms = {name.removeprefix("fabric_checks/") for name in tokens if name.startswith("fabric_checks/")}
-    assert rooms == set(re.findall(r"^``(\w+)``  ", fabric_checks.__doc__, re.MULTILINE))
+    rooms = {
+        name.removeprefix("fabric_checks/")
+        for name in tokens
+        if name.startswith("fabric_checks/")
+    }
+    assert rooms == set(
+        re.findall(r"^``(\w+)``  ", fabric_checks.__doc__, re.MULTILINE)
+    )
     assert not {name: count for name, count in tokens.items() if count >= 42_000}
 
 
@@ -187,11 +236,15 @@ def size_of(path):
     """Return the tokens of a module, without comments and layout."""
     counted = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
     with path.open() as lines:
-        return sum(token.type in counted for token in tokenize.generate_tokens(lines.readline))
+        return sum(
+            token.type in counted for token in tokenize.generate_tokens(lines.readline)
+        )
 
 
 def test_the_pins_have_hashes():
     for path in sorted((ROOT / "ci" / "requirements").glob("*.txt")):
         for requirement in re.split(r"\n(?=[A-Za-z])", path.read_text()):
             if "==" in requirement:
-                assert "--hash=sha256:" in requirement, f"{path.name}: {requirement.splitlines()[0]}"
+                assert "--hash=sha256:" in requirement, (
+                    f"{path.name}: {requirement.splitlines()[0]}"
+                )

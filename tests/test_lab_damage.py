@@ -36,7 +36,9 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
     whole = damage.outputs(program)[0]
     lines = whole.text.split("\n")
     for at in (0, len(lines) // 2):
-        text = "\n".join([*lines[:at], lines[at] + more * (300_000 // len(more)), *lines[at + 1 :]])
+        text = "\n".join(
+            [*lines[:at], lines[at] + more * (300_000 // len(more)), *lines[at + 1 :]]
+        )
         assert damage.parsed(whole, text)[0] in ("refused", "accepted")
 
 
@@ -54,7 +56,12 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
         ("lammps", "-5.7585055 ", "-5.7584055 ", "energy"),
         ("npb", "4178.26", "4187.26", "rate"),
         ("ls_dyna", "Elapsed time     101", "Elapsed time     202", "time"),
-        ("streaming", " 8.64111 5.9265 13.2801 19 cap", " 8.64111 5.9265 13.2801 19 ci", "sum"),
+        (
+            "streaming",
+            " 8.64111 5.9265 13.2801 19 cap",
+            " 8.64111 5.9265 13.2801 19 ci",
+            "sum",
+        ),
         ("rotate", "complete: 135 rows", "complete: 136 rows", "count"),
     ],
 )

@@ -23,7 +23,9 @@ from lab.fluid.scenarios import Fault, Scenario
 )
 def test_rates_are_max_min_fair(paths, weights, capacity, expected):
     links = np.array([*capacity, *[np.inf] * (4 - len(capacity))], dtype=float)
-    assert flows.max_min(np.array(paths), np.array(weights, dtype=float), links) == pytest.approx(expected)
+    assert flows.max_min(
+        np.array(paths), np.array(weights, dtype=float), links
+    ) == pytest.approx(expected)
 
 
 def test_flow_that_ends_frees_its_links():
@@ -48,10 +50,19 @@ def test_output_is_read_by_the_parser(routing):
 
 
 @pytest.mark.parametrize(
-    "groups", [[rank // 4 for rank in range(16)], [rank % 5 for rank in range(32)], [0, -1, 1, 2]]
+    "groups",
+    [
+        [rank // 4 for rank in range(16)],
+        [rank % 5 for rank in range(32)],
+        [0, -1, 1, 2],
+    ],
 )
 def test_flows_of_groups_are_those_of_the_parser(groups):
-    flows = [(number, *flow) for number, round_ in enumerate(leaf_rounds(groups)) for flow in round_]
+    flows = [
+        (number, *flow)
+        for number, round_ in enumerate(leaf_rounds(groups))
+        for flow in round_
+    ]
     assert sorted(flows) == sorted(leaf_flows(groups)) != []
 
 
@@ -59,17 +70,28 @@ def slow_pairs(*sizes):
     """Return a scenario with a pair of two leaves for each size, the share that it loses."""
     fabric, faults = fat_tree(8, 4, 2), []
     for place, size in enumerate(sizes):
-        links = frozenset([fabric.pair(place, place + 4), fabric.pair(place + 4, place)])
+        links = frozenset(
+            [fabric.pair(place, place + 4), fabric.pair(place + 4, place)]
+        )
         names = frozenset([fabric.names[place], fabric.names[place + 4]])
         faults.append(Fault("pair", names, size, links))
     return Scenario(fabric, faults=faults)
 
 
-@pytest.mark.parametrize(("of_node", "is_hidden"), [(0.2, False), (0.3, True), (0.4, True)])
+@pytest.mark.parametrize(
+    ("of_node", "is_hidden"), [(0.2, False), (0.3, True), (0.4, True)]
+)
 def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
     at = slow_pairs(0.3, 0.3)
     assert not at.is_hidden(0)
-    at.add(Fault("node", frozenset([at.fabric.names[4]]), of_node, frozenset(at.fabric.host(4))))
+    at.add(
+        Fault(
+            "node",
+            frozenset([at.fabric.names[4]]),
+            of_node,
+            frozenset(at.fabric.host(4)),
+        )
+    )
     assert at.is_hidden(0) == is_hidden and not at.is_hidden(1) and not at.is_hidden(2)
 
 

@@ -10,7 +10,9 @@ from lab.fluid import rails
 
 
 @pytest.mark.parametrize("seed", [100, 102])
-@pytest.mark.parametrize("fault", [fault for fault in rails.FAULTS if fault != "healthy"])
+@pytest.mark.parametrize(
+    "fault", [fault for fault in rails.FAULTS if fault != "healthy"]
+)
 def test_the_part_at_fault_is_named_and_nothing_else(fault, seed):
     outcome, truth, texts = rails.trial(seed, fault, nodes=8)
     assert outcome == "named", f"{truth}: {texts}"

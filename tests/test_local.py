@@ -16,7 +16,10 @@ CPUS = len(os.sched_getaffinity(0))
     ("told", "cores"),
     [
         ({"num_cpus": 2 * CPUS, "num_cpus_per_core": 2}, CPUS),
-        ({"num_cpus": 64 * CPUS, "num_cpus_per_core": 2}, CPUS),  # of which a container may use some
+        (
+            {"num_cpus": 64 * CPUS, "num_cpus_per_core": 2},
+            CPUS,
+        ),  # of which a container may use some
         ({"num_cpus": 2, "num_cpus_per_core": 2}, 1),
         # A container without /sys/devices/system/cpu, and one without /sys.
         ({"num_cpus": 0, "num_cpus_per_core": 0, "num_sockets": 0}, CPUS),

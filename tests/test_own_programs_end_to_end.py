@@ -13,7 +13,9 @@ from tests.conftest import TESTS
 from tests.sessions import Run
 
 ROOT = TESTS.parent
-PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
+PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {
+    "placement"
+}
 
 
 def session(results, *arguments):
@@ -34,7 +36,11 @@ def killer(results):
                     program = (process / "exe").readlink()
                     # The ranks of one launch have one launcher: one of them is enough.
                     parent = (process / "stat").read_text().rsplit(")", 1)[1].split()[1]
-                    if program.name in PROGRAMS and results in program.parents and parent not in killed:
+                    if (
+                        program.name in PROGRAMS
+                        and results in program.parents
+                        and parent not in killed
+                    ):
                         killed.add(parent)
                         os.kill(int(process.name), signal.SIGKILL)
             time.sleep(0.02)
@@ -62,12 +68,17 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
     }  # fmt: skip
     for case in cases:
         assert case.result == "fail", case.name
-        assert "the program ended with exit status" in case.reason, (case.name, case.reason)
+        assert "the program ended with exit status" in case.reason, (
+            case.name,
+            case.reason,
+        )
     assert not [record for record in found.records if record["metric"] is not None]
 
 
 def test_findings_are_kept_with_the_values(tmp_path):
     status, found = session(tmp_path, "-n", "Rotate")
     assert status == 0
-    kinds = {finding["kind"] for record in found.records for finding in record["findings"]}
+    kinds = {
+        finding["kind"] for record in found.records for finding in record["findings"]
+    }
     assert {"slowest pair", "plateaus"} <= kinds

@@ -42,15 +42,29 @@ BASE = getattr(sys, "_base_executable", sys.executable)
 def make(folder, requirement, python=BASE):
     """Make a virtual environment that holds a ReFrame, and return its ``reframe``."""
     # The pip of the tests installs into it: one of its own would take as long as the rest.
-    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check"]
+    subprocess.run(
+        [python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True
+    )
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        folder / "bin/python",
+        "--disable-pip-version-check",
+    ]
     # What is imported is compiled by the first start; most of it never is.
     pip += ["install", "--quiet", "--retries=1", "--no-compile"]
     done = programs.run([*pip, requirement])
     if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
-        pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")
+        pytest.skip(
+            f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}"
+        )
     assert done.returncode == 0, done.stderr
-    assert all(not list(folder.glob(f"lib/python3*/site-packages/{name}")) for name in NOT_THERE)
+    assert all(
+        not list(folder.glob(f"lib/python3*/site-packages/{name}"))
+        for name in NOT_THERE
+    )
     return folder / "bin/reframe"
 
 
@@ -67,15 +81,39 @@ def fresh(folder, with_mpis=True, with_programs=False):
     return clone
 
 
-def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", settings=None, **variables):
+def call(
+    reframe,
+    clone,
+    *options,
+    user=None,
+    path="/usr/bin:/bin",
+    where="/",
+    settings=None,
+    **variables,
+):
     """Call a ReFrame as somebody who has nothing set.
 
     :param settings: the files of settings; those of the clone by default.
     """
-    files = [word for file in settings or [clone / "config/settings.py"] for word in ("-C", file)]
-    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+    files = [
+        word
+        for file in settings or [clone / "config/settings.py"]
+        for word in ("-C", file)
+    ]
+    as_user = (
+        ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        if user
+        else []
+    )
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
-    command = [*as_user, reframe, *(files if settings != [] else []), "-c", clone / "checks", "--nocolor"]
+    command = [
+        *as_user,
+        reframe,
+        *(files if settings != [] else []),
+        "-c",
+        clone / "checks",
+        "--nocolor",
+    ]
     done = programs.run([*command, *options], env=env, cwd=where)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done
@@ -83,13 +121,17 @@ def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", s
 
 def ran(done):
     """Return how many cases ran, and of how many."""
-    ((one, of),) = re.findall(r"Ran (\d+)/(\d+) test case", done.stdout) or [(done.stdout, done.stderr)]
+    ((one, of),) = re.findall(r"Ran (\d+)/(\d+) test case", done.stdout) or [
+        (done.stdout, done.stderr)
+    ]
     return int(one), int(of)
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def reframe(request, tmp_path_factory):
-    return make(tmp_path_factory.mktemp(request.param) / "venv", VERSIONS[request.param])
+    return make(
+        tmp_path_factory.mktemp(request.param) / "venv", VERSIONS[request.param]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +155,9 @@ def listed(reframe, clone, where):
 @pytest.fixture(scope="module")
 def own_names(clone, tmp_path_factory):
     """What the ReFrame of the tests lists."""
-    return listed(Path(sys.executable).with_name("reframe"), clone, tmp_path_factory.mktemp("own"))
+    return listed(
+        Path(sys.executable).with_name("reframe"), clone, tmp_path_factory.mktemp("own")
+    )
 
 
 def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
@@ -141,7 +185,10 @@ def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
     found = job_scripts.dry_run("generic_slurm", tmp_path)
     assert found
     for where, scripts in job_scripts.by_environment(found).items():
-        assert job_scripts.as_text(scripts) == job_scripts.path_of("generic_slurm", where).read_text()
+        assert (
+            job_scripts.as_text(scripts)
+            == job_scripts.path_of("generic_slurm", where).read_text()
+        )
 
 
 REFERENCES = """
@@ -154,19 +201,33 @@ OsuLatency:
 
 def test_it_names_the_metric_that_misses_its_reference(reframe, clone, tmp_path):
     (tmp_path / "local.yaml").write_text(REFERENCES)
-    done = call(reframe, clone, "-n^OsuLatency%layout=1x2$", "-r", RFM_REFERENCE_PREFIX=str(tmp_path))
-    assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), done.stdout
-    assert re.findall(r"failed to meet reference\(s\): (\w+)=", done.stdout) == ["latency_8B"]
+    done = call(
+        reframe,
+        clone,
+        "-n^OsuLatency%layout=1x2$",
+        "-r",
+        RFM_REFERENCE_PREFIX=str(tmp_path),
+    )
+    assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), (
+        done.stdout
+    )
+    assert re.findall(r"failed to meet reference\(s\): (\w+)=", done.stdout) == [
+        "latency_8B"
+    ]
 
 
 def test_one_that_is_too_old_says_so(clone, tmp_path):
     done = call(make(tmp_path / "venv", TOO_OLD), clone, "-l")
     line = rf"this is ReFrame [\d.]+, and {re.escape(OLDEST)} or later is needed"
-    assert done.returncode and re.search(line, done.stdout + done.stderr), done.stdout + done.stderr
+    assert done.returncode and re.search(line, done.stdout + done.stderr), (
+        done.stdout + done.stderr
+    )
 
 
 def test_the_promised_versions_are_the_tested():
-    assert f'"reframe-hpc>={OLDEST},<{UNTRIED}"' in (ROOT / "pyproject.toml").read_text()
+    assert (
+        f'"reframe-hpc>={OLDEST},<{UNTRIED}"' in (ROOT / "pyproject.toml").read_text()
+    )
     for page in ("README.md", "docs/adding-a-system.md", "docs/own-settings.md"):
         assert OLDEST in (ROOT / page).read_text(), page
 
@@ -193,7 +254,11 @@ def site(tmp_path):
 
     def write(host=".*", features=("mpi", "mpicc"), extras="{'nodes': 1, 'cores': 2}"):
         file, prefix = tmp_path / "site.py", str(tmp_path / "prefix")
-        file.write_text(SITE.format(host=host, prefix=prefix, features=list(features), extras=extras))
+        file.write_text(
+            SITE.format(
+                host=host, prefix=prefix, features=list(features), extras=extras
+            )
+        )
         return file
 
     return write
@@ -207,9 +272,13 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, *options, path=path, settings=settings, where=tmp_path)
     assert (
-        ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
+        ran(done) == (2, 2)
+        and "HotSpot %layout=1x2" in done.stdout
+        and "@ada:compute+mpich" in done.stdout
     )
-    records = builders.records_in(tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl")
+    records = builders.records_in(
+        tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl"
+    )
     why = f"there is no {bare}/config/references/ada.yaml"
     before, _, _ = done.stdout.partition("Running 2 check(s)")
     assert before.count(f"WARNING: no references: {why}") == 1, done.stdout
@@ -229,7 +298,9 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
         (None, ["-R"], "ReFrame has its built-in settings only: name yours with -C, or add -C {clone}"),
     ],
 )  # fmt: skip
-def test_what_a_sites_settings_lack_is_one_line(reframe, bare, site, given, options, line):
+def test_what_a_sites_settings_lack_is_one_line(
+    reframe, bare, site, given, options, line
+):
     settings = [] if given is None else [site(**given)]
     done = call(reframe, bare, *options, "-l", settings=settings)
     (said,) = done.stderr.splitlines()
@@ -248,21 +319,40 @@ def test_local_does_not_replace_a_sites_system_that_does_not_match(reframe, bare
 def test_relative_names_are_those_of_where_it_was_called(reframe, bare, site, tmp_path):
     ours = os.path.relpath(bare / "config/settings.py", tmp_path)
     for number, settings in enumerate(([site().name, ours], [ours, site().name])):
-        options = ("--system", "ada", "--prefix", f"mine{number}", "--dry-run", "-n^HotSpot%layout=1x2$")
+        options = (
+            "--system",
+            "ada",
+            "--prefix",
+            f"mine{number}",
+            "--dry-run",
+            "-n^HotSpot%layout=1x2$",
+        )
         done = call(reframe, bare, *options, settings=settings, where=tmp_path)
         assert ran(done) == (2, 2) and "@ada:compute+mpich" in done.stdout, done.stdout
         assert (tmp_path / f"mine{number}/logs").is_dir()
 
 
-def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, clone, tmp_path):
-    names = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$", "-n^Rotate%pattern=rotate%layout=1x2$")
+def test_a_check_without_its_packages_fails_by_name_and_the_others_run(
+    reframe, clone, tmp_path
+):
+    names = (
+        "-n^OsuBarrier%layout=1x2$",
+        "-n^HotSpot%layout=1x2$",
+        "-n^Rotate%pattern=rotate%layout=1x2$",
+    )
     done = call(reframe, clone, *names, "-r", "--perflogdir", tmp_path / "own")
-    assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
+    assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, (
+        done.stdout
+    )
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
-    (missing,) = re.findall(r"^missing Python packages: (numpy scipy): Rotate needs them to separate", line)
+    (missing,) = re.findall(
+        r"^missing Python packages: (numpy scipy): Rotate needs them to separate", line
+    )
     place = clone / ".fabric/python" / sys.implementation.cache_tag
-    install = rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
+    install = (
+        rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
+    )
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
     assert list((clone / ".fabric/results/reports").iterdir())
@@ -284,7 +374,9 @@ def test_where_nothing_is_set_up(reframe, bare):
     )
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, "-n^HotSpot%layout=1x2$", "-r", path=path)
-    assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
+    assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), (
+        done.stdout
+    )
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.14"])
@@ -294,10 +386,16 @@ def test_any_python_that_it_runs_on(version, clone, tmp_path):
     on_path = shutil.which(f"python{version}")
     # That of pyenv is a script that may stand for none; its Pythons are in `versions`.
     of_pyenv = (
-        Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+        Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}")
+        if on_path
+        else ()
     )
     found = [each for each in (on_path, *of_pyenv) if each]
-    works = [each for each in found if subprocess.run([each, "-c", "import venv, ensurepip"]).returncode == 0]
+    works = [
+        each
+        for each in found
+        if subprocess.run([each, "-c", "import venv, ensurepip"]).returncode == 0
+    ]
     if not works:
         pytest.skip(f"no Python {version} with venv here")
     reframe = make(tmp_path / "venv", VERSIONS["newest"], works[0])
@@ -316,7 +414,10 @@ def shared():
     may = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
     def can(*command):
-        return programs.run([*may, *command], env={"PATH": "/usr/bin:/bin"}).returncode == 0
+        return (
+            programs.run([*may, *command], env={"PATH": "/usr/bin:/bin"}).returncode
+            == 0
+        )
 
     pythons = [BASE, "/usr/bin/python3"]
     works = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
@@ -337,7 +438,9 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
     mpi = installed.folder("mpich")
     options = ("-n^OsuBarrier%layout=1x2$", "-n^HotSpot%layout=1x2$")
     path = f"{mpi}/bin:/usr/bin:/bin"
-    assert not can("test", "-w", str(reframe.parent)) and not can("test", "-w", str(clone))
+    assert not can("test", "-w", str(reframe.parent)) and not can(
+        "test", "-w", str(clone)
+    )
     if not can("test", "-x", f"{mpi}/bin/mpicc"):
         pytest.skip(f"another user cannot reach {mpi}")
     assert call(reframe, clone, *options, "-r", path=path).returncode == 0
@@ -346,16 +449,27 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
         os.chown(own, NOBODY, NOBODY)
         theirs = {"path": path, "user": NOBODY, "HOME": own}
         refused = call(reframe, clone, *options, "-r", **theirs)
-        line = f"results cannot be written to {clone}/.fabric/results (Permission denied)"
+        line = (
+            f"results cannot be written to {clone}/.fabric/results (Permission denied)"
+        )
         assert line in refused.stdout + refused.stderr and refused.returncode
         done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
         rotate = call(
-            reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs
+            reframe,
+            clone,
+            "-n^Rotate%pattern=rotate%layout=1x2$",
+            "-r",
+            f"--prefix={own}",
+            **theirs,
         )
         assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
-        record, *_ = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
-        commit = programs.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]).stdout.strip()
+        record, *_ = (
+            (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
+        )
+        commit = programs.run(
+            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"]
+        ).stdout.strip()
         assert f"+g{commit}" in record
     again = call(reframe, clone, *options, "-r", path=path)
     assert again.returncode == 0, again.stdout

@@ -24,8 +24,20 @@ from tests.guard import GUARD_S
 
 #: The pages in the order in which they are followed: each finds what those before it have left.
 PAGES = (
-    *("README.md", "docs/acceptance.md", "docs/adding-a-system.md", "docs/operators.md", "docs/buyers.md"),
-    *("docs/checks.md", "docs/what-if.md", "docs/rotate-story.md", "docs/applications.md", "docs/replay.md"),
+    *(
+        "README.md",
+        "docs/acceptance.md",
+        "docs/adding-a-system.md",
+        "docs/operators.md",
+        "docs/buyers.md",
+    ),
+    *(
+        "docs/checks.md",
+        "docs/what-if.md",
+        "docs/rotate-story.md",
+        "docs/applications.md",
+        "docs/replay.md",
+    ),
     *(
         "docs/vet.md",
         "docs/software.md",
@@ -33,10 +45,17 @@ PAGES = (
         "docs/adding-a-benchmark.md",
         "CONTRIBUTING.md",
     ),
-    *("perflogs-templates/README.md", "docs/own-settings.md", "docs/blame.md", "docs/wall.md"),
+    *(
+        "perflogs-templates/README.md",
+        "docs/own-settings.md",
+        "docs/blame.md",
+        "docs/wall.md",
+    ),
     *("docs/clauses.md", "docs/fulfilling.md"),
 )
-PROGRAM = re.compile(r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))")
+PROGRAM = re.compile(
+    r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))"
+)
 #: The commands that are not run here, and why; the first that is found in a command holds.
 NOT_RUN = {
     "git clone": "the clone is of what is here, with changes that are not committed",
@@ -99,22 +118,35 @@ def commands(page):
 
 def why_not(command):
     """Return why a command is not run here, or nothing."""
-    return next((why for pattern, why in NOT_RUN.items() if re.search(pattern, command)), None)
+    return next(
+        (why for pattern, why in NOT_RUN.items() if re.search(pattern, command)), None
+    )
 
 
 def here(command):
     """Return a command as it is run here."""
     for pattern, place in PLACES:
         command = re.sub(pattern, place, command)
-    added = next((more for pattern, more in ADDED.items() if re.search(pattern, command)), "")
+    added = next(
+        (more for pattern, more in ADDED.items() if re.search(pattern, command)), ""
+    )
     return f"{command} {added}".strip()
 
 
 def test_every_page_is_followed_and_every_exception_is_of_some_command():
-    pages = {str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
-    assert {page for page in pages if page != "CHANGELOG.md" and commands(page)} <= set(PAGES)
+    pages = {
+        str(path.relative_to(ROOT))
+        for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    }
+    assert {page for page in pages if page != "CHANGELOG.md" and commands(page)} <= set(
+        PAGES
+    )
     every = [command for page in PAGES for command in commands(page)]
-    assert [pattern for pattern in NOT_RUN if not any(re.search(pattern, each) for each in every)] == []
+    assert [
+        pattern
+        for pattern in NOT_RUN
+        if not any(re.search(pattern, each) for each in every)
+    ] == []
     assert sum(why_not(each) is None for each in every) > 30
 
 
@@ -125,7 +157,9 @@ def test_the_options_of_every_command_exist(page):
             words = shlex.split(part)
             if words == ["findings"]:
                 continue  # without a verb it lists them
-            names = next((names for names in ALL if tuple(words[: len(names)]) == names), None)
+            names = next(
+                (names for names in ALL if tuple(words[: len(names)]) == names), None
+            )
             assert names, f"{page}: {part}: there is no such verb"
             try:
                 ALL[names].make_context(names[-1], words[len(names) :])

@@ -32,9 +32,14 @@ def test_every_published_schema_has_its_type():
     ],
 )
 def test_editors_take_what_is_shipped(name, files):
-    schema = Draft7Validator(json.loads((ROOT / f"docs/schemas/{name}.json").read_text()))
+    schema = Draft7Validator(
+        json.loads((ROOT / f"docs/schemas/{name}.json").read_text())
+    )
     for path in ROOT.glob(files):
         content = yaml.safe_load(path.read_text())
         assert not [
-            error.message for error in schema.iter_errors(json.loads(json.dumps(content, default=str)))
+            error.message
+            for error in schema.iter_errors(
+                json.loads(json.dumps(content, default=str))
+            )
         ], path

@@ -31,12 +31,21 @@ class OwnProgram(FabricCheck):
     def note_program(self):
         """Note that it is one of ours."""
         facts = self.facts
-        facts.program, facts.program_version, facts.stack = f"fabric-checks {self.own_program}", "1", "built"
+        facts.program, facts.program_version, facts.stack = (
+            f"fabric-checks {self.own_program}",
+            "1",
+            "built",
+        )
 
     def command(self):
         """Run the program that was built for this environment; of two options of one name the last counts."""
         program = str(Path(self.fabric_programs.stagedir) / self.own_program)
-        return [program, *self.arguments(), *self.setting_options, *self.further_options(self.own_program)]
+        return [
+            program,
+            *self.arguments(),
+            *self.setting_options,
+            *self.further_options(self.own_program),
+        ]
 
     @run_before("run")
     def require_program(self):
@@ -73,7 +82,12 @@ class Sweep(SizesMixin, OwnProgram):
 
     def arguments(self):
         """Return the sizes, and the time of a point."""
-        words = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+        words = [
+            "--min-size",
+            str(self.sizes_B[0]),
+            "--max-size",
+            str(self.sizes_B[-1]),
+        ]
         if self.seconds_per_point is not None:
             words += ["--max-seconds-per-point", str(self.seconds_per_point)]
         return words

@@ -46,7 +46,10 @@ class BufferReuse(Sweep):
     def unfit(self):
         yield from super().unfit()
         if self.iterations and self.iterations % 4:
-            yield "iterations", "give a multiple of 4: a share of the buffers is in quarters"
+            yield (
+                "iterations",
+                "give a multiple of 4: a share of the buffers is in quarters",
+            )
 
     def metrics(self):
         return [
@@ -66,7 +69,13 @@ class BufferReuse(Sweep):
                 metric
                 for percent in buffer_reuse.PERCENTS
                 for metric in (
-                    *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B, about=LATENCY),
+                    *curve(
+                        f"latency_reuse_{percent}",
+                        "us",
+                        "smaller",
+                        self.sizes_B,
+                        about=LATENCY,
+                    ),
                     *curve(
                         f"bandwidth_reuse_{percent}",
                         "MB/s",
@@ -82,7 +91,8 @@ class BufferReuse(Sweep):
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
         latency = {
-            percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS
+            percent: output.times_us("latency", reuse_percent=percent)
+            for percent in buffer_reuse.PERCENTS
         }
         bandwidth = {
             percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
@@ -93,7 +103,9 @@ class BufferReuse(Sweep):
             for percent, by_size in by_percent.items():
                 values |= points(f"{name}_reuse_{percent}", by_size)
         # The worst over the sizes: buffers that are all new against one that is used again and again.
-        values["fresh_buffer_latency_ratio"] = max(latency[0][s] / latency[100][s] for s in self.sizes_B)
+        values["fresh_buffer_latency_ratio"] = max(
+            latency[0][s] / latency[100][s] for s in self.sizes_B
+        )
         values["fresh_buffer_bandwidth_ratio"] = min(
             bandwidth[0][s] / bandwidth[100][s] for s in self.sizes_B
         )

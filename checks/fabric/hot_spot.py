@@ -44,7 +44,13 @@ class HotSpot(Sweep):
             metric
             for operation in hot_spot.OPERATIONS
             for slaves in self.slaves
-            for metric in curve(f"{operation}_time_to_{slaves}", "us", "smaller", self.sizes_B, about=TIME)
+            for metric in curve(
+                f"{operation}_time_to_{slaves}",
+                "us",
+                "smaller",
+                self.sizes_B,
+                about=TIME,
+            )
         ]
         growth = [
             Metric(
@@ -64,10 +70,13 @@ class HotSpot(Sweep):
             for size in self.sizes_B:
                 times = output.times_us(operation, size_B=size)
                 values |= {
-                    point(f"{operation}_time_to_{slaves}", size): time for slaves, time in times.items()
+                    point(f"{operation}_time_to_{slaves}", size): time
+                    for slaves, time in times.items()
                 }
             # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a
             # hot spot.
             times = output.times_us(operation, size_B=self.sizes_B[0])
-            values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
+            values[f"{operation}_growth"] = (
+                times[self.slaves[-1]] / times[self.slaves[0]]
+            )
         return values

@@ -56,7 +56,11 @@ class LatencyMap(OwnProgram):
     }
 
     def arguments(self):
-        return ["--shifts", str(self.most_rounds)] if self.num_tasks > self.most_rounds else []
+        return (
+            ["--shifts", str(self.most_rounds)]
+            if self.num_tasks > self.most_rounds
+            else []
+        )
 
     def metrics(self):
         return list(METRICS)
@@ -68,6 +72,9 @@ class LatencyMap(OwnProgram):
         output = evaluation.read(text)
         known, notes = self.known_fabric(output.hosts)
         report = evaluation.of_run(output, known)
-        self.facts.findings = [*(each.as_dict() for each in report.all_findings()), *notes]
+        self.facts.findings = [
+            *(each.as_dict() for each in report.all_findings()),
+            *notes,
+        ]
         self.facts.limits = dict(report.limits)
         return report.metrics()

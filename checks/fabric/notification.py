@@ -69,15 +69,22 @@ class Notification(Sweep):
             *(
                 metric
                 for way in notification.WAYS
-                for metric in curve(f"{way}_time", "us", "smaller", self.sizes_B, about=TIME)
+                for metric in curve(
+                    f"{way}_time", "us", "smaller", self.sizes_B, about=TIME
+                )
             ),
         ]
 
     def measure(self, text):
         self.output = notification.parse(text, self.sizes_B)
         verdict = f"blocking wait {self.output.blocking_wait}: {self.output.reason}"
-        self._add_findings(Finding(kind="blocking wait", severity=Severity.NOTE, text=verdict))
-        values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
+        self._add_findings(
+            Finding(kind="blocking wait", severity=Severity.NOTE, text=verdict)
+        )
+        values = {
+            f"{way}_cpu_share": share
+            for way, share in (self.output.cpu_percent or {}).items()
+        }
         for way in notification.WAYS:
             values |= points(f"{way}_time", self.output.times_us(way))
         return values

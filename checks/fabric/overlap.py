@@ -30,7 +30,13 @@ COLUMNS = (
         "Host availability: the share of the transfer time that is left for work",
     ),
 )
-OSU_OVERLAP = ("osu_overlap", "%", "larger", "osu_overlap_percent", "Overlap by OSU's definition")
+OSU_OVERLAP = (
+    "osu_overlap",
+    "%",
+    "larger",
+    "osu_overlap_percent",
+    "Overlap by OSU's definition",
+)
 #: The section of the screen.
 LEFT = "Host availability"
 
@@ -50,13 +56,17 @@ class OverlapCheck(Sweep):
     def leave_out_many_ranks(self):
         """Run only where so many ranks can work at once: ``extras['most_work_tasks']``, without it any
         number."""
-        self.run_only_on(lambda p: self.num_tasks <= (Extras.of(p).most_work_tasks or self.num_tasks))
+        self.run_only_on(
+            lambda p: self.num_tasks <= (Extras.of(p).most_work_tasks or self.num_tasks)
+        )
 
     @property
     def range_B(self):
         """The smallest and the largest message without ``-S``."""
         first, last = self.work_B
-        return first, min(last, Extras.of(self.current_partition).largest_work_B or last)
+        return first, min(
+            last, Extras.of(self.current_partition).largest_work_B or last
+        )
 
     def metrics(self):
         return [
@@ -64,7 +74,12 @@ class OverlapCheck(Sweep):
             for transfer in self.transfers
             for name, unit, better, _, about in self.columns
             for metric in curve(
-                f"{transfer}_{name}", unit, better, self.sizes_B, can_be_zero=name == "overhead", about=about
+                f"{transfer}_{name}",
+                unit,
+                better,
+                self.sizes_B,
+                can_be_zero=name == "overhead",
+                about=about,
             )
         ]
 
@@ -73,7 +88,9 @@ class OverlapCheck(Sweep):
         values = {}
         for transfer in self.transfers:
             for name, _, _, column, _ in self.columns:
-                values |= points(f"{transfer}_{name}", output.values(f"{transfer}_{column}"))
+                values |= points(
+                    f"{transfer}_{name}", output.values(f"{transfer}_{column}")
+                )
         return values
 
 
@@ -128,7 +145,15 @@ class CollectiveOverlap(OverlapCheck):
     tags = {"fabric", "collective", "overlap"}
     transfers = overlap.COLLECTIVES
     columns = (*COLUMNS, OSU_OVERLAP)
-    headlines = (Headline("iallreduce, largest size", "iallreduce_availability", LEFT, 52, point="last"),)
+    headlines = (
+        Headline(
+            "iallreduce, largest size",
+            "iallreduce_availability",
+            LEFT,
+            52,
+            point="last",
+        ),
+    )
     least_B = 4
     work_B = (8, MiB)
 

@@ -25,8 +25,17 @@ def _headlines(rank, pattern):
     section = "All pairs at once"
     return (
         Headline("median pair", "median_bandwidth", section, 40, **of),
-        Headline("slowest pair", "slowest_pair_bandwidth", section, 41, least_tasks=3, **of),
-        Headline("slowest pair to median", "slowest_to_median", section, 42, least_tasks=3, **of),
+        Headline(
+            "slowest pair", "slowest_pair_bandwidth", section, 41, least_tasks=3, **of
+        ),
+        Headline(
+            "slowest pair to median",
+            "slowest_to_median",
+            section,
+            42,
+            least_tasks=3,
+            **of,
+        ),
     )
 
 
@@ -47,11 +56,17 @@ class Rotate(OwnProgram):
     layout = layouts("several")
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
-    packages_for = "to separate slow nodes, slow paths and chance in the matrix of pairs"
+    packages_for = (
+        "to separate slow nodes, slow paths and chance in the matrix of pairs"
+    )
     tags = {"fabric", "cross-section"}
     family = families.CROSS_SECTION
     #: The pattern that measures every node both ways.
-    levels = Levels(nightly={"pattern": ["round-robin"]}, procurement=True, vet={"pattern": ["round-robin"]})
+    levels = Levels(
+        nightly={"pattern": ["round-robin"]},
+        procurement=True,
+        vet={"pattern": ["round-robin"]},
+    )
     headlines = tuple(
         headline
         for rank, pattern in enumerate(("rotate", "round-robin", "shift", "bisection"))
@@ -92,13 +107,20 @@ class Rotate(OwnProgram):
 
     def arguments(self):
         is_nightly = self.pattern == "round-robin" and self.rounds is None
-        few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if is_nightly else []
+        few = (
+            ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))]
+            if is_nightly
+            else []
+        )
         return ["--pattern", self.pattern, *few, "--confirm", *self.group_options()]
 
     def metrics(self):
         """Declare the metrics of every run, then those of a run whose switches are known. A pair's rate is
         one way."""
-        declared = [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
+        declared = [
+            *METRICS,
+            *(metric for metric in OF_SWITCHES if metric.name in self.of_switches),
+        ]
         return [replace(metric, one_way=metric.unit == "MB/s") for metric in declared]
 
     def measure(self, text):
@@ -106,14 +128,23 @@ class Rotate(OwnProgram):
         from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
-        known, notes = self.known_fabric(output.hosts) if self.uses_topology else (None, [])
+        known, notes = (
+            self.known_fabric(output.hosts) if self.uses_topology else (None, [])
+        )
         self.report = evaluation.of_run(output, self.link_MBps, known)
-        self.facts.findings = [*(each.as_dict() for each in self.report.all_findings()), *notes]
+        self.facts.findings = [
+            *(each.as_dict() for each in self.report.all_findings()),
+            *notes,
+        ]
         self.facts.limits = dict(self.report.limits)
         # Of launches that are compared, one may know of switches and the other not.
         self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
         declared = {metric.name for metric in self.metrics()}
-        return {name: value for name, value in self.report.metrics().items() if name in declared}
+        return {
+            name: value
+            for name, value in self.report.metrics().items()
+            if name in declared
+        }
 
     def moved_B(self, text):
         output = self.report.output
@@ -123,7 +154,9 @@ class Rotate(OwnProgram):
             if name != "leaf"  # of smaller messages
             for pair in zip(phase.sender, phase.receiver, strict=True)
         ]
-        return expected_bytes.rotate_B(output.header.get("options", ""), output.nodes or output.hosts, pairs)
+        return expected_bytes.rotate_B(
+            output.header.get("options", ""), output.nodes or output.hosts, pairs
+        )
 
     @property
     def link_MBps(self):
@@ -182,5 +215,7 @@ class RotateOnDevice(DeviceMemory, Rotate):
         self.require_memory(output.memory)
         for found in self.facts.findings:
             if ranks := found.get("data", {}).get("ranks"):
-                found["hosts"] = list(dict.fromkeys(output.nodes[rank] for rank in ranks))
+                found["hosts"] = list(
+                    dict.fromkeys(output.nodes[rank] for rank in ranks)
+                )
         return values

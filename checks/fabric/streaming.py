@@ -65,16 +65,27 @@ class StreamingCheck(Sweep):
         yield from super().unfit()
         half = self.queue_depth // 2
         if half and (self.window % half or self.window < self.queue_depth):
-            yield "window", f"give a multiple of {half}, half of the queue, from {self.queue_depth} on"
+            yield (
+                "window",
+                f"give a multiple of {half}, half of the queue, from {self.queue_depth} on",
+            )
 
     def arguments(self):
-        return [*super().arguments(), "--directions", "both", "--queue-depth", str(self.queue_depth)]
+        return [
+            *super().arguments(),
+            "--directions",
+            "both",
+            "--queue-depth",
+            str(self.queue_depth),
+        ]
 
     def metrics(self):
         times = [
             metric
             for mode in self.modes
-            for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B, about=TIMES[mode])
+            for metric in curve(
+                f"{mode}_time", "us", "smaller", self.sizes_B, about=TIMES[mode]
+            )
         ]
         return [*self.of_whole_curves, *times]
 
@@ -84,14 +95,20 @@ class StreamingCheck(Sweep):
         return () if SIZES.keys() & self.changed else self.of_curves
 
     def measure(self, text):
-        output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
+        output = streaming.parse(
+            text, self.sizes_B, directions="both", queue_depth=self.queue_depth
+        )
         values = {}
         for mode in self.modes:
             values |= points(f"{mode}_time", output.times_us(mode))
         if not self.of_whole_curves:
             return values
-        found = curves.streaming_values(output.times_us("ping_pong"), output.times_us("streaming"))
-        found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
+        found = curves.streaming_values(
+            output.times_us("ping_pong"), output.times_us("streaming")
+        )
+        found |= curves.bidirectional_values(
+            *(output.times_us(mode) for mode in streaming.MODES["both"][1:])
+        )
         return values | {metric.name: found[metric.name] for metric in self.of_curves}
 
 
@@ -119,10 +136,16 @@ class Streaming(StreamingCheck):
     modes = streaming.MODES["both"]
     of_curves = (
         Metric(
-            "zero_byte_latency_ping_pong", "us", "smaller", about="Half the round trip of an empty message"
+            "zero_byte_latency_ping_pong",
+            "us",
+            "smaller",
+            about="Half the round trip of an empty message",
         ),
         Metric(
-            "zero_byte_latency_streaming", "us", "smaller", about="Time per empty message with many in flight"
+            "zero_byte_latency_streaming",
+            "us",
+            "smaller",
+            about="Time per empty message with many in flight",
         ),
         Metric(
             "zero_byte_latency_reduction",
@@ -130,7 +153,12 @@ class Streaming(StreamingCheck):
             "larger",
             about="How much shorter streaming makes the zero-byte time than ping-pong",
         ),
-        Metric("message_rate_8B", "Mmsg/s", "larger", about="Messages of 8 bytes a second, streaming"),
+        Metric(
+            "message_rate_8B",
+            "Mmsg/s",
+            "larger",
+            about="Messages of 8 bytes a second, streaming",
+        ),
         Metric(
             "peak_bandwidth_ping_pong",
             "MB/s",
@@ -151,7 +179,12 @@ class Streaming(StreamingCheck):
             "smaller",
             about="N1/2 of streaming: the message size at half of its peak bandwidth",
         ),
-        Metric("half_peak_size_increase", "%", "larger", about="N1/2 of ping-pong over that of streaming"),
+        Metric(
+            "half_peak_size_increase",
+            "%",
+            "larger",
+            about="N1/2 of ping-pong over that of streaming",
+        ),
         Metric(
             "bidirectional_latency",
             "us",

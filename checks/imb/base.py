@@ -67,7 +67,11 @@ class ImbProgram(Tables, SizesMixin, ProgramMixin, FabricCheck):
     @property
     def least_B(self):
         """Reductions and accumulates are of 4-byte floats."""
-        return 4 if any(each in self.benchmark.lower() for each in ("reduce", "accumulate")) else 1
+        return (
+            4
+            if any(each in self.benchmark.lower() for each in ("reduce", "accumulate"))
+            else 1
+        )
 
     def steps_B(self, first_B, last_B):
         """Return the message sizes of a range; IMB leaves out those below a float."""
@@ -97,7 +101,10 @@ class ImbProgram(Tables, SizesMixin, ProgramMixin, FabricCheck):
         further = self.further_options("imb")
         if "-iter" not in further:
             count, volume_MiB = self.repetitions
-            words += ["-iter", f"{self.iterations or count},{self.overall_MiB or volume_MiB}"]
+            words += [
+                "-iter",
+                f"{self.iterations or count},{self.overall_MiB or volume_MiB}",
+            ]
         return [*words, *further]
 
     def buffers(self):
@@ -107,7 +114,12 @@ class ImbProgram(Tables, SizesMixin, ProgramMixin, FabricCheck):
     def read_rows(self, text, mode=None):
         """Return the rows of the one block there has to be."""
         output = parsers.imb.parse(
-            text, self.benchmark, self.rows_B, self.num_tasks, program=self.imb_program, mode=mode
+            text,
+            self.benchmark,
+            self.rows_B,
+            self.num_tasks,
+            program=self.imb_program,
+            mode=mode,
         )
         self.note_version("imb", output.version)
         return output.rows

@@ -83,7 +83,9 @@ class ImbPointToPoint(ImbCheck):
     benchmark = parameter(["PingPong", "PingPing"], type=str)
     layout = layouts("pair")
     tags = {"imb", "pt2pt"}
-    levels = Levels(nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]})
+    levels = Levels(
+        nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]}
+    )
     headlines = (
         screen.pair("latency", "time", rank=1, benchmark="PingPong"),
         screen.pair("bandwidth", "bandwidth", rank=2, benchmark="PingPong"),
@@ -97,7 +99,12 @@ class ImbSource(ImbCheck):
 
     descr = "IMB-MPI1 between two processes, from one source or any"
     benchmark = parameter(
-        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"],
+        [
+            "PingPongSpecificSource",
+            "PingPongAnySource",
+            "PingPingSpecificSource",
+            "PingPingAnySource",
+        ],
         type=str,
     )
     layout = layouts("pair")
@@ -138,9 +145,13 @@ class ImbParallel(ImbCheck):
     curves = (TIME, BANDWIDTH)
 
     def moved_B(self, text):
-        repetitions = {row.size_B: row.values["repetitions"] for row in self.read_rows(text)}
+        repetitions = {
+            row.size_B: row.values["repetitions"] for row in self.read_rows(text)
+        }
         nodes = [rank.node for rank in self.ranks]
-        return expected_bytes.imb_ring_B(repetitions, nodes, both_ways=self.benchmark == "Exchange")
+        return expected_bytes.imb_ring_B(
+            repetitions, nodes, both_ways=self.benchmark == "Exchange"
+        )
 
 
 @check()
@@ -153,7 +164,9 @@ class ImbCollective(ImbCheck):
     layout = layouts("several")
     tags = {"imb", "collective"}
     levels = Levels(procurement={"benchmark": THOROUGH})
-    headlines = screen.collectives("time", rank=1, names=("Allreduce", "Alltoall", "Allgather", "Bcast"))
+    headlines = screen.collectives(
+        "time", rank=1, names=("Allreduce", "Alltoall", "Allgather", "Bcast")
+    )
 
     @property
     def thorough(self):

@@ -11,8 +11,20 @@ from ..tables import Curve
 from .base import ImbProgram
 
 OVERLAP = (
-    Curve("overall_time", "us", "smaller", "overall_us", about="Time of the collective with work meanwhile"),
-    Curve("communication_time", "us", "smaller", "communication_us", about="Time of the collective alone"),
+    Curve(
+        "overall_time",
+        "us",
+        "smaller",
+        "overall_us",
+        about="Time of the collective with work meanwhile",
+    ),
+    Curve(
+        "communication_time",
+        "us",
+        "smaller",
+        "communication_us",
+        about="Time of the collective alone",
+    ),
     Curve("work_time", "us", "smaller", "compute_us", about="Time of the work alone"),
     Curve(
         "overlap",

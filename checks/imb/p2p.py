@@ -39,7 +39,15 @@ class ImbAllPairs(ImbP2P):
 
     descr = "IMB-P2P between pairs"
     benchmark = parameter(
-        ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str
+        [
+            "PingPong",
+            "PingPing",
+            "SendRecv_Replace",
+            "Unirandom",
+            "Birandom",
+            "Corandom",
+        ],
+        type=str,
     )
     layout = layouts("pairs", scan=False)
 

@@ -59,9 +59,13 @@ class ImbOneSided(ImbOneSidedProgram):
     @property
     def curves(self):
         """Time and bandwidth, each operation on its own and many at once."""
-        alone = replace(BANDWIDTH, one_way=self.benchmark in ONE_DIRECTION, mode=ALONE.mode)
+        alone = replace(
+            BANDWIDTH, one_way=self.benchmark in ONE_DIRECTION, mode=ALONE.mode
+        )
         about = "Bandwidth where many operations are completed at once"
-        many = replace(alone, quantity="aggregate_bandwidth", mode=MANY.mode, about=about)
+        many = replace(
+            alone, quantity="aggregate_bandwidth", mode=MANY.mode, about=about
+        )
         return (ALONE, alone, MANY, many)
 
 

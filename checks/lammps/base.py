@@ -33,7 +33,12 @@ def timesteps(rank=0):
     """Return the headlines of the five problems."""
     return tuple(
         Headline(
-            f"{problem}, timesteps", "timestep_rate", "LAMMPS", order, rank, parameters={"problem": problem}
+            f"{problem}, timesteps",
+            "timestep_rate",
+            "LAMMPS",
+            order,
+            rank,
+            parameters={"problem": problem},
         )
         for order, problem in enumerate(PROBLEMS, 30)
     )
@@ -51,7 +56,9 @@ def grid(count, dimensions):
     while divisor > 1:
         # Largest prime factors first, each to the smallest side so far.
         largest = max(
-            d for d in range(2, divisor + 1) if divisor % d == 0 and all(d % e for e in range(2, d))
+            d
+            for d in range(2, divisor + 1)
+            if divisor % d == 0 and all(d % e for e in range(2, d))
         )
         factors[factors.index(min(factors))] *= largest
         divisor //= largest
@@ -100,7 +107,9 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     @property
     def script(self):
         """The name of the input; lj and eam scale as they are."""
-        return f"in.{self.problem}" + (".scaled" if self.scaled and self.problem not in ("lj", "eam") else "")
+        return f"in.{self.problem}" + (
+            ".scaled" if self.scaled and self.problem not in ("lj", "eam") else ""
+        )
 
     @property
     def input(self):
@@ -111,9 +120,14 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     def link_inputs(self):
         """Link the input and its data into the stage folder."""
         inputs = self.program["inputs"]
-        self.prerun_cmds = [f"ln -sf {inputs}/{name} ." for name in (self.script, *DATA_FILES[self.problem])]
+        self.prerun_cmds = [
+            f"ln -sf {inputs}/{name} ."
+            for name in (self.script, *DATA_FILES[self.problem])
+        ]
         if self.steps != STEPS:
-            self.prerun_cmds += [f"sed 's/^run\\b.*/run {self.steps}/' {self.script} > {self.input}"]
+            self.prerun_cmds += [
+                f"sed 's/^run\\b.*/run {self.steps}/' {self.script} > {self.input}"
+            ]
 
     @run_after("setup")
     def set_threads(self):
@@ -122,11 +136,19 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         self.env_vars |= {"OMP_NUM_THREADS": str(self.threads)}
 
     def command(self):
-        words = [self.program["command"].format(benchmark="lmp"), "-in", self.input, "-log", "none"]
+        words = [
+            self.program["command"].format(benchmark="lmp"),
+            "-in",
+            self.input,
+            "-log",
+            "none",
+        ]
         if self.scaled:
             # chute is a layer: it grows in two dimensions.
             axes = "xy" if self.problem == "chute" else "xyz"
-            for axis, factor in zip(axes, grid(self.current_layout.nodes, len(axes)), strict=True):
+            for axis, factor in zip(
+                axes, grid(self.current_layout.nodes, len(axes)), strict=True
+            ):
                 words += ["-var", axis, str(factor)]
         return [*words, *self.further_options("lammps")]
 
@@ -134,8 +156,18 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         return [
             Metric("loop_time", "s", "smaller", about="Wall time of the time steps"),
             Metric("timestep_rate", "1/s", "larger", about="Time steps a second"),
-            Metric("atom_step_rate", "Matom-step/s", "larger", about="10^6 atoms times steps a second"),
-            Metric("communication_share", "%", "smaller", about="Share of the loop time in communication"),
+            Metric(
+                "atom_step_rate",
+                "Matom-step/s",
+                "larger",
+                about="10^6 atoms times steps a second",
+            ),
+            Metric(
+                "communication_share",
+                "%",
+                "smaller",
+                about="Share of the loop time in communication",
+            ),
         ]
 
     def read(self, text):
@@ -148,7 +180,10 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (self.steps, atoms):
-            done, asked = f"{output.steps} steps of {output.atoms} atoms", f"{self.steps} of {atoms}"
+            done, asked = (
+                f"{output.steps} steps of {output.atoms} atoms",
+                f"{self.steps} of {atoms}",
+            )
             raise OutputError(f"{done} were run instead of {asked}")
         if self.steps == STEPS:
             copies = self.current_layout.nodes if self.scaled else None

@@ -33,15 +33,27 @@ class LammpsBench(LammpsCheck):
         """The speed-up is against the same problem on one process, run just before in the same
         environment."""
         if self.current_layout.tasks > 1:
-            (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
+            (variant,) = type(self).get_variant_nums(
+                problem=self.problem, layout=ONE_RANK
+            )
             self.depends_on(type(self).variant_name(variant), how=udeps.by_case)
 
     def metrics(self):
         declared = super().metrics()
         if self.current_layout.tasks > 1:
             declared += [
-                Metric("speed_up", "1", "larger", about="Loop time on one process over that here"),
-                Metric("parallel_efficiency", "%", "larger", about="Speed-up over the number of processes"),
+                Metric(
+                    "speed_up",
+                    "1",
+                    "larger",
+                    about="Loop time on one process over that here",
+                ),
+                Metric(
+                    "parallel_efficiency",
+                    "%",
+                    "larger",
+                    about="Speed-up over the number of processes",
+                ),
             ]
         return declared
 
@@ -60,8 +72,12 @@ class LammpsBench(LammpsCheck):
     def read_dependencies(self):
         """Take the loop time on one process from the case this one depends on."""
         if self.current_layout.tasks > 1:
-            (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
-            self.one_rank_loop_time_s = self.getdep(type(self).variant_name(variant)).loop_time_s
+            (variant,) = type(self).get_variant_nums(
+                problem=self.problem, layout=ONE_RANK
+            )
+            self.one_rank_loop_time_s = self.getdep(
+                type(self).variant_name(variant)
+            ).loop_time_s
 
 
 @check(compare=False)
@@ -88,7 +104,9 @@ class LammpsScaled(LammpsCheck):
 
     def one_node(self):
         """Return the name of the case on one node."""
-        (variant,) = LammpsBench.get_variant_nums(problem=self.problem, layout=f"1x{self.current_layout.ppn}")
+        (variant,) = LammpsBench.get_variant_nums(
+            problem=self.problem, layout=f"1x{self.current_layout.ppn}"
+        )
         return LammpsBench.variant_name(variant)
 
     def metrics(self):

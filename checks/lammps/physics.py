@@ -16,7 +16,11 @@ REFERENCE = {
     "rhodo": ({"TotEng": -25290.7364, "PotEng": -46882.6454, "Temp": 301.0906}, 1e-5),
 }
 #: The items that LAMMPS prints for the whole problem and not per atom.
-EXTENSIVE = {"eam": ("E_pair", "TotEng"), "chute": ("Atoms", "KinEng", "c_1"), "rhodo": ("TotEng", "PotEng")}
+EXTENSIVE = {
+    "eam": ("E_pair", "TotEng"),
+    "chute": ("Atoms", "KinEng", "c_1"),
+    "rhodo": ("TotEng", "PotEng"),
+}
 #: The machine of the reference logs. Another one rounds otherwise, as with fused multiply-add; velocities are
 #: drawn by rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64
 #: the temperature of lj differs by 0.5 %, its energy by 1e-5.
@@ -24,7 +28,13 @@ MACHINE = "x86_64"
 #: Scaled problems start with other velocities, or go other ways from the first rounding on: at 64,000 atoms
 #: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats
 #: exactly.
-SCALED_TOLERANCE = {"lj": 2e-2, "chain": 2e-2, "eam": 2e-2, "chute": 1e-4, "rhodo": 1e-2}
+SCALED_TOLERANCE = {
+    "lj": 2e-2,
+    "chain": 2e-2,
+    "eam": 2e-2,
+    "chute": 1e-4,
+    "rhodo": 1e-2,
+}
 #: Of a problem without a thermostat: its energy at the start (the same logs), and by how much the change from
 #: there to the end may differ, of an atom. At 64,000 atoms it differs by 0.02 % (lj), 0.07 % (eam) and 1.7 %
 #: (rhodo).
@@ -37,7 +47,10 @@ DRIFT = {
 
 
 def require(
-    output: parsers.lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE
+    output: parsers.lammps.LammpsOutput,
+    problem: str,
+    copies: int | None,
+    machine: str = MACHINE,
 ) -> None:
     """Raise :class:`OutputError` unless the physics is that of the reference log.
 
@@ -50,9 +63,14 @@ def require(
         return
     of = f"in {copies} times the reference log" if copies else "in the reference log"
     copies = copies or 1
-    times = {name: copies if name in EXTENSIVE.get(problem, ()) else 1 for name in expected}
+    times = {
+        name: copies if name in EXTENSIVE.get(problem, ()) else 1 for name in expected
+    }
     parsers.lammps.require_thermo(
-        output, {name: times[name] * value for name, value in expected.items()}, SCALED_TOLERANCE[problem], of
+        output,
+        {name: times[name] * value for name, value in expected.items()},
+        SCALED_TOLERANCE[problem],
+        of,
     )
     if problem in DRIFT:
         name, start, allowed = DRIFT[problem]

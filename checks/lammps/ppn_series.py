@@ -13,7 +13,11 @@ from .base import PROBLEMS, LammpsCheck, note_compared
 #: On all nodes of a partition, with more than one process on each.
 LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn > 1]
 #: With one node, a problem that grows with them is the one that is fixed.
-SCALINGS = ["fixed", "scaled"] if any(layout.nodes > 1 for layout in layouts_of("several")) else ["fixed"]
+SCALINGS = (
+    ["fixed", "scaled"]
+    if any(layout.nodes > 1 for layout in layouts_of("several"))
+    else ["fixed"]
+)
 
 
 @check(compare=False)

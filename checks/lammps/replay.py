@@ -22,7 +22,11 @@ from .base import note_compared
 #: The ranks of the traces.
 RANKS = (1, 2, 4, 8, 16, 32)
 #: On all nodes of a partition, with two processes on each.
-LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn == 2 and layout.tasks in RANKS]
+LARGEST = [
+    str(layout)
+    for layout in whole_partitions()
+    if layout.ppn == 2 and layout.tasks in RANKS
+]
 
 
 @check(compare=False)
@@ -51,7 +55,11 @@ class LammpsReplay(FabricCheck):
     def note_program(self):
         """Note that it is a program of ours, which replays."""
         facts = self.facts
-        facts.program, facts.program_version, facts.stack = "fabric-checks replay-series", "1", "built"
+        facts.program, facts.program_version, facts.stack = (
+            "fabric-checks replay-series",
+            "1",
+            "built",
+        )
 
     @run_after("setup")
     def unpack_traces(self):
@@ -67,7 +75,12 @@ class LammpsReplay(FabricCheck):
 
     def command(self):
         """Replay each layout in a simulation of its own."""
-        words = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks"), "replay", self.problem]
+        words = [
+            sys.executable,
+            str(ROOT / "ci" / "bin" / "fabric-checks"),
+            "replay",
+            self.problem,
+        ]
         return [*words, '"$FABRIC_TWIN"', "--table"]
 
     def metrics(self):
@@ -91,5 +104,6 @@ class LammpsReplay(FabricCheck):
         note_compared(self.facts, times_s)
         values = ppn_series.values(times_s, scaled=False)
         return values | {
-            f"communication_share_{layout}": each.communication_percent for layout, each in found.items()
+            f"communication_share_{layout}": each.communication_percent
+            for layout, each in found.items()
         }

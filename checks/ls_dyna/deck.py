@@ -39,18 +39,28 @@ class DynaDeck(ProgramMixin, FabricCheck):
     decomposition = ()
 
     def command(self):
-        words = [*self.program["command"].split(), f"i={self.program['deck']}", *self.decomposition]
+        words = [
+            *self.program["command"].split(),
+            f"i={self.program['deck']}",
+            *self.decomposition,
+        ]
         return [*words, *self.further_options("ls_dyna")]
 
     def around_launch(self):
-        return [], [f"if test -f mes0000; then echo; echo '{parsers.ls_dyna.MESSAGES}'; cat mes0000; fi"]
+        return [], [
+            f"if test -f mes0000; then echo; echo '{parsers.ls_dyna.MESSAGES}'; cat mes0000; fi"
+        ]
 
     def metrics(self):
         return [
             Metric("elapsed_time", "s", "smaller", about="Elapsed time of the run"),
-            Metric("time_per_cycle", "us", "smaller", about="Elapsed time over the cycles"),
+            Metric(
+                "time_per_cycle", "us", "smaller", about="Elapsed time over the cycles"
+            ),
             *(
-                Metric(name, "%", better, about="Share of the part in the table of times")
+                Metric(
+                    name, "%", better, about="Share of the part in the table of times"
+                )
                 for name, (_, better) in SHARES.items()
             ),
         ]
@@ -63,7 +73,10 @@ class DynaDeck(ProgramMixin, FabricCheck):
             "elapsed_time": output.elapsed_s,
             "time_per_cycle": 1e6 * output.elapsed_s / output.cycles,
             # The table has a row for what took time.
-            **{name: 100 * output.clock_s.get(part, 0.0) / total_s for name, (part, _) in SHARES.items()},
+            **{
+                name: 100 * output.clock_s.get(part, 0.0) / total_s
+                for name, (part, _) in SHARES.items()
+            },
         }
 
 
@@ -92,8 +105,18 @@ class MppDyna(DynaDeck):
 
     def metrics(self):
         more = [
-            Metric("speed_up", "1", "larger", about="Elapsed time on one process over that here"),
-            Metric("parallel_efficiency", "%", "larger", about="Speed-up over the number of processes"),
+            Metric(
+                "speed_up",
+                "1",
+                "larger",
+                about="Elapsed time on one process over that here",
+            ),
+            Metric(
+                "parallel_efficiency",
+                "%",
+                "larger",
+                about="Speed-up over the number of processes",
+            ),
         ]
         return super().metrics() + (more if self.current_layout.tasks > 1 else [])
 

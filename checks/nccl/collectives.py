@@ -25,13 +25,27 @@ from ..registration import check
 
 FAMILY = "Collectives between GPUs"
 #: Those of nccl-tests.
-COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv"]
+COLLECTIVES = [
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "alltoall",
+    "broadcast",
+    "sendrecv",
+]
 BUS = "Bus bandwidth by nccl-tests' definition, which is comparable with the rate of links"
 #: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
 LOG = "nccl"
 ITERATIONS = f"{LOG}/iterations.json"
 #: Options of nccl-tests with which a site decides about the timing of iterations, or which exclude it.
-ABOUT_ITERATIONS = {"-I", "--per_iter_timing", "-G", "--cudagraph", "-C", "--report_cputime"}
+ABOUT_ITERATIONS = {
+    "-I",
+    "--per_iter_timing",
+    "-G",
+    "--cudagraph",
+    "-C",
+    "--report_cputime",
+}
 
 
 class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
@@ -84,7 +98,14 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     def command(self):
         """Go through all sizes in one launch."""
         program = self.program["command"].format(benchmark=self.benchmark)
-        sizes = ["-b", str(self.sizes_B[0]), "-e", str(self.sizes_B[-1]), "-f", str(self.size_factor)]
+        sizes = [
+            "-b",
+            str(self.sizes_B[0]),
+            "-e",
+            str(self.sizes_B[-1]),
+            "-f",
+            str(self.size_factor),
+        ]
         words = [program, *sizes, "-g", "1", "-c", "1", *self.setting_options]
         if self.times_iterations:
             words += ["-I", "1", "-J", ITERATIONS]
@@ -111,7 +132,11 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
         release = [int(number) for number in re.findall(r"\d+", version)]
         can = self.iterations_since and release >= self.iterations_since
-        return can and self.num_tasks > 1 and ABOUT_ITERATIONS.isdisjoint(self.further_options(self.suite))
+        return (
+            can
+            and self.num_tasks > 1
+            and ABOUT_ITERATIONS.isdisjoint(self.further_options(self.suite))
+        )
 
     @run_before("run")
     def log_the_network(self):
@@ -125,15 +150,36 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         self.keep_files = [*self.keep_files, LOG]
 
     def metrics(self):
-        times = curve("time", "us", "smaller", self.sizes_B, about="Time of the collective, out of place")
+        times = curve(
+            "time",
+            "us",
+            "smaller",
+            self.sizes_B,
+            about="Time of the collective, out of place",
+        )
         if self.num_tasks == 1:
             return times
         return [
             *times,
-            *curve("bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, out of place"),
-            *curve("in_place_bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, in place"),
+            *curve(
+                "bus_bandwidth",
+                "MB/s",
+                "larger",
+                self.sizes_B,
+                about=f"{BUS}, out of place",
+            ),
+            *curve(
+                "in_place_bus_bandwidth",
+                "MB/s",
+                "larger",
+                self.sizes_B,
+                about=f"{BUS}, in place",
+            ),
             Metric(
-                "in_place_ratio", "1", "larger", about="Peak bus bandwidth in place over that out of place"
+                "in_place_ratio",
+                "1",
+                "larger",
+                about="Peak bus bandwidth in place over that out of place",
             ),
             *(
                 [
@@ -155,7 +201,9 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         output = nccl_tests.parse(text, self.benchmark, self.sizes_B, self.num_tasks)
         self.note_version(self.program["program"], output.version)
         self.judge_network()
-        times = points("time", {size: each.time_us for size, each in output.out_of_place.items()})
+        times = points(
+            "time", {size: each.time_us for size, each in output.out_of_place.items()}
+        )
         if self.num_tasks == 1:
             return times
         apart, in_place = (
@@ -167,7 +215,11 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             **points("bus_bandwidth", apart),
             **points("in_place_bus_bandwidth", in_place),
             "in_place_ratio": max(in_place.values()) / max(apart.values()),
-            **(self.spread_of_iterations(output.out_of_place) if self.times_iterations else {}),
+            **(
+                self.spread_of_iterations(output.out_of_place)
+                if self.times_iterations
+                else {}
+            ),
         }
 
     def spread_of_iterations(self, out_of_place):
@@ -179,8 +231,12 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             raise OutputError(
                 f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error"
             )
-        times_us = nccl_tests.iterations(path.read_text(errors="replace"), out_of_place)[self.sizes_B[-1]]
-        times_us = times_us[1:] or times_us  # in the first one processes wait for each other
+        times_us = nccl_tests.iterations(
+            path.read_text(errors="replace"), out_of_place
+        )[self.sizes_B[-1]]
+        times_us = (
+            times_us[1:] or times_us
+        )  # in the first one processes wait for each other
         return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
 
     def judge_network(self):
@@ -194,11 +250,17 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         from fabric_checks.ports import gpu_paths
 
         logs = sorted(Path(self.stagedir).glob(self.program_logs))
-        ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
+        ranks = nccl_debug.parse(
+            "".join(path.read_text(errors="replace") for path in logs)
+        )
         if len(ranks) < self.num_tasks:
             count = f"{len(ranks)} of {self.num_tasks} ranks"
-            text = f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
-            found = [Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")]
+            text = (
+                f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
+            )
+            found = [
+                Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")
+            ]
         else:
             found = gpu_paths.findings(ranks)
         self._add_findings(*found)

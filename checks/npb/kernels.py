@@ -39,16 +39,25 @@ class NpbKernel(ProgramMixin, FabricCheck):
 
     def command(self):
         """Each class is a program of its own."""
-        program = self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")
+        program = self.program["command"].format(
+            benchmark=f"{self.kernel}.{self.problem_class}.x"
+        )
         return [program, *self.further_options("npb")]
 
     def metrics(self):
         return [
             Metric("time", "s", "smaller", about="Time of the kernel"),
-            Metric("operation_rate", "1/s", "larger", about="Operations a second, as NPB counts them"),
+            Metric(
+                "operation_rate",
+                "1/s",
+                "larger",
+                about="Operations a second, as NPB counts them",
+            ),
         ]
 
     def measure(self, text):
-        output = parsers.npb.parse(text, self.kernel, self.problem_class, self.num_tasks)
+        output = parsers.npb.parse(
+            text, self.kernel, self.problem_class, self.num_tasks
+        )
         self.note_version("npb", output.version)
         return {"time": output.time_s, "operation_rate": output.Mop_per_s * 1e6}

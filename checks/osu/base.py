@@ -74,10 +74,17 @@ class OsuProgram(ProgramMixin, FabricCheck):
     def command(self):
         """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to
         know."""
-        program = self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)
+        program = self.program["command"].format(
+            benchmark=f"osu_{self.benchmark}", folder=self.folder
+        )
         if self.is_port and self.changed.keys() & PORT_ARGUMENTS.keys():
             return [self.call_of_port(program)]
-        return [program, *self.arguments(), *self.setting_options, *self.further_options("osu")]
+        return [
+            program,
+            *self.arguments(),
+            *self.setting_options,
+            *self.further_options("osu"),
+        ]
 
     def arguments(self):
         """Return the check's own options of the benchmark."""
@@ -86,7 +93,10 @@ class OsuProgram(ProgramMixin, FabricCheck):
     @property
     def is_port(self):
         """Whether the program is one of mpi4py's ports, which take no options."""
-        return EnvironExtras.of(self.current_environ).programs["osu"]["program"] == "osu-py"
+        return (
+            EnvironExtras.of(self.current_environ).programs["osu"]["program"]
+            == "osu-py"
+        )
 
     def call_of_port(self, program):
         """Return the command line that calls a port's function with the changed settings as its arguments."""
@@ -108,7 +118,9 @@ class OsuProgram(ProgramMixin, FabricCheck):
         try:
             return sn.evaluate(super().validate())
         except SanityError as error:
-            fault = known_fault(self.program["program"], self.program["version"], self.benchmark)
+            fault = known_fault(
+                self.program["program"], self.program["version"], self.benchmark
+            )
             if not (fault and self.job.exitcode and self.ranks):
                 raise
             raise SanityError(f"{fault} (docs/software.md); {error}") from None
@@ -170,7 +182,9 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
 
         Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
         """
-        least_B = EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"]
+        least_B = EnvironExtras.of(self.current_environ).programs["osu"][
+            "smallest_message_B"
+        ]
         if self.benchmark.removesuffix("_persistent") in parsers.osu.REDUCTIONS:
             return 4 if least_B == 0 else 1
         return least_B if self.has_zero else 1
@@ -185,8 +199,15 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
         yield from super().unfit()
         if self.is_port:
             for name in self.changed.keys() - PORT_ARGUMENTS.keys():
-                yield name, "mpi4py's ports do not take it; OSU's own programs do (`--stack spack`)"
-        if "device_buffers" in self.changed and set(self.device_buffers.split()) - {"D", "H", "M"}:
+                yield (
+                    name,
+                    "mpi4py's ports do not take it; OSU's own programs do (`--stack spack`)",
+                )
+        if "device_buffers" in self.changed and set(self.device_buffers.split()) - {
+            "D",
+            "H",
+            "M",
+        }:
             yield "device_buffers", "give two of D, H and M, such as 'D H'"
 
     def arguments(self):
@@ -208,7 +229,12 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
     def validated(self):
         """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are
         not."""
-        if not (self.verify_data and self.validates and self.validated_B and len(self.launches) == 1):
+        if not (
+            self.verify_data
+            and self.validates
+            and self.validated_B
+            and len(self.launches) == 1
+        ):
             return False
         return "osu_7_4" in self.current_environ.features and can_verify(
             self.program["version"], self.benchmark
@@ -218,12 +244,19 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
     def reduces(self):
         """Whether data are summed: those are verified as integers, because some MPIs sum bytes with
         saturation."""
-        return self.benchmark.removesuffix("_persistent").removeprefix("i") in parsers.osu.REDUCTIONS
+        return (
+            self.benchmark.removesuffix("_persistent").removeprefix("i")
+            in parsers.osu.REDUCTIONS
+        )
 
     @property
     def validated_B(self):
         """The message sizes of the launch that verifies the data."""
-        return [size for size in self.sizes_B if size >= 4] if self.reduces else self.sizes_B
+        return (
+            [size for size in self.sizes_B if size >= 4]
+            if self.reduces
+            else self.sizes_B
+        )
 
     def around_launch(self):
         """Verify the data in a launch of its own: filling and comparing buffers would change the times."""
@@ -232,7 +265,12 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
             launch = self.job.launcher.run_command(self.job)
             words = [*self.command(), "-c", "-x", "0", "-i", "2"]
             if self.reduces:
-                words += ["-T", "mpi_int", "-m", f"{self.validated_B[0]}:{self.validated_B[-1]}"]
+                words += [
+                    "-T",
+                    "mpi_int",
+                    "-m",
+                    f"{self.validated_B[0]}:{self.validated_B[-1]}",
+                ]
             before = [
                 *before,
                 f"{launch} {' '.join(self.inside(words))} > {VALIDATION} || :",
@@ -252,10 +290,14 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
                     path.read_text(errors="replace"), self.benchmark, self.validated_B
                 )
             except parsers.osu.WrongDataError as error:
-                raise SanityError(f"{error}; see {path}, and compare with another MPI or release") from None
+                raise SanityError(
+                    f"{error}; see {path}, and compare with another MPI or release"
+                ) from None
             except (OSError, OutputError) as error:
                 raise SanityError(
-                    self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")
+                    self.with_cause(
+                        f"OSU did not verify the data (-c): {error}; see {path}"
+                    )
                 ) from None
         output = parsers.osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)

@@ -13,9 +13,20 @@ from ..tables import Curve
 from .base import LATENCY, MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
-C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
+C_ONLY = [
+    "allgatherv",
+    "allreduce",
+    "alltoallv",
+    "gatherv",
+    "reduce",
+    "reduce_scatter",
+    "scatterv",
+]
 #: These came with later releases.
-C_ONLY_7_3 = ["alltoallw", *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw"))]
+C_ONLY_7_3 = [
+    "alltoallw",
+    *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw")),
+]
 C_ONLY_7_4 = ["reduce_scatter_block"]
 NON_BLOCKING = [
     "iallgather",
@@ -35,8 +46,20 @@ NON_BLOCKING_7_3 = ["ireduce_scatter"]
 NON_BLOCKING_7_4 = ["ireduce_scatter_block"]
 NEIGHBOURHOOD = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
 OVERLAP = (
-    Curve("overall_time", "us", "smaller", "overall_us", about="Time of the collective with work meanwhile"),
-    Curve("communication_time", "us", "smaller", "pure_comm_us", about="Time of the collective alone"),
+    Curve(
+        "overall_time",
+        "us",
+        "smaller",
+        "overall_us",
+        about="Time of the collective with work meanwhile",
+    ),
+    Curve(
+        "communication_time",
+        "us",
+        "smaller",
+        "pure_comm_us",
+        about="Time of the collective alone",
+    ),
     Curve(
         "overlap",
         "%",
@@ -147,7 +170,9 @@ class OsuNonBlocking(OsuCollectives):
 
     descr = "OSU non-blocking collective"
     family = families.NON_BLOCKING
-    benchmark = parameter([*NON_BLOCKING, *NON_BLOCKING_7_3, *NON_BLOCKING_7_4], type=str)
+    benchmark = parameter(
+        [*NON_BLOCKING, *NON_BLOCKING_7_3, *NON_BLOCKING_7_4], type=str
+    )
     needs = ("osu_c",)
     needs_of = {
         **OsuCheck.needs_of,

@@ -62,7 +62,9 @@ class OsuOneSided(OsuCheck):
             output.header.get("Synchronization"),
         )
         if found != asked:
-            raise OutputError(f"the synchronisation {asked} was asked for, but the output names {found}")
+            raise OutputError(
+                f"the synchronisation {asked} was asked for, but the output names {found}"
+            )
         return output
 
 
@@ -71,7 +73,9 @@ class OsuOneSidedLatency(OsuOneSided):
     """Time of a put, get, accumulate or get-and-accumulate, with its synchronisation."""
 
     descr = "OSU one-sided latency"
-    benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str)
+    benchmark = parameter(
+        ["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str
+    )
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
     layout = layouts("pair")
     curves = (LATENCY,)
@@ -91,7 +95,14 @@ class OsuOneSidedAtomic(OsuOneSided):
     def sizes_B(self):
         """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages
         either."""
-        return [8 if EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"] == 0 else 1]
+        return [
+            8
+            if EnvironExtras.of(self.current_environ).programs["osu"][
+                "smallest_message_B"
+            ]
+            == 0
+            else 1
+        ]
 
 
 @check()

@@ -44,7 +44,9 @@ class OsuWindows(Window, OsuPointToPoint):
         return self.benchmark.startswith("bibw")
 
     def moved_B(self, text):
-        given = {name: self.changed.get(name) for name in ("window", "iterations", "warmup")}
+        given = {
+            name: self.changed.get(name) for name in ("window", "iterations", "warmup")
+        }
         return expected_bytes.osu_bandwidth_B(
             self.sizes_B, pairs=self.num_tasks // 2, both_ways=self.both_ways, **given
         )
@@ -89,7 +91,9 @@ class OsuBandwidth(OsuWindows):
 
     def measure(self, text):
         # mpi4py's port of bibw counts the bytes of one direction, OSU's own program those of both.
-        factor = 2 if (self.benchmark, self.program["program"]) == ("bibw", "osu-py") else 1
+        factor = (
+            2 if (self.benchmark, self.program["program"]) == ("bibw", "osu-py") else 1
+        )
         return {name: factor * value for name, value in super().measure(text).items()}
 
 
@@ -110,7 +114,9 @@ class OsuMessageRate(OsuWindows):
         output = super().read(text)
         pairs, asked = output.header.get("pairs"), str(self.num_tasks // 2)
         if pairs != asked:
-            raise OutputError(f"{asked} pairs of processes were asked for, but the output names {pairs}")
+            raise OutputError(
+                f"{asked} pairs of processes were asked for, but the output names {pairs}"
+            )
         return output
 
 
@@ -139,7 +145,8 @@ class OsuConcurrentLatency(OsuPointToPoint):
         spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
         partition = self.current_partition
         cores = min(
-            filter(None, (Extras.of(partition).cores, partition.processor.num_cores)), default=spinning
+            filter(None, (Extras.of(partition).cores, partition.processor.num_cores)),
+            default=spinning,
         )
         if cores < spinning:
             self.skip(
@@ -148,14 +155,18 @@ class OsuConcurrentLatency(OsuPointToPoint):
             )
 
     def measure(self, text):
-        own = {rank.rank: len(rank.cores) for rank in self.ranks if len(rank.cores) == 1}
+        own = {
+            rank.rank: len(rank.cores) for rank in self.ranks if len(rank.cores) == 1
+        }
         crowded = sorted(own if self.benchmark == "latency_mp" else own.keys() & {1})
         if crowded:
             why = (
                 f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the"
                 " values measure that, not the network; bind ranks to more cores"
             )
-            self._add_findings(Finding(kind="binding", severity=Severity.SUSPECT, text=why))
+            self._add_findings(
+                Finding(kind="binding", severity=Severity.SUSPECT, text=why)
+            )
         return super().measure(text)
 
 

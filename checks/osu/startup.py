@@ -33,14 +33,21 @@ class OsuInit(OsuStartup):
 
     def metrics(self):
         return [
-            Metric(f"{name}_init_time", "s", "smaller", about="Time of MPI_Init over the processes")
+            Metric(
+                f"{name}_init_time",
+                "s",
+                "smaller",
+                about="Time of MPI_Init over the processes",
+            )
             for name in ("min", "avg", "max")
         ]
 
     def measure(self, text):
         output = parsers.osu.parse_init(text, self.num_tasks)
         self.note_version("osu", output.version)
-        return {f"{name}_init_time": seconds for name, seconds in output.times_s.items()}
+        return {
+            f"{name}_init_time": seconds for name, seconds in output.times_s.items()
+        }
 
 
 @check()

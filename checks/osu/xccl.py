@@ -33,7 +33,14 @@ class OsuXcclCollective(OsuXccl):
     benchmark = parameter(
         [
             f"xccl_{name}"
-            for name in ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")
+            for name in (
+                "allgather",
+                "allreduce",
+                "alltoall",
+                "bcast",
+                "reduce",
+                "reduce_scatter",
+            )
         ],
         type=str,
     )

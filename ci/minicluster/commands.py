@@ -16,7 +16,17 @@ from .errors import ClusterError
 from .keeper import TO_BE_DOWN, Cluster
 from .processes import ENDING, GRACE, readable
 from .schedulers import SCHEDULERS
-from .spec import HEAD, MOST_NODES, MOST_RAILS, NO_LIMIT, SIDES, Spec, node_names, parse_rate, parse_shapes
+from .spec import (
+    HEAD,
+    MOST_NODES,
+    MOST_RAILS,
+    NO_LIMIT,
+    SIDES,
+    Spec,
+    node_names,
+    parse_rate,
+    parse_shapes,
+)
 
 DEFAULT_NAME = "minicluster"
 
@@ -70,13 +80,18 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    top = Parser(prog="ci/cluster", description=HELP, epilog=EPILOG, formatter_class=raw)
+    top = Parser(
+        prog="ci/cluster", description=HELP, epilog=EPILOG, formatter_class=raw
+    )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def add(name: str, what: str, named: bool = True) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what, description=what)
         if named:
-            command.add_argument("--name", help="which cluster (default: FABRIC_CLUSTER, or the only one)")
+            command.add_argument(
+                "--name",
+                help="which cluster (default: FABRIC_CLUSTER, or the only one)",
+            )
         return command
 
     for name, what in (
@@ -86,12 +101,24 @@ def parser() -> argparse.ArgumentParser:
         command = add(name, what, named=False)
         default = DEFAULT_NAME if name == "up" else f"run-{os.getpid()}"
         command.add_argument(
-            "--name", default=default, help="its name, if several are up (default: %(default)s)"
+            "--name",
+            default=default,
+            help="its name, if several are up (default: %(default)s)",
         )
-        command.add_argument("--nodes", type=int, required=True, metavar="N", help="how many hosts")
-        command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
         command.add_argument(
-            "--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)"
+            "--nodes", type=int, required=True, metavar="N", help="how many hosts"
+        )
+        command.add_argument(
+            "--cores",
+            type=int,
+            default=2,
+            metavar="C",
+            help="cores of a host (default: 2)",
+        )
+        command.add_argument(
+            "--rate",
+            default="none",
+            help="rate of every host's link, such as 1gbit (default: none)",
         )
         command.add_argument(
             "--rails",
@@ -115,16 +142,22 @@ def parser() -> argparse.ArgumentParser:
             help="tell Slurm about this many leaf switches (default: none)",
         )
         command.add_argument(
-            "--scheduler", choices=SCHEDULERS, default="slurm", help="what runs the jobs (default: slurm)"
+            "--scheduler",
+            choices=SCHEDULERS,
+            default="slurm",
+            help="what runs the jobs (default: slurm)",
         )
         command.add_argument(
-            "--without-accounting", action="store_true", help="Slurm: no slurmdbd and no database"
+            "--without-accounting",
+            action="store_true",
+            help="Slurm: no slurmdbd and no database",
         )
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
     command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
     command = add(
-        "shape", "limit the rate of links, or delay and drop their packets, in one direction or both"
+        "shape",
+        "limit the rate of links, or delay and drop their packets, in one direction or both",
     )
     command.add_argument(
         "shapes",
@@ -140,7 +173,9 @@ def parser() -> argparse.ArgumentParser:
     ):
         command = add(name, what)
         command.add_argument(
-            "what", metavar="WHAT", help=f"n1, n2, ..., or a daemon of the head: {', '.join(_services())}"
+            "what",
+            metavar="WHAT",
+            help=f"n1, n2, ..., or a daemon of the head: {', '.join(_services())}",
         )
     add("down", "end a cluster and remove all of it")
     return top
@@ -203,19 +238,29 @@ def _name(options: argparse.Namespace) -> str | None:
 
 def _spec(options: argparse.Namespace) -> Spec:
     if not 1 <= options.nodes <= MOST_NODES:
-        raise ClusterError(f"{options.nodes} nodes are impossible; give 1 to {MOST_NODES}")
+        raise ClusterError(
+            f"{options.nodes} nodes are impossible; give 1 to {MOST_NODES}"
+        )
     if not 1 <= options.cores <= 1024:
-        raise ClusterError(f"{options.cores} cores a host are impossible; give 1 to 1024")
+        raise ClusterError(
+            f"{options.cores} cores a host are impossible; give 1 to 1024"
+        )
     if not 1 <= options.rails <= MOST_RAILS:
-        raise ClusterError(f"{options.rails} rails are impossible; give 1 to {MOST_RAILS}")
+        raise ClusterError(
+            f"{options.rails} rails are impossible; give 1 to {MOST_RAILS}"
+        )
     if options.switches < 0 or options.nodes < 2 * options.switches:
         raise ClusterError(
             f"{options.switches} switches are impossible; give 0, or few enough for each to have two nodes"
         )
     if options.switches and options.scheduler != "slurm":
-        raise ClusterError("--switches goes with --scheduler slurm; the others know no switches")
+        raise ClusterError(
+            "--switches goes with --scheduler slurm; the others know no switches"
+        )
     if options.without_accounting and options.scheduler != "slurm":
-        raise ClusterError("--without-accounting goes with --scheduler slurm; the others have none")
+        raise ClusterError(
+            "--without-accounting goes with --scheduler slurm; the others have none"
+        )
     return Spec(
         name=state.check_name(options.name),
         nodes=options.nodes,
@@ -272,7 +317,9 @@ def up(options: argparse.Namespace) -> None:
 def _say(lines: list[str]) -> None:
     try:
         print("\n".join(lines), flush=True)
-    except BrokenPipeError:  # as under `| head -1`; what is left of the text goes nowhere
+    except (
+        BrokenPipeError
+    ):  # as under `| head -1`; what is left of the text goes nowhere
         with Path(os.devnull).open("w") as null:
             os.dup2(null.fileno(), sys.stdout.fileno())
 
@@ -305,7 +352,10 @@ def _shown(entry: state.Entry) -> list[str]:
     if control.listener(head) is None:
         return [title, "  on its way up, or down"]
     answer = control.request(head, HEAD, do="status")
-    daemons = [f"{name} {'runs' if runs else 'IS DEAD'}" for name, runs in answer["daemons"].items()]
+    daemons = [
+        f"{name} {'runs' if runs else 'IS DEAD'}"
+        for name, runs in answer["daemons"].items()
+    ]
     return [
         title,
         f"  {HEAD}: {', '.join(daemons)}",
@@ -315,10 +365,16 @@ def _shown(entry: state.Entry) -> list[str]:
 
 def _host(name: str, is_: dict) -> str:
     state_of = (
-        f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
+        f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}"
+        if is_["up"]
+        else "IS DOWN"
     )
     sends, receives = (is_["links"][side] for side in SIDES)
-    link = f", link of {sends}" if sends == receives else f", sends at {sends}, receives at {receives}"
+    link = (
+        f", link of {sends}"
+        if sends == receives
+        else f", sends at {sends}, receives at {receives}"
+    )
     return f"  {name}: {state_of}{'' if sends == receives == NO_LIMIT else link}"
 
 
@@ -341,9 +397,9 @@ def kill_or_start(options: argparse.Namespace) -> None:
     entry = state.find(_name(options))
     services = SCHEDULERS[entry.spec.scheduler].services
     if options.what not in (*entry.spec.hosts, *services):
-        names = ", ".join([f"{entry.spec.hosts[0]} to {entry.spec.hosts[-1]}", *services]).replace(
-            ", ", " and ", 1
-        )
+        names = ", ".join(
+            [f"{entry.spec.hosts[0]} to {entry.spec.hosts[-1]}", *services]
+        ).replace(", ", " and ", 1)
         raise ClusterError(f"nothing is called {options.what!r}; there are {names}")
     _request(options, do=options.command, what=options.what)
 
@@ -351,7 +407,9 @@ def kill_or_start(options: argparse.Namespace) -> None:
 def down(options: argparse.Namespace) -> None:
     entry = state.find(_name(options))
     if entry.pid_namespace != state.pid_namespace():
-        raise ClusterError("a cluster cannot be ended from within; call ci/cluster down outside of it")
+        raise ClusterError(
+            "a cluster cannot be ended from within; call ci/cluster down outside of it"
+        )
     try:
         keeper = os.pidfd_open(entry.keeper)
     except ProcessLookupError:

@@ -23,7 +23,9 @@ def socket_of(folder: Path, host: str) -> Path:
 
 
 def send(connection: socket.socket, message: dict) -> None:
-    connection.settimeout(PATIENCE)  # it fits into the buffer, unless who should read it has been stopped
+    connection.settimeout(
+        PATIENCE
+    )  # it fits into the buffer, unless who should read it has been stopped
     connection.sendall(json.dumps(message).encode() + b"\n")
 
 
@@ -91,7 +93,9 @@ def answer_of(connection: socket.socket, who: str) -> dict:
         try:
             answer = receive(connection, ANSWER)
         except TimeoutError:
-            raise ClusterError(f"{who} has not answered for {ANSWER:g} s; has it been stopped?") from None
+            raise ClusterError(
+                f"{who} has not answered for {ANSWER:g} s; has it been stopped?"
+            ) from None
     if answer is None:
         raise ClusterError(f"{who} ended before it answered; see `ci/cluster status`")
     if "error" in answer:
@@ -133,5 +137,7 @@ def listener(path: Path) -> int | None:
     if connection is None:
         return None
     with connection:
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        credentials = connection.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+        )
     return struct.unpack("3i", credentials)[0]

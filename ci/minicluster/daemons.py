@@ -18,14 +18,23 @@ from .processes import PATIENCE, run_program
 from .spec import Account
 
 # Daemons are not on the PATH of an ordinary user.
-SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
+SYSTEM_FOLDERS = (
+    "/usr/local/sbin",
+    "/usr/sbin",
+    "/sbin",
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+)
 
 
 def search_path(path: str, prefix: str = "") -> str:
     """Return PATH with the folders of daemons after the user's own, and those of a prefix, if there is one,
     before."""
     first = [f"{prefix}/bin", f"{prefix}/sbin"] if prefix else []
-    return ":".join(dict.fromkeys([*first, *filter(None, path.split(":")), *SYSTEM_FOLDERS]))
+    return ":".join(
+        dict.fromkeys([*first, *filter(None, path.split(":")), *SYSTEM_FOLDERS])
+    )
 
 
 def become(account: Account) -> None:
@@ -42,7 +51,12 @@ class Daemon:
     """One program that is to run as long as the cluster."""
 
     def __init__(
-        self, name: str, command: list[str], log: Path, account: Account, **environment: str
+        self,
+        name: str,
+        command: list[str],
+        log: Path,
+        account: Account,
+        **environment: str,
     ) -> None:
         self.name, self.command, self.log, self.account = name, command, log, account
         self.environment = environment
@@ -70,7 +84,9 @@ class Daemon:
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                raise ClusterError(f"{self.name} was killed and has not ended after {PATIENCE:g} s") from None
+                raise ClusterError(
+                    f"{self.name} was killed and has not ended after {PATIENCE:g} s"
+                ) from None
 
     def finish(self, seconds: float) -> None:
         """Wait for a program that does one thing and ends."""
@@ -88,7 +104,9 @@ class Daemon:
         deadline = time.monotonic() + seconds
         while not ready():
             if not self.runs:
-                raise ClusterError(f"{self.name} ended while it started: {telling_line(self.log)}")
+                raise ClusterError(
+                    f"{self.name} ended while it started: {telling_line(self.log)}"
+                )
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"{self.name} does not answer after {seconds:g} s: {telling_line(self.log)}"
@@ -96,9 +114,13 @@ class Daemon:
             time.sleep(0.02)
 
 
-def run_client(account: Account, command: list[str], seconds: float, **environment: str) -> str:
+def run_client(
+    account: Account, command: list[str], seconds: float, **environment: str
+) -> str:
     """Run a program that does one thing and return its output."""
-    return run_program(command, seconds, environment=environment, before=lambda: become(account))
+    return run_program(
+        command, seconds, environment=environment, before=lambda: become(account)
+    )
 
 
 def listens(address: str, port: int) -> bool:

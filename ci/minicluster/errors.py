@@ -11,7 +11,11 @@ class ClusterError(Exception):
 def telling_line(log: Path) -> str:
     """Return the line of a log that most likely says why its daemon ended."""
     try:
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        lines = [
+            line.strip()
+            for line in log.read_text(errors="replace").splitlines()
+            if line.strip()
+        ]
     except FileNotFoundError:
         return "it wrote no log"
     for sign in ("fatal", "error"):

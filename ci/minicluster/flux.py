@@ -88,8 +88,16 @@ class Flux(Scheduler):
             "broker.rc2_none": "",
             "broker.module-nopanic": 1,
         }
-        options = [f"-S{name}={value}" if value != "" else f"-S{name}" for name, value in settings.items()]
-        command = ["flux", "broker", f"--config-path={self.folder / 'etc' / 'flux.toml'}", *options]
+        options = [
+            f"-S{name}={value}" if value != "" else f"-S{name}"
+            for name, value in settings.items()
+        ]
+        command = [
+            "flux",
+            "broker",
+            f"--config-path={self.folder / 'etc' / 'flux.toml'}",
+            *options,
+        ]
         return self._daemon("flux-broker", command, host, **self._shells())
 
     def _place(self, host: str) -> Path:
@@ -107,20 +115,33 @@ class Flux(Scheduler):
         (self.folder / "etc" / "flux.toml").write_text(config(self.spec, self.folder))
         # Bound to the cores that it has by its number, every host's first task would be on the machine's
         # first core.
-        (self.folder / "shell" / "minicluster.lua").write_text('shell.options["cpu-affinity"] = "off"\n')
+        (self.folder / "shell" / "minicluster.lua").write_text(
+            'shell.options["cpu-affinity"] = "off"\n'
+        )
         self._run("flux", "keygen", str(self.folder / "etc" / "curve.cert"))
 
     def start(self) -> None:
         self.leader.start()
         self.leader.wait_until(lambda: listens_at(self._socket(HEAD)), PATIENCE)
         # It answers before its modules are there.
-        self.leader.wait_until(lambda: self._run("flux", "uptime").split()[1] == "run", PATIENCE)
+        self.leader.wait_until(
+            lambda: self._run("flux", "uptime").split()[1] == "run", PATIENCE
+        )
 
     def states(self) -> dict[str, str]:
         free = self._run(
-            "flux", "resource", "list", "--states=free", "--no-header", "--format={nodelist}"
+            "flux",
+            "resource",
+            "list",
+            "--states=free",
+            "--no-header",
+            "--format={nodelist}",
         ).strip()
-        there = self._run("flux", "hostlist", "--expand", "--delimiter=\n", free).split() if free else []
+        there = (
+            self._run("flux", "hostlist", "--expand", "--delimiter=\n", free).split()
+            if free
+            else []
+        )
         return dict.fromkeys(self.spec.hosts, "down") | dict.fromkeys(there, self.idle)
 
     def environment(self) -> dict[str, str]:

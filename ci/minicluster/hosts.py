@@ -33,7 +33,10 @@ class Host:
     def boot(self) -> None:
         """Start the host's process; `wait` waits until it is there."""
         ready, report = os.pipe()
-        self._booting = fork(lambda: _into_namespaces(self.spec, self.folder, self.name, report)), ready
+        self._booting = (
+            fork(lambda: _into_namespaces(self.spec, self.folder, self.name, report)),
+            ready,
+        )
         os.close(report)
 
     def wait(self) -> int:
@@ -43,7 +46,9 @@ class Host:
         text = read_all(ready, PATIENCE, f"the start of {self.name}")
         wait_for_end(child, PATIENCE, f"what made {self.name}")
         if text != "ready":
-            raise ClusterError(f"{self.name} cannot be made: {text or 'its process ended'}")
+            raise ClusterError(
+                f"{self.name} cannot be made: {text or 'its process ended'}"
+            )
         pid = self.pid
         assert pid
         return pid
@@ -61,7 +66,9 @@ class Host:
         """Cut the power: the kernel kills all that runs there."""
         pid = self.pid
         if not pid:
-            raise ClusterError(f"{self.name} is not running; `ci/cluster start {self.name}` boots it")
+            raise ClusterError(
+                f"{self.name} is not running; `ci/cluster start {self.name}` boots it"
+            )
         os.kill(pid, signal.SIGKILL)
         wait_for_end(pid, PATIENCE, f"{self.name}, which was killed,")
 
@@ -111,15 +118,21 @@ class Inside:
     def handle(self, message: dict) -> dict:
         match message["do"]:
             case "connect":
-                network.run_batch("ip", network.host_commands(self.name, len(self.links)))
+                network.run_batch(
+                    "ip", network.host_commands(self.name, len(self.links))
+                )
                 network.limit(self.links, message["link"])
             case "limit":
                 network.limit(self.links, message["link"])
             case "start":
                 if self.daemon.runs:
-                    raise ClusterError(f"{self.name} and its {self.daemon.name} are running already")
+                    raise ClusterError(
+                        f"{self.name} and its {self.daemon.name} are running already"
+                    )
                 self.daemon.start()
-                self.daemon.wait_until(lambda: self.scheduler.node_answers(self.name), 30)
+                self.daemon.wait_until(
+                    lambda: self.scheduler.node_answers(self.name), 30
+                )
             case "status":
                 # Whether it runs is under that name whatever it is: a clone that knows Slurm only asks for
                 # it.

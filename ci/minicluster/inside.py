@@ -20,7 +20,11 @@ def environment(spec: Spec, folder: Path, base: Mapping[str, str]) -> dict[str, 
     """Return an environment in which the commands of the scheduler, and ci/cluster, mean this cluster."""
     scheduler = schedulers.of(spec, folder)
     # Variables that an outer scheduler set for its own job would be taken for options.
-    kept = {name: value for name, value in base.items() if not name.startswith(scheduler.variables)}
+    kept = {
+        name: value
+        for name, value in base.items()
+        if not name.startswith(scheduler.variables)
+    }
     return kept | {
         "PATH": search_path(base.get("PATH", ""), spec.prefix),
         **scheduler.environment(),
@@ -42,7 +46,9 @@ def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
         )
     pid = control.listener(control.socket_of(folder, host))
     if pid is None:
-        raise ClusterError(f"{host} is not running; `ci/cluster start {host}` boots a node")
+        raise ClusterError(
+            f"{host} is not running; `ci/cluster start {host}` boots a node"
+        )
     if pid == 0:
         raise ClusterError(
             f"{host} cannot be entered from a node of a cluster; use srun here, or ci/cluster outside of the"
@@ -61,7 +67,10 @@ def _enter(spec: Spec, folder: Path, pid: int, command: list[str]) -> int:
         os.chdir(cwd)
     except OSError as error:
         hint = "; within a rootless cluster use srun" if spec.account.rootless else ""
-        print(f"error: the host cannot be entered: {error.filename}: {error.strerror}{hint}", file=sys.stderr)
+        print(
+            f"error: the host cannot be entered: {error.filename}: {error.strerror}{hint}",
+            file=sys.stderr,
+        )
         return 126
     return wait_for(fork(lambda: _execute(spec, folder, command)))
 

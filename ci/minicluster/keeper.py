@@ -13,7 +13,15 @@ from pathlib import Path
 
 from . import control, kernel, state, supervisor
 from .errors import ClusterError, telling_line
-from .processes import PATIENCE, block_signals, close_all_but, fork, readable, reset_signals, wait_for_end
+from .processes import (
+    PATIENCE,
+    block_signals,
+    close_all_but,
+    fork,
+    readable,
+    reset_signals,
+    wait_for_end,
+)
 from .spec import Spec
 
 # Bounds of start and end altogether: of many waits, each with its own bound and a better message.
@@ -37,7 +45,9 @@ class Cluster:
         try:
             answer = control.receive(self._connection, TO_BE_UP)
         except TimeoutError:
-            raise ClusterError(f"the cluster is not up after {TO_BE_UP:g} s; is the machine busy?") from None
+            raise ClusterError(
+                f"the cluster is not up after {TO_BE_UP:g} s; is the machine busy?"
+            ) from None
         if answer is None:
             raise ClusterError("the cluster was ended while it started")
         if "error" in answer:
@@ -52,10 +62,14 @@ class Cluster:
         """End the cluster, and return when nothing is left of it."""
         self._connection.close()
         if wait_for_end(self._keeper, TO_BE_DOWN, f"the cluster in {self.folder}") != 0:
-            raise ClusterError(f"the cluster did not end properly: {telling_line(_log(self.folder))}")
+            raise ClusterError(
+                f"the cluster did not end properly: {telling_line(_log(self.folder))}"
+            )
 
 
-def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock: int) -> int:
+def _keep(
+    spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock: int
+) -> int:
     close_all_but(connection.fileno(), lock)
     reset_signals()
     block_signals()
@@ -66,7 +80,11 @@ def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock
         os.chdir(folder)  # where a daemon that crashes leaves its core
         _redirect(_log(folder))
         kernel.set_name("fabric-cluster")
-        mine = {"keeper": os.getpid(), "pid_namespace": state.pid_namespace(), "started": time.time()}
+        mine = {
+            "keeper": os.getpid(),
+            "pid_namespace": state.pid_namespace(),
+            "started": time.time(),
+        }
         with state.index():  # nobody reads it half written
             state.write(entry, spec, folder, **mine)
         keeper = os.pidfd_open(os.getpid())
@@ -74,7 +92,12 @@ def _keep(spec: Spec, entry: Path, folder: Path, connection: socket.socket, lock
         child = fork(lambda: _supervise(spec, folder, connection, lock, keeper))
         _wait(child, connection)
     except OSError as error:
-        control.send(connection, {"error": f"the cluster cannot be made: {error.filename}: {error.strerror}"})
+        control.send(
+            connection,
+            {
+                "error": f"the cluster cannot be made: {error.filename}: {error.strerror}"
+            },
+        )
     finally:
         if child:
             # All processes in the namespaces of a process 1 die with it, and waiting for it waits for all.
@@ -105,7 +128,9 @@ def _new_pid_namespace(spec: Spec) -> None:
         kernel.unshare("pid")
 
 
-def _supervise(spec: Spec, folder: Path, connection: socket.socket, lock: int, keeper: int) -> int:
+def _supervise(
+    spec: Spec, folder: Path, connection: socket.socket, lock: int, keeper: int
+) -> int:
     os.close(lock)
     reset_signals()
     kernel.die_with_parent()
@@ -123,7 +148,10 @@ def _wait(child: int, connection: socket.socket) -> None:
     watched = [supervised, signalled, connection.fileno()]
     while True:
         ready, _, _ = select.select(watched, [], [])
-        if connection.fileno() in ready and control.receive(connection, PATIENCE) is not None:
+        if (
+            connection.fileno() in ready
+            and control.receive(connection, PATIENCE) is not None
+        ):
             watched.remove(connection.fileno())  # let go
             continue
         return

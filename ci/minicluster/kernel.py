@@ -43,20 +43,29 @@ def enter(pid: int) -> None:
     """Move this process into all namespaces of another; into its PID namespace goes the next child."""
     opened = {}
     try:
-        for name in NAMESPACES:  # all are opened first: after the change of mounts, /proc is another
+        for name in (
+            NAMESPACES
+        ):  # all are opened first: after the change of mounts, /proc is another
             path = Path(f"/proc/{pid}/ns/{name}")
             if path.stat().st_ino != Path(f"/proc/self/ns/{name}").stat().st_ino:
                 opened[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         for name, descriptor in opened.items():
-            _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(0)), f"setns {name}")
+            _check(
+                _libc.setns(ctypes.c_int(descriptor), ctypes.c_int(0)), f"setns {name}"
+            )
     finally:
         for descriptor in opened.values():
             os.close(descriptor)
 
 
-def mount(source: str, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
+def mount(
+    source: str, target: str | Path, kind: str = "", flags: int = 0, options: str = ""
+) -> None:
     arguments = [source.encode(), os.fsencode(target), kind.encode() or None]
-    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None), f"mount on {target}")
+    _check(
+        _libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None),
+        f"mount on {target}",
+    )
 
 
 def map_user(inside: int, outside: int, inside_group: int, outside_group: int) -> None:
@@ -73,4 +82,6 @@ def die_with_parent(number: int = signal.SIGKILL) -> None:
 
 def set_name(name: str) -> None:
     """Set the name that ps and top show for this process."""
-    _check(_libc.prctl(PR_SET_NAME, ctypes.c_char_p(name.encode()[:15]), 0, 0, 0), "prctl")
+    _check(
+        _libc.prctl(PR_SET_NAME, ctypes.c_char_p(name.encode()[:15]), 0, 0, 0), "prctl"
+    )

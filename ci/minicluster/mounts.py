@@ -13,7 +13,9 @@ CGROUPS = Path("/sys/fs/cgroup")
 def begin(folder: Path) -> None:
     """Prepare a new mount namespace: nothing that is mounted there may reach the machine."""
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
-    if CGROUPS.exists():  # put aside, because a new /sys hides them, and slurmd wants to see them
+    if (
+        CGROUPS.exists()
+    ):  # put aside, because a new /sys hides them, and slurmd wants to see them
         mount(str(CGROUPS), folder / "cgroup", flags=MS_BIND | MS_REC)
 
 

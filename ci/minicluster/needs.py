@@ -30,7 +30,11 @@ PAGE = "docs/schedulers.md"
 
 def packages_of(scheduler: str, accounting: bool) -> dict[str, str | None]:
     """Return the programs that a cluster needs, with the Debian package of each."""
-    return SCHEDULERS[scheduler].programs | NETWORK | (FOR_ACCOUNTING if accounting else {})
+    return (
+        SCHEDULERS[scheduler].programs
+        | NETWORK
+        | (FOR_ACCOUNTING if accounting else {})
+    )
 
 
 def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
@@ -45,9 +49,15 @@ def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
     return folder and str(Path(folder).resolve())
 
 
-def missing_programs(accounting: bool, path: str, scheduler: str = "slurm") -> list[str]:
+def missing_programs(
+    accounting: bool, path: str, scheduler: str = "slurm"
+) -> list[str]:
     """Return the programs that are not on that path."""
-    return [each for each in packages_of(scheduler, accounting) if shutil.which(each, path=path) is None]
+    return [
+        each
+        for each in packages_of(scheduler, accounting)
+        if shutil.which(each, path=path) is None
+    ]
 
 
 def missing_message(programs: list[str], scheduler: str = "slurm") -> str:
@@ -101,7 +111,9 @@ SETTINGS = {
 
 def read_settings() -> dict[str, str]:
     paths = {name: Path("/proc/sys") / name for name in SETTINGS}
-    return {name: path.read_text().strip() for name, path in paths.items() if path.exists()}
+    return {
+        name: path.read_text().strip() for name, path in paths.items() if path.exists()
+    }
 
 
 def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str]) -> str:
@@ -120,7 +132,11 @@ def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str])
     for name, bad in SETTINGS.items():
         if settings.get(name) == bad:
             dotted = name.replace("/", ".")
-            good = "a number such as 10000" if name.endswith("namespaces") else str(1 - int(bad))
+            good = (
+                "a number such as 10000"
+                if name.endswith("namespaces")
+                else str(1 - int(bad))
+            )
             return f"user namespaces are switched off: {dotted}={bad}; run as root, or set it to {good}"
     return (
         f"an ordinary user may not make namespaces here ({failed}), probably because this is a container; run"
@@ -137,7 +153,9 @@ def check_namespaces(account: Account) -> None:
     wait_for_end(child, PATIENCE, "the trial whether namespaces are allowed")
     if text:
         number, _, what = text.partition(" ")
-        raise ClusterError(refusal(account.rootless, int(number), what, read_settings()))
+        raise ClusterError(
+            refusal(account.rootless, int(number), what, read_settings())
+        )
 
 
 def _try_namespaces(account: Account, report: int) -> int:
@@ -149,7 +167,9 @@ def _try_namespaces(account: Account, report: int) -> int:
     except OSError as error:
         os.write(report, f"{error.errno} {error.filename}".encode())
         return 1
-    return wait_for_end(fork(lambda: _try_mount(report)), PATIENCE, "the trial of mounts")
+    return wait_for_end(
+        fork(lambda: _try_mount(report)), PATIENCE, "the trial of mounts"
+    )
 
 
 def _try_mount(report: int) -> int:

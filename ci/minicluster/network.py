@@ -14,7 +14,10 @@ from .spec import HEAD, NETWORK, NO_LIMIT, Spec, address, bits_per_second, parse
 
 
 def hosts_file(spec: Spec) -> str:
-    lines = ["127.0.0.1 localhost", *(f"{address(host)} {host}" for host in (HEAD, *spec.hosts))]
+    lines = [
+        "127.0.0.1 localhost",
+        *(f"{address(host)} {host}" for host in (HEAD, *spec.hosts)),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -48,7 +51,9 @@ def link_commands(host: str, pid: int, rails: int = 1) -> list[str]:
     commands = []
     for rail in range(rails):
         side = bridge_side(host, rail)
-        commands.append(f"link add name {side} type veth peer name {host_side(rail)} netns {pid}")
+        commands.append(
+            f"link add name {side} type veth peer name {host_side(rail)} netns {pid}"
+        )
         commands.append(f"link set dev {side} master {_bridge(rail)} up")
     return commands
 
@@ -57,7 +62,9 @@ def host_commands(host: str, rails: int = 1) -> list[str]:
     commands = ["link set dev lo up"]
     for rail in range(rails):
         side = host_side(rail)
-        commands.append(f"address add {address(host, rail)}/{NETWORK.prefixlen} dev {side}")
+        commands.append(
+            f"address add {address(host, rail)}/{NETWORK.prefixlen} dev {side}"
+        )
         commands.append(f"link set dev {side} up")
     return commands
 
@@ -71,8 +78,12 @@ def limit_commands(device: str, link: str) -> list[str]:
     asked = parse_link(link)
     commands, parent = [], "root"
     if asked.is_rough:
-        what = [f"delay {asked.delay}"] * bool(asked.delay) + [f"loss {asked.loss}"] * bool(asked.loss)
-        commands.append(f"qdisc replace dev {device} root handle 1: netem limit {_WAITING} {' '.join(what)}")
+        what = [f"delay {asked.delay}"] * bool(asked.delay) + [
+            f"loss {asked.loss}"
+        ] * bool(asked.loss)
+        commands.append(
+            f"qdisc replace dev {device} root handle 1: netem limit {_WAITING} {' '.join(what)}"
+        )
         parent = "parent 1: handle 10:"
     if asked.rate != NO_LIMIT:
         # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one
@@ -96,13 +107,19 @@ def run_batch(program: str, commands: list[str]) -> None:
 
 def limit(devices: Sequence[str], link: str) -> None:
     """Shape what leaves some devices, each like a link of its own."""
-    run_batch("tc", [command for device in devices for command in limit_commands(device, link)])
+    run_batch(
+        "tc",
+        [command for device in devices for command in limit_commands(device, link)],
+    )
 
 
 def require_netem() -> None:
     """Raise :class:`ClusterError` unless this kernel can delay and lose packets."""
     try:
-        run_program(["tc", "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1us"], PATIENCE)
+        run_program(
+            ["tc", "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1us"],
+            PATIENCE,
+        )
     except ClusterError as error:
         raise ClusterError(
             f"this kernel can neither delay nor lose packets: it has no sch_netem ({error}); load the module,"

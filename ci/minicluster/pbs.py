@@ -106,7 +106,10 @@ def server_settings(spec: Spec) -> list[str]:
         f"set server node_fail_requeue={NODE_TIMEOUT}",
         # One job at a time, because all nodes are this one machine.
         'set server max_run="[o:PBS_ALL=1]"',
-        *(f"create node {host} resources_available.ncpus={spec.cores}" for host in spec.hosts),
+        *(
+            f"create node {host} resources_available.ncpus={spec.cores}"
+            for host in spec.hosts
+        ),
         "set server scheduling=true",
     ]
 
@@ -118,7 +121,17 @@ class Pbs(Scheduler):
     look = "pbsnodes -aSj"
     programs: ClassVar[dict[str, str | None]] = {
         **dict.fromkeys(
-            ("pbs_server", "pbs_sched", "pbs_comm", "pbs_mom", "qmgr", "qsub", "qstat", "pbsnodes"), None
+            (
+                "pbs_server",
+                "pbs_sched",
+                "pbs_comm",
+                "pbs_mom",
+                "qmgr",
+                "qsub",
+                "qstat",
+                "pbsnodes",
+            ),
+            None,
         ),
         "psql": "postgresql",
     }
@@ -150,7 +163,11 @@ class Pbs(Scheduler):
 
     def _with_database(self, command: str) -> list[str]:
         # PBS's own lines, which name the folder of PostgreSQL.
-        return ["bash", "-c", f'set -a; . "$PBS_CONF_FILE"; . "$PBS_EXEC/libexec/pbs_db_env"; {command}']
+        return [
+            "bash",
+            "-c",
+            f'set -a; . "$PBS_CONF_FILE"; . "$PBS_EXEC/libexec/pbs_db_env"; {command}',
+        ]
 
     def _conf(self, host: str) -> Path:
         return self.folder / "etc" / f"pbs.{host}.conf"
@@ -169,7 +186,10 @@ class Pbs(Scheduler):
         for host in (HEAD, *self.spec.hosts):
             self._conf(host).write_text(pbs_conf(host, self.folder, prefix))
             home = self._home(host)
-            for name, mode in {"": 0o755, **(_OF_HEAD if host == HEAD else _OF_HOST)}.items():
+            for name, mode in {
+                "": 0o755,
+                **(_OF_HEAD if host == HEAD else _OF_HOST),
+            }.items():
                 (home / name).mkdir()
                 (home / name).chmod(mode)
             (home / "pbs_environment").write_text("PATH=/bin:/usr/bin\n")
@@ -179,16 +199,28 @@ class Pbs(Scheduler):
         self._remote_shell.write_text(remote_shell(prefix))
         self._remote_shell.chmod(0o755)
         home = self._home(HEAD)
-        for name, source in (("dedicated_time", "pbs_dedicated"), ("holidays", "pbs_holidays")):
+        for name, source in (
+            ("dedicated_time", "pbs_dedicated"),
+            ("holidays", "pbs_holidays"),
+        ):
             shutil.copy(prefix / "etc" / source, home / "sched_priv" / name)
-        shutil.copy(prefix / "etc" / "pbs_resource_group", home / "sched_priv" / "resource_group")
-        shutil.copy(prefix / "etc" / "pbs_sched_config", home / "sched_priv" / "sched_config")
+        shutil.copy(
+            prefix / "etc" / "pbs_resource_group",
+            home / "sched_priv" / "resource_group",
+        )
+        shutil.copy(
+            prefix / "etc" / "pbs_sched_config", home / "sched_priv" / "sched_config"
+        )
         (home / "server_priv" / "db_user").touch(mode=0o600)
         (home / "server_priv" / "db_user").write_text(OWNER)
 
     def begin(self) -> None:
         mounts.in_memory(RUN, "0755")
-        for name, mode in (("postgresql", 0o1777), ("lock", 0o1777), (HOMES.name, 0o711)):
+        for name, mode in (
+            ("postgresql", 0o1777),
+            ("lock", 0o1777),
+            (HOMES.name, 0o711),
+        ):
             (RUN / name).mkdir()
             (RUN / name).chmod(mode)
         mounts.replace(str(HOMES), self.folder / "pbs")
@@ -212,13 +244,18 @@ class Pbs(Scheduler):
         self.sched.start()
 
     def _start_server(self, options: str = "") -> None:
-        self.server.command = self._with_database(f"exec $PBS_EXEC/sbin/pbs_server.bin -N {options}")
+        self.server.command = self._with_database(
+            f"exec $PBS_EXEC/sbin/pbs_server.bin -N {options}"
+        )
         self.server.start()
         self.server.wait_until(lambda: listens(address(HEAD), SERVER_PORT), PATIENCE)
 
     def states(self) -> dict[str, str]:
         lines = self._run("pbsnodes", "-a", "-F", "dsv").splitlines()
-        nodes = [dict(part.split("=", 1) for part in line.split("|") if "=" in part) for line in lines]
+        nodes = [
+            dict(part.split("=", 1) for part in line.split("|") if "=" in part)
+            for line in lines
+        ]
         return {node["Name"]: node["state"] for node in nodes}
 
     def restart(self, service: str) -> None:
@@ -229,7 +266,10 @@ class Pbs(Scheduler):
 
     def environment(self) -> dict[str, str]:
         # For config/systems/minicluster.py: MPIs have no ssh here.
-        return {"PBS_CONF_FILE": str(self._conf(HEAD)), "FABRIC_CLUSTER_RSH": str(self._remote_shell)}
+        return {
+            "PBS_CONF_FILE": str(self._conf(HEAD)),
+            "FABRIC_CLUSTER_RSH": str(self._remote_shell),
+        }
 
     def node_daemon(self, host: str) -> Daemon:
         return self._of("pbs_mom", ["pbs_mom", "-N"], host)

@@ -74,7 +74,9 @@ def wait_for_end(child: int, seconds: float, what: str) -> int:
     process = os.pidfd_open(child)
     try:
         if not readable(process, seconds):
-            raise ClusterError(f"{what} has not ended after {seconds:g} s: {', '.join(_left(child))}")
+            raise ClusterError(
+                f"{what} has not ended after {seconds:g} s: {', '.join(_left(child))}"
+            )
     finally:
         os.close(process)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -87,7 +89,10 @@ def _left(process: int) -> list[str]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            name, wait = (folder / "comm").read_text().strip(), (folder / "wchan").read_text()
+            name, wait = (
+                (folder / "comm").read_text().strip(),
+                (folder / "wchan").read_text(),
+            )
         except OSError:
             continue  # it has ended by now, or is somebody else's
         parents[folder.name] = parent
@@ -116,7 +121,13 @@ def run_program(
     pipe = subprocess.PIPE
     with_environment = None if environment is None else os.environ | environment
     process = subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=with_environment, preexec_fn=before
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=with_environment,
+        preexec_fn=before,
     )
     try:
         out, err = process.communicate(text, timeout=seconds)
@@ -131,7 +142,9 @@ def run_program(
 
 def close_all_but(*keep: int) -> None:
     """Close what a forked process has from its parent, but standard input and output and what is named."""
-    for descriptor in sorted({int(path.name) for path in Path("/proc/self/fd").iterdir()} - {0, 1, 2, *keep}):
+    for descriptor in sorted(
+        {int(path.name) for path in Path("/proc/self/fd").iterdir()} - {0, 1, 2, *keep}
+    ):
         try:
             os.close(descriptor)
         except OSError:
@@ -164,7 +177,10 @@ def wait_for(child: int) -> int:
         left = 3600.0 if deadline is None else deadline - time.monotonic()
         caught = signal.sigtimedwait((*ENDING, signal.SIGCHLD), max(left, 0))
         if caught is None and killed:
-            print(f"error: after SIGKILL the command is left: {', '.join(_left(child))}", file=sys.stderr)
+            print(
+                f"error: after SIGKILL the command is left: {', '.join(_left(child))}",
+                file=sys.stderr,
+            )
             return 128 + signal.SIGKILL
         if caught is None and deadline is not None:
             os.kill(child, signal.SIGKILL)

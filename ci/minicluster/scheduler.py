@@ -82,9 +82,13 @@ class Scheduler:
         """Tell whether a host's daemon listens; called on the host."""
         raise NotImplementedError
 
-    def _daemon(self, name: str, command: list[str], host: str = HEAD, **environment: str) -> Daemon:
+    def _daemon(
+        self, name: str, command: list[str], host: str = HEAD, **environment: str
+    ) -> Daemon:
         log = self.folder / "log" / f"{name}{'' if host == HEAD else f'.{host}'}.out"
         return Daemon(name, command, log, self.spec.account, **environment)
 
     def _run(self, *command: str) -> str:
-        return run_client(self.spec.account, list(command), PATIENCE, **self.environment())
+        return run_client(
+            self.spec.account, list(command), PATIENCE, **self.environment()
+        )

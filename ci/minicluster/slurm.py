@@ -58,7 +58,9 @@ class Slurm(Scheduler):
         self.munged = self._daemon("munged", self._munged())
         self.mariadbd = self._daemon("mariadbd", self._mariadbd())
         database = {"MYSQL_UNIX_PORT": str(self._database_socket)}
-        self.slurmdbd = self._daemon("slurmdbd", ["slurmdbd", "-D"], **environment, **database)
+        self.slurmdbd = self._daemon(
+            "slurmdbd", ["slurmdbd", "-D"], **environment, **database
+        )
         self.slurmctld = self._daemon("slurmctld", ["slurmctld", "-D"], **environment)
         self._installed: Daemon | None = None
 
@@ -83,8 +85,16 @@ class Slurm(Scheduler):
         folder = self.folder / "munge"
         # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a
         # danger.
-        files = [f"--{what}-file={folder / what}" for what in ("key", "pid", "log", "seed")]
-        return ["munged", "--foreground", "--force", f"--socket={self._munge_socket}", *files]
+        files = [
+            f"--{what}-file={folder / what}" for what in ("key", "pid", "log", "seed")
+        ]
+        return [
+            "munged",
+            "--foreground",
+            "--force",
+            f"--socket={self._munge_socket}",
+            *files,
+        ]
 
     def _mariadbd(self) -> list[str]:
         return [
@@ -148,7 +158,9 @@ class Slurm(Scheduler):
         if self._installed is not None:
             self._installed.finish(PATIENCE)
             self.mariadbd.start()
-            self.mariadbd.wait_until(lambda: listens_at(self._database_socket), PATIENCE)
+            self.mariadbd.wait_until(
+                lambda: listens_at(self._database_socket), PATIENCE
+            )
             self._start_slurmdbd()
             # Before slurmctld is there, so that it finds its tables.
             self._run("sacctmgr", "--immediate", "add", "cluster", CLUSTER)
@@ -156,15 +168,22 @@ class Slurm(Scheduler):
 
     def _start_slurmdbd(self) -> None:
         self.slurmdbd.start()
-        self.slurmdbd.wait_until(lambda: listens(address(HEAD), DATABASE_PORT), PATIENCE)
+        self.slurmdbd.wait_until(
+            lambda: listens(address(HEAD), DATABASE_PORT), PATIENCE
+        )
 
     def _start_slurmctld(self, *options: str) -> None:
         self.slurmctld.command = ["slurmctld", "-D", *options]
         self.slurmctld.start()
-        self.slurmctld.wait_until(lambda: listens(address(HEAD), CONTROLLER_PORT), PATIENCE)
+        self.slurmctld.wait_until(
+            lambda: listens(address(HEAD), CONTROLLER_PORT), PATIENCE
+        )
 
     def states(self) -> dict[str, str]:
-        return dict(line.split() for line in self._run("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
+        return dict(
+            line.split()
+            for line in self._run("sinfo", "-h", "-N", "-o", "%N %T").splitlines()
+        )
 
     def restart(self, service: str) -> None:
         if service == "slurmdbd":
@@ -176,7 +195,9 @@ class Slurm(Scheduler):
         return {"SLURM_CONF": str(self.folder / "etc" / "slurm.conf")}
 
     def node_daemon(self, host: str) -> Daemon:
-        return self._daemon("slurmd", ["slurmd", "-D", "-N", host], host, **self.environment())
+        return self._daemon(
+            "slurmd", ["slurmd", "-D", "-N", host], host, **self.environment()
+        )
 
     def node_answers(self, host: str) -> bool:
         return listens(address(host), NODE_PORT)

@@ -82,7 +82,9 @@ def slurm_conf(spec: Spec, folder: Path) -> str:
         f"NodeName={host} NodeAddr={address(host)} {layout} RealMemory=1024 State=UNKNOWN\n"
         for host in spec.hosts
     )
-    partition = f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+    partition = (
+        f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+    )
     return _text(settings) + nodes + partition
 
 
@@ -98,7 +100,10 @@ def cgroup_conf(version: str) -> str:
 
 def topology_conf(spec: Spec) -> str:
     leaves = spec.hosts_of_switches
-    lines = [f"SwitchName={switch} Nodes={','.join(hosts)}\n" for switch, hosts in leaves.items()]
+    lines = [
+        f"SwitchName={switch} Nodes={','.join(hosts)}\n"
+        for switch, hosts in leaves.items()
+    ]
     return "".join([*lines, f"SwitchName=spine Switches={','.join(leaves)}\n"])
 
 

@@ -44,7 +44,9 @@ class Link:
 
     def __str__(self) -> str:
         parts = (("delay", self.delay), ("loss", self.loss))
-        return ",".join([self.rate, *(f"{name}={value}" for name, value in parts if value)])
+        return ",".join(
+            [self.rate, *(f"{name}={value}" for name, value in parts if value)]
+        )
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,17 @@ class Spec:
     accounting: bool
     account: Account
     rate: str = NO_LIMIT
-    shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
+    shapes: dict[str, str] = field(
+        default_factory=dict
+    )  # by host and direction, as in n2.send
     switches: int = 0  # in Slurm's topology; there is but one bridge
     scheduler: str = "slurm"
-    prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
-    rails: int = 1  # links of each host, each to a bridge of its own; the head is on the first
+    prefix: str = (
+        ""  # where the scheduler is installed, if its programs are not on PATH
+    )
+    rails: int = (
+        1  # links of each host, each to a bridge of its own; the head is on the first
+    )
 
     @property
     def hosts(self) -> list[str]:
@@ -81,7 +89,10 @@ class Spec:
     def hosts_of_switches(self) -> dict[str, list[str]]:
         """The hosts of each switch: as many of each, in their order."""
         each = -(-self.nodes // max(self.switches, 1))
-        return {f"leaf{k + 1}": self.hosts[k * each : (k + 1) * each] for k in range(self.switches)}
+        return {
+            f"leaf{k + 1}": self.hosts[k * each : (k + 1) * each]
+            for k in range(self.switches)
+        }
 
     def link_of(self, host: str, side: str) -> str:
         return self.shapes.get(f"{host}.{side}", self.rate)
@@ -144,7 +155,9 @@ def parse_link(text: str) -> Link:
         pattern = {"delay": _DELAY, "loss": _LOSS}.get(name)
         match = pattern.fullmatch(value) if pattern else None
         if match is None or (name == "loss" and float(match[1]) > 100):
-            raise ClusterError(f"{part!r} is neither a delay nor a loss; write delay=100us or loss=1%")
+            raise ClusterError(
+                f"{part!r} is neither a delay nor a loss; write delay=100us or loss=1%"
+            )
         if name in found:
             raise ClusterError(f"{text!r} gives {name} twice; give it once")
         found[name] = value
@@ -162,12 +175,18 @@ def parse_shapes(texts: list[str], hosts: list[str]) -> dict[str, str]:
                 f"{text!r} is not NODE=RATE; write it as {hosts[0]}=100mbit, or {hosts[0]}=none"
             )
         if host not in hosts:
-            raise ClusterError(f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}")
+            raise ClusterError(
+                f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}"
+            )
         if dot and side not in SIDES:
-            raise ClusterError(f"{where!r} is not a direction of a link; write {host}.send or {host}.receive")
+            raise ClusterError(
+                f"{where!r} is not a direction of a link; write {host}.send or {host}.receive"
+            )
         for each in (side,) if dot else SIDES:
             key = f"{host}.{each}"
             if key in shapes:
-                raise ClusterError(f"{host} has two rates, {shapes[key]} and {link}; give one")
+                raise ClusterError(
+                    f"{host} has two rates, {shapes[key]} and {link}; give one"
+                )
             shapes[key] = str(parse_link(link))
     return shapes

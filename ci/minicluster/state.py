@@ -89,7 +89,10 @@ def _lock(descriptor: int, deadline: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                holders = ", ".join(_holders(descriptor)) or "a process that is not visible here"
+                holders = (
+                    ", ".join(_holders(descriptor))
+                    or "a process that is not visible here"
+                )
                 raise ClusterError(
                     f"{INDEX} has been held for more than {PATIENCE:g} s by {holders}; end that and try again"
                 ) from None
@@ -103,7 +106,11 @@ def _holders(descriptor: int) -> list[str]:
     inode."""
     inode = str(os.fstat(descriptor).st_ino)
     rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
-    return [f"process {row[4]}" for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode]
+    return [
+        f"process {row[4]}"
+        for row in rows
+        if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode
+    ]
 
 
 def _is_index(descriptor: int) -> bool:
@@ -188,7 +195,9 @@ def _user(number: int) -> str:
 
 def _read(path: Path) -> dict:
     text = path.read_text()
-    return json.loads(text) if text else {}  # nothing is in it when its maker was killed at once
+    return (
+        json.loads(text) if text else {}
+    )  # nothing is in it when its maker was killed at once
 
 
 def write(path: Path, spec: Spec, folder: Path, **more: object) -> None:
@@ -214,10 +223,14 @@ def reserve(spec: Spec) -> tuple[Path, Path, int]:
             raise ClusterError(
                 f"the path {temporary} is too long for the sockets in it; set TMPDIR to a shorter one"
             )
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+        )
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
-            folder = Path(tempfile.mkdtemp(prefix="fabric-cluster-", dir=temporary)).resolve()
+            folder = Path(
+                tempfile.mkdtemp(prefix="fabric-cluster-", dir=temporary)
+            ).resolve()
             write(path, spec, folder)
         except BaseException:
             path.unlink()

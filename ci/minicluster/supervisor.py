@@ -58,7 +58,9 @@ class Supervisor:
             host.boot()
         rails = self.spec.rails
         cables = [
-            command for host in hosts for command in network.link_commands(host.name, host.wait(), rails)
+            command
+            for host in hosts
+            for command in network.link_commands(host.name, host.wait(), rails)
         ]
         network.run_batch("ip", cables)
         links = {host: self.spec.links_of(host.name) for host in hosts}
@@ -67,8 +69,13 @@ class Supervisor:
             for h, of in links.items()
             for side in self._sides(h.name)
         ]
-        network.run_batch("tc", [command for commands in towards for command in commands])
-        asked = [(host, host.ask(do="connect", link=of["send"])) for host, of in links.items()]
+        network.run_batch(
+            "tc", [command for commands in towards for command in commands]
+        )
+        asked = [
+            (host, host.ask(do="connect", link=of["send"]))
+            for host, of in links.items()
+        ]
         for host, connection in asked:
             host.answer(connection)
 
@@ -121,7 +128,9 @@ class Supervisor:
     def _service(self, what: str) -> Daemon:
         daemon = next((d for d in self.scheduler.daemons if d.name == what), None)
         if daemon is None:
-            raise ClusterError(f"this cluster has no {what}: it was started with --without-accounting")
+            raise ClusterError(
+                f"this cluster has no {what}: it was started with --without-accounting"
+            )
         return daemon
 
     def _kill(self, what: str) -> None:
@@ -130,7 +139,9 @@ class Supervisor:
             return
         daemon = self._service(what)
         if not daemon.runs:
-            raise ClusterError(f"{what} is not running; `ci/cluster start {what}` starts it")
+            raise ClusterError(
+                f"{what} is not running; `ci/cluster start {what}` starts it"
+            )
         daemon.kill()
 
     def _start(self, what: str) -> None:
@@ -149,9 +160,20 @@ class Supervisor:
     def _status(self) -> dict:
         hosts = {}
         for name, host in self.hosts.items():
-            answer = host.request(do="status") if host.pid else {"daemon": "", "slurmd": False}
-            hosts[name] = {"up": bool(host.pid), "links": self.spec.links_of(name), **answer}
-        return {"daemons": {daemon.name: daemon.runs for daemon in self.scheduler.daemons}, "hosts": hosts}
+            answer = (
+                host.request(do="status")
+                if host.pid
+                else {"daemon": "", "slurmd": False}
+            )
+            hosts[name] = {
+                "up": bool(host.pid),
+                "links": self.spec.links_of(name),
+                **answer,
+            }
+        return {
+            "daemons": {daemon.name: daemon.runs for daemon in self.scheduler.daemons},
+            "hosts": hosts,
+        }
 
 
 def prepare(spec: Spec, folder: Path) -> None:
@@ -181,5 +203,7 @@ def run(spec: Spec, folder: Path, report: socket.socket) -> int:
 
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return (
+            f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        )
     return " ".join(str(error).split())

@@ -7,4 +7,8 @@ The system `local` uses it for runs of ReFrame before any set-up; `ci/run` sets 
 
 from fabric_checks.software.programs import OPEN_MPI_AS_ROOT, environment
 
-environments = [environment({"name": "on-path", "cc": "mpicc", "env_vars": OPEN_MPI_AS_ROOT}, "modules")]
+environments = [
+    environment(
+        {"name": "on-path", "cc": "mpicc", "env_vars": OPEN_MPI_AS_ROOT}, "modules"
+    )
+]

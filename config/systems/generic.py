@@ -112,7 +112,9 @@ KILL = ["SLURM_KILL_BAD_EXIT", "1"]
 SRUN_PMI2 = SRUN | {"env_vars": [["SLURM_MPI_TYPE", "pmi2"], KILL]}
 # With Slurm 22.05 and PMIx_Fence over a tree, Open MPI 5.0.11 crashed in MPI_Init now and then, over a ring
 # hardly ever (open-mpi/ompi#12495 is the same crash); leave it out where yours does not need it.
-SRUN_PMIX = SRUN | {"env_vars": [["SLURM_MPI_TYPE", "pmix"], KILL, ["SLURM_PMIX_FENCE", "ring"]]}
+SRUN_PMIX = SRUN | {
+    "env_vars": [["SLURM_MPI_TYPE", "pmix"], KILL, ["SLURM_PMIX_FENCE", "ring"]]
+}
 # Process managers that find the job's hosts in the scheduler's variables and files, and start their daemons
 # by ssh, or by PBS or blaunch of LSF where they were built with it.
 HYDRA = {"launcher": "mpiexec", "launch_options": ["-ppn {ppn}"]}
@@ -129,7 +131,9 @@ PRRTE_ON_LSF = PRRTE | {
 JSRUN = {"launcher": "jsrun", "launch_options": []}
 # `flux run --nodes=NODES --ntasks=TASKS`: Flux has PMI-1 itself; for PMIx it needs the plugin flux-pmix. It
 # binds the tasks on a node to as many cores as there are tasks, together; each can have one.
-FLUX_PMI, FLUX_PMIX = ({"launcher": name, "launch_options": []} for name in ("flux-run", "flux-run-pmix"))
+FLUX_PMI, FLUX_PMIX = (
+    {"launcher": name, "launch_options": []} for name in ("flux-run", "flux-run-pmix")
+)
 
 # ------------------------------------------------------------------------------------------- what runs on it
 # Environments by the way their MPI is launched. These are the wheels of `ci/run`, which use TCP unless the
@@ -139,14 +143,23 @@ MPICH_AND_INTEL, OPEN_MPI = ("mpich", "impi"), ("openmpi",)
 # The partitions of each system, one for each way in which an MPI is launched; one is enough where there is
 # one way.
 SYSTEMS = {
-    "generic_slurm": {"pmi2": (SLURM, SRUN_PMI2, MPICH_AND_INTEL), "pmix": (SLURM, SRUN_PMIX, OPEN_MPI)},
-    "generic_pbs": {"hydra": (PBS, HYDRA, MPICH_AND_INTEL), "prrte": (PBS, PRRTE, OPEN_MPI)},
+    "generic_slurm": {
+        "pmi2": (SLURM, SRUN_PMI2, MPICH_AND_INTEL),
+        "pmix": (SLURM, SRUN_PMIX, OPEN_MPI),
+    },
+    "generic_pbs": {
+        "hydra": (PBS, HYDRA, MPICH_AND_INTEL),
+        "prrte": (PBS, PRRTE, OPEN_MPI),
+    },
     "generic_lsf": {
         "hydra": (LSF, HYDRA, MPICH_AND_INTEL),
         "prrte": (LSF, PRRTE_ON_LSF, OPEN_MPI),
         "jsm": (LSF_WITH_CSM, JSRUN, OPEN_MPI),
     },
-    "generic_flux": {"pmi": (FLUX, FLUX_PMI, MPICH_AND_INTEL), "pmix": (FLUX, FLUX_PMIX, OPEN_MPI)},
+    "generic_flux": {
+        "pmi": (FLUX, FLUX_PMI, MPICH_AND_INTEL),
+        "pmix": (FLUX, FLUX_PMIX, OPEN_MPI),
+    },
 }
 mpis = selected_mpis() if selected_stack() in (None, "wheels") else []
 

@@ -14,7 +14,9 @@ from fabric_checks.software.stacks import WHEEL_MPIS, selected_mpis, selected_st
 # done anew each time, because a container may have other cores than it had yesterday.
 processor = cpuinfo()
 # Where /sys has no topology, as in some containers, each CPU counts as a core.
-physical_cores = (processor.get("num_cpus") or os.cpu_count()) // (processor.get("num_cpus_per_core") or 1)
+physical_cores = (processor.get("num_cpus") or os.cpu_count()) // (
+    processor.get("num_cpus_per_core") or 1
+)
 
 # Wheels, unless another stack is asked for; what Spack builds is built with the same MPIs.
 suffix = {None: "", "wheels": "", "spack": "-spack"}.get(selected_stack())
@@ -22,7 +24,9 @@ environs = [] if suffix is None else [f"{mpi}{suffix}" for mpi in selected_mpis(
 # Nothing is set up, and nothing was asked for: whoever has an MPI at hand can have it measured.
 is_bare = not any(map(installed.is_found, WHEEL_MPIS))
 if is_bare and not any(name in os.environ for name in ("FABRIC_MPI", "FABRIC_STACK")):
-    environs = ["on-path"] if shutil.which("mpicc") and shutil.which("mpirun") else environs
+    environs = (
+        ["on-path"] if shutil.which("mpicc") and shutil.which("mpirun") else environs
+    )
 
 systems = [
     {
@@ -37,7 +41,10 @@ systems = [
                 "launcher": "mpirun",
                 "environs": environs,
                 # On one host no remote shell and no batch system is to be asked, by MPICH or Intel MPI.
-                "env_vars": [["HYDRA_LAUNCHER", "fork"], ["I_MPI_HYDRA_BOOTSTRAP", "fork"]],
+                "env_vars": [
+                    ["HYDRA_LAUNCHER", "fork"],
+                    ["I_MPI_HYDRA_BOOTSTRAP", "fork"],
+                ],
                 # One job at a time. The lock keeps builds and your other sessions apart from it, those of
                 # other users not: what they could lock too, they could lock for ever.
                 "max_jobs": 1,

@@ -38,7 +38,11 @@ def link_MBps(rate):
         raise FabricError(
             f"FABRIC_CLUSTER_RATE is {rate!r}; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit"
         )
-    return float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[match[2]] / 8e6
+    return (
+        float(match[1])
+        * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[match[2]]
+        / 8e6
+    )
 
 
 # `ci/cluster` sets the size of the cluster that a command runs in; `ci/run` starts one of this size.
@@ -56,7 +60,9 @@ if used_rails > rails:
 
 scheduler = os.environ.get("FABRIC_CLUSTER_SCHEDULER") or "slurm"
 if scheduler not in ("slurm", "flux", "pbs"):
-    raise FabricError(f"FABRIC_CLUSTER_SCHEDULER is {scheduler!r}; give slurm, flux or pbs")
+    raise FabricError(
+        f"FABRIC_CLUSTER_SCHEDULER is {scheduler!r}; give slurm, flux or pbs"
+    )
 
 RSH = os.environ.get("FABRIC_CLUSTER_RSH", "")
 # The nodes together have more cores than the machine: a rank that polls has to let its partner run.
@@ -75,7 +81,10 @@ RAILS = {
         ["UCX_MAX_RNDV_RAILS", f"{used_rails}"],
     ],
     "impi": [["FI_TCP_IFACE", "eth0"]],
-    "openmpi": [["OMPI_MCA_btl_tcp_if_include", DEVICES], ["OMPI_MCA_btl_tcp_links", f"{queue_pairs}"]],
+    "openmpi": [
+        ["OMPI_MCA_btl_tcp_if_include", DEVICES],
+        ["OMPI_MCA_btl_tcp_links", f"{queue_pairs}"],
+    ],
 }
 # How each MPI is launched, which is the name of its partition.
 LAUNCHED_BY = {
@@ -91,7 +100,13 @@ DESCRIPTION = {
     "hydra": "mpiexec",
     "prrte": "mpirun",
 }
-LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
+LAUNCHER = {
+    "pmi2": "srun",
+    "pmix": "srun",
+    "pmi": "flux-run",
+    "hydra": "mpiexec",
+    "prrte": "mpirun",
+}
 # The `launch_options` of generic.py; `flux run` needs none.
 SRUN = [
     *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
@@ -157,10 +172,14 @@ def partition(name):
         "launch_options": LAUNCH_OPTIONS[name],
     }
     if cores > len(os.sched_getaffinity(0)):
-        extras["oversubscribed"] = True  # a node has the machine's cores, whatever its setting
+        extras["oversubscribed"] = (
+            True  # a node has the machine's cores, whatever its setting
+        )
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
-    of_slurm = {"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}
+    of_slurm = (
+        {"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}
+    )
     return {
         **of_slurm,
         "name": name,

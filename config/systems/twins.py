@@ -28,4 +28,6 @@ if is_system_named():
 
     folder = Path(__file__).resolve().parent.parent / "twins"
     systems = simulated.systems(load_all(folder), "twins")
-    environments = simulated.environments(folder, [system["name"] for system in systems])
+    environments = simulated.environments(
+        folder, [system["name"] for system in systems]
+    )

@@ -38,7 +38,11 @@ systems = [
 environments = [
     # By module. A prefix is copied into job scripts unchanged, so it may be a variable that a module sets.
     environment(
-        {"name": "openmpi-modules", "cc": "mpicc", "modules": ["openmpi", "osu", "imb", "lammps"]},
+        {
+            "name": "openmpi-modules",
+            "cc": "mpicc",
+            "modules": ["openmpi", "osu", "imb", "lammps"],
+        },
         "modules",
         osu.installed("$OSU_ROOT", "7.5.2"),
         imb.installed("$IMB_ROOT", "2021.7"),

@@ -51,8 +51,15 @@ def plans(trials):
         "Healthy",
         "whoever is blamed here is blamed wrongly",
         [
-            (Trial("healthy", 0.0, nodes, noise=noise, table=table, known=known), 2 * trials)
-            for table, known in (("d-mod-k", "routes"), ("d-mod-k", "nothing"), ("random", "routes"))
+            (
+                Trial("healthy", 0.0, nodes, noise=noise, table=table, known=known),
+                2 * trials,
+            )
+            for table, known in (
+                ("d-mod-k", "routes"),
+                ("d-mod-k", "nothing"),
+                ("random", "routes"),
+            )
             for noise in NOISES
             for nodes in (16, 32, 64, 128)
         ],
@@ -73,13 +80,23 @@ def plans(trials):
             ),
         ],
     )
-    for known, title in (("switches", "switches known, routes not"), ("nothing", "nothing known")):
+    for known, title in (
+        ("switches", "switches known, routes not"),
+        ("nothing", "nothing known"),
+    ):
         yield (
             f"Fat tree of two levels, d-mod-k, {title}",
             "noise 3 %",
-            [(Trial(kind, 0.2, nodes, known=known), some) for kind in KINDS for nodes in (16, 64, 128)],
+            [
+                (Trial(kind, 0.2, nodes, known=known), some)
+                for kind in KINDS
+                for nodes in (16, 64, 128)
+            ],
         )
-    for known, title in (("routes", "routes known"), ("switches", "switches known, routes not")):
+    for known, title in (
+        ("routes", "routes known"),
+        ("switches", "switches known, routes not"),
+    ):
         yield (
             f"Fat tree of two levels, random tables, {title}",
             "noise 3 %",
@@ -89,7 +106,10 @@ def plans(trials):
                 for nodes in (16, 64, 128)
             ],
         )
-    for shape, title in (("fat tree 3", "Fat tree of three levels"), ("dragonfly", "Dragonfly")):
+    for shape, title in (
+        ("fat tree 3", "Fat tree of three levels"),
+        ("dragonfly", "Dragonfly"),
+    ):
         for table, ways in (("d-mod-k", "d-mod-k"), ("random", "random tables")):
             yield (
                 f"{title}, {ways}, routes known",
@@ -97,7 +117,10 @@ def plans(trials):
                 [
                     (Trial(kind, severity, nodes, shape=shape, table=table), some)
                     for nodes in (32, 128)
-                    for kind, severity in (("healthy", 0.0), *((kind, 0.2) for kind in KINDS))
+                    for kind, severity in (
+                        ("healthy", 0.0),
+                        *((kind, 0.2) for kind in KINDS),
+                    )
                 ],
             )
 
@@ -135,16 +158,29 @@ class Row:
         """Return a line of the table."""
         trial, found, count = self.trial, self.found, self.count
         healthy = trial.kind == "healthy"
-        name = f"{trial.kind}, {trial.noise}, {trial.table}, {trial.known} known" if healthy else trial.kind
-        cells = [name, f"{100 * trial.severity:.0f} %" if trial.severity else "", trial.nodes]
+        name = (
+            f"{trial.kind}, {trial.noise}, {trial.table}, {trial.known} known"
+            if healthy
+            else trial.kind
+        )
+        cells = [
+            name,
+            f"{100 * trial.severity:.0f} %" if trial.severity else "",
+            trial.nodes,
+        ]
         if healthy:
             cells += ["", f"{found['right']} of {count} quiet", "", "", ""]
         else:
             cells += [count - found["missed"], f"{found['right']} of {count}"]
             cells += [found["among"] or "", found["part"] or "", found["symptom"] or ""]
-        blamed = ", ".join(f"{what} {times}" for what, times in self.wrong.most_common(3))
+        blamed = ", ".join(
+            f"{what} {times}" for what, times in self.wrong.most_common(3)
+        )
         rounds = self.rounds / count
-        cells += [f"{found['wrong']} ({blamed})" if found["wrong"] else "", found["missed"] or ""]
+        cells += [
+            f"{found['wrong']} ({blamed})" if found["wrong"] else "",
+            found["missed"] or "",
+        ]
         cells += [f"{rounds:.0f}", f"{rounds * trial.nodes * ROUND_s / 60:.2g}"]
         return "| " + " | ".join(map(str, cells)) + " |"
 
@@ -180,7 +216,9 @@ def page(sections, command, first):
                 "|---" * 12 + "|",
                 *map(str, done),
             ]
-    undone = [title for title, _, rows in sections if not any(row.count for row in rows)]
+    undone = [
+        title for title, _, rows in sections if not any(row.count for row in rows)
+    ]
     if undone:
         lines.append(f"\nThere was no time for: {'; '.join(undone)}.")
     return "\n".join([*lines, ""])
@@ -190,24 +228,38 @@ def main():
     """Do the trials, some of every row and then more, and write the page anew whenever some are done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--trials", type=int, default=40, help="of each kind and number of nodes")
+    parser.add_argument(
+        "--trials", type=int, default=40, help="of each kind and number of nodes"
+    )
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--minutes", type=float, default=np.inf, help="what is not done by then is left out")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=np.inf,
+        help="what is not done by then is left out",
+    )
     asked = parser.parse_args()
     end = time.monotonic() + 60 * asked.minutes
     command = f"python -m lab.faults {asked.page} --trials {asked.trials} --first-seed {asked.first_seed}"
     command += f" --minutes {asked.minutes:g}" if np.isfinite(asked.minutes) else ""
-    sections = [(title, remark, [Row(*each) for each in rows]) for title, remark, rows in plans(asked.trials)]
+    sections = [
+        (title, remark, [Row(*each) for each in rows])
+        for title, remark, rows in plans(asked.trials)
+    ]
     rows = [row for _, _, rows in sections for row in rows]
     for threads in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(threads, "1")  # of small tables: more only wait for each other
+        os.environ.setdefault(
+            threads, "1"
+        )  # of small tables: more only wait for each other
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
         for turn in count():
             tasks = {}
             for row in rows:
                 some = at_once(row.trial)
-                begin, end_of_turn = (min(each * some, row.wanted) for each in (turn, turn + 1))
+                begin, end_of_turn = (
+                    min(each * some, row.wanted) for each in (turn, turn + 1)
+                )
                 seeds = range(asked.first_seed + begin, asked.first_seed + end_of_turn)
                 if seeds:
                     tasks[pool.submit(outcomes, (row.trial, seeds))] = row

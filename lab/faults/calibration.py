@@ -41,7 +41,9 @@ def tried(name, value, seeds):
     """Return how often each outcome came of all trials with a setting at a value."""
     before = getattr(SETTINGS, name)
     try:
-        object.__setattr__(SETTINGS, name, value)  # they are frozen, and all modules have the same
+        object.__setattr__(
+            SETTINGS, name, value
+        )  # they are frozen, and all modules have the same
         return Counter(outcome(trial, seed)[0] for trial in TRIALS for seed in seeds)
     finally:
         object.__setattr__(SETTINGS, name, before)
@@ -58,7 +60,9 @@ def main():
     for name in (name for name in CONSTANTS if not asked.names or name in asked.names):
         for factor in FACTORS:
             value = getattr(SETTINGS, name) * factor
-            print(f"{name:22}{value:8.3f}  {dict(tried(name, value, seeds))}", flush=True)
+            print(
+                f"{name:22}{value:8.3f}  {dict(tried(name, value, seeds))}", flush=True
+            )
 
 
 if __name__ == "__main__":

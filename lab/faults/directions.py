@@ -10,7 +10,9 @@ NODES = range(2, 201)
 
 def rounds_of(nodes, numbers):
     """Return senders and receivers of some rounds of the tournament, a row a round."""
-    return rotate_patterns.pairs("round-robin", nodes, np.array(numbers, dtype=np.int32))
+    return rotate_patterns.pairs(
+        "round-robin", nodes, np.array(numbers, dtype=np.int32)
+    )
 
 
 def measured(nodes, numbers):
@@ -25,7 +27,12 @@ def uncovered(counts, group):
     groups = group.max() + 1
     ways = np.zeros((groups, groups), dtype=int)
     np.add.at(
-        ways, (np.broadcast_to(group[:, None], counts.shape), np.broadcast_to(group, counts.shape)), counts
+        ways,
+        (
+            np.broadcast_to(group[:, None], counts.shape),
+            np.broadcast_to(group, counts.shape),
+        ),
+        counts,
     )
     return int((ways == 0).sum() - (np.diag(ways) == 0).sum()), groups * (groups - 1)
 
@@ -37,7 +44,9 @@ def leaves(nodes, size):
 
 def other_rule(nodes, rule):
     """Return what the rounds of a night measure if another rule gives the directions."""
-    numbers = np.array(rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32)
+    numbers = np.array(
+        rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32
+    )
     low, high = (f(rounds_of(nodes, numbers), axis=0) for f in (np.min, np.max))
     up = rule(low, high)
     counts = np.zeros((nodes, nodes), dtype=int)
@@ -55,7 +64,8 @@ def main():
     }
     for name, rule in rules.items():
         idle = sum(
-            min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2 for c in (other_rule(n, rule) for n in NODES)
+            min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2
+            for c in (other_rule(n, rule) for n in NODES)
         )
         ways = sum(
             uncovered(other_rule(nodes, rule), group)[0] > 0

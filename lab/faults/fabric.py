@@ -41,7 +41,9 @@ def routing(name):
 def wired(shape, nodes, table):
     """Return wiring and map of a fabric."""
     wiring = topology(shape, nodes).wiring()
-    return wiring, fabric_map.of_routes(wiring, routes(wiring, routing(table)), LINK_MBps)
+    return wiring, fabric_map.of_routes(
+        wiring, routes(wiring, routing(table)), LINK_MBps
+    )
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,11 @@ class Fabric:
         for rank, share in self.kinds.items():
             self.capacity[[rank, nodes + rank]] *= share
         self.faulty = self.capacity.copy()
-        for first, shares in ((0, self.senders), (nodes, self.receivers), (2 * nodes, self.arcs)):
+        for first, shares in (
+            (0, self.senders),
+            (nodes, self.receivers),
+            (2 * nodes, self.arcs),
+        ):
             for number, share in shares.items():
                 self.faulty[first + number] *= share
         self.random = np.random.default_rng([self.seed, 77])
@@ -117,14 +123,18 @@ class Fabric:
 
     def ways(self, sender, receiver):
         """Return the resources of each flow: its two sides and its arcs."""
-        arcs = arcs_of(self.known, sender.astype(np.int64), receiver.astype(np.int64)).astype(np.int64)
+        arcs = arcs_of(
+            self.known, sender.astype(np.int64), receiver.astype(np.int64)
+        ).astype(np.int64)
         assert (arcs[:, 0] >= -1).all(), "the laboratory knows all its ways"
         arcs = np.where(arcs < 0, len(self.capacity) - 1, arcs + 2 * self.nodes)
         return np.column_stack((sender, receiver + self.nodes, arcs))
 
     def measure(self, round_, sender, receiver):
         """Return measured rates in MB/s; flows of a round, which are numbered in order, run at once."""
-        round_, sender, receiver = (np.asarray(each, dtype=np.int64) for each in (round_, sender, receiver))
+        round_, sender, receiver = (
+            np.asarray(each, dtype=np.int64) for each in (round_, sender, receiver)
+        )
         if not len(round_):
             return np.empty(0)
         numbers, place = np.unique(round_, return_inverse=True)
@@ -136,16 +146,22 @@ class Fabric:
         most = np.full(len(round_), np.inf)
         for (one, other), share in self.pairs.items():
             most[(sender == one) & (receiver == other) & on[place]] = share * LINK_MBps
-        rate = max_min(ways + place[:, None] * capacity.shape[1], capacity.ravel(), most)
+        rate = max_min(
+            ways + place[:, None] * capacity.shape[1], capacity.ravel(), most
+        )
         noise = self.noise
         if noise.pair:
             rate = rate * np.exp(noise.pair * self._own(sender, receiver))
         rate = rate * np.minimum(self.of_host[0][sender], self.of_host[1][receiver])
         when = (self.time + place) / max(self.nodes, 16)
         waves = sum(
-            np.sin(when * speed + phase) for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True)
+            np.sin(when * speed + phase)
+            for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True)
         )
-        rate = rate * np.exp(noise.drift * waves / 1.22 + noise.each * self.random.standard_normal(len(rate)))
+        rate = rate * np.exp(
+            noise.drift * waves / 1.22
+            + noise.each * self.random.standard_normal(len(rate))
+        )
         if noise.tail:
             rate = np.where(self.random.random(len(rate)) < noise.tail, rate / 2, rate)
         self.time += len(numbers)
@@ -171,7 +187,9 @@ class Fabric:
             length = 1 + self.random.exponential(BURST_ROUNDS)
             share = self.random.uniform(*BURST_SHARES)
             resource = int(self.random.integers(capacity.shape[1] - 1))
-            self.busy.append((self.next_burst, self.next_burst + length, resource, share))
+            self.busy.append(
+                (self.next_burst, self.next_burst + length, resource, share)
+            )
             self.next_burst += self.random.exponential(BURST_ROUNDS / self.noise.bursts)
         for begin, end, resource, share in self.busy:
             capacity[(times >= begin) & (times < end), resource] *= share
@@ -190,12 +208,17 @@ class ManyWays(Fabric):
         super().__init__(*arguments, **keywords)
         self.cables = {
             (int(a), int(b)): 2 * self.nodes + arc
-            for arc, (a, b) in enumerate(zip(self.known.starts, self.known.ends, strict=True))
+            for arc, (a, b) in enumerate(
+                zip(self.known.starts, self.known.ends, strict=True)
+            )
             if self.faulty[2 * self.nodes + arc] > 0
         }
         self.switches = len(self.wiring.switches)
         if routing == "adaptive":
-            self.capacity, self.faulty = self._pooled(self.capacity), self._pooled(self.faulty)
+            self.capacity, self.faulty = (
+                self._pooled(self.capacity),
+                self._pooled(self.faulty),
+            )
 
     def _pooled(self, capacity):
         """Return the sides of nodes, all uplinks of each switch together, and all into it."""
@@ -211,18 +234,37 @@ class ManyWays(Fabric):
         none = len(self.capacity) - 1
         within = here == there
         if self.routing == "adaptive":
-            first, second = 2 * self.nodes + here, 2 * self.nodes + self.switches + there
+            first, second = (
+                2 * self.nodes + here,
+                2 * self.nodes + self.switches + there,
+            )
         else:
             first, second = np.array(
-                [self._hashed(*pair) for pair in zip(sender, receiver, here, there, strict=True)]
+                [
+                    self._hashed(*pair)
+                    for pair in zip(sender, receiver, here, there, strict=True)
+                ]
             ).T
         return np.column_stack(
-            (sender, receiver + self.nodes, np.where(within, none, first), np.where(within, none, second))
+            (
+                sender,
+                receiver + self.nodes,
+                np.where(within, none, first),
+                np.where(within, none, second),
+            )
         )
 
     def _hashed(self, sender, receiver, here, there):
-        spines = [spine for leaf, spine in self.cables if leaf == here and (spine, there) in self.cables]
+        spines = [
+            spine
+            for leaf, spine in self.cables
+            if leaf == here and (spine, there) in self.cables
+        ]
         if here == there:
             return 0, 0
-        number = int(np.random.default_rng([self.own_seed, sender, receiver]).integers(len(spines)))
+        number = int(
+            np.random.default_rng([self.own_seed, sender, receiver]).integers(
+                len(spines)
+            )
+        )
         return self.cables[here, spines[number]], self.cables[spines[number], there]

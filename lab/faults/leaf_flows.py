@@ -30,15 +30,24 @@ def leaf_flows(groups: Sequence[int]) -> list[tuple[int, int, int]]:
         places[group] = places.get(group, -1) + 1
         seats.append((places[group], group, rank))
     flows = []
-    for turn in range(min(max(len(groups) // LEAF_NODES, LEAF_TURNS[0]), LEAF_TURNS[1])):
+    for turn in range(
+        min(max(len(groups) // LEAF_NODES, LEAF_TURNS[0]), LEAF_TURNS[1])
+    ):
         halves: tuple[list[int], ...] = ([], [], [])
-        circle = [*range(0, count, 2), *range(1, count, 2)] if turn % 3 == 2 else range(count)
+        circle = (
+            [*range(0, count, 2), *range(1, count, 2)]
+            if turn % 3 == 2
+            else range(count)
+        )
         for _, group, rank in sorted(seat for seat in seats if seat[1] >= 0):
             halves[(circle.index(group) - turn) % count // (count // 2)].append(rank)
         active = min(map(len, halves[:2]))
         width = min(active, LEAF_WIDTH)
         for place in range(active):
             for step in range(width):
-                one, other = halves[0][place], halves[1][(place + step + turn * width) % active]
+                one, other = (
+                    halves[0][place],
+                    halves[1][(place + step + turn * width) % active],
+                )
                 flows += [(2 * turn, one, other), (2 * turn + 1, other, one)]
     return sorted(flows, key=lambda flow: flow[:2])

@@ -33,19 +33,39 @@ def tried(routing, nodes, seed, *, is_healthy):
     draw = np.random.default_rng(seed)
     faulty = int(draw.choice(groups))
     uplinks = np.flatnonzero((known.starts == faulty) & (known.ends != faulty)) // 2
-    lost = draw.choice(np.unique(uplinks), max(1, round(LOST * len(np.unique(uplinks)))), replace=False)
-    dead = {} if is_healthy else {2 * int(cable) + way: 0.0 for cable in lost for way in (0, 1)}
+    lost = draw.choice(
+        np.unique(uplinks), max(1, round(LOST * len(np.unique(uplinks)))), replace=False
+    )
+    dead = (
+        {}
+        if is_healthy
+        else {2 * int(cable) + way: 0.0 for cable in lost for way in (0, 1)}
+    )
     output = run(
-        ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead), [groups.index(leaf) for leaf in at]
+        ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead),
+        [groups.index(leaf) for leaf in at],
     )
     names = {
-        f"leaf-{leaf}": [host for host, own in zip(known.hosts, at, strict=True) if own == leaf]
+        f"leaf-{leaf}": [
+            host for host, own in zip(known.hosts, at, strict=True) if own == leaf
+        ]
         for leaf in groups
     }
-    mapped = on_map(of_output(output), output.hosts, of_switches("the laboratory", names, routing))
+    mapped = on_map(
+        of_output(output), output.hosts, of_switches("the laboratory", names, routing)
+    )
     ways = leaves.of_output(output, mapped)
-    found = [each.part for each in leaves.lost(ways, mapped, output.hosts, []) if each.is_fault]
-    return ways, found, f"all uplinks of leaf-{faulty}", len(output.phases["leaf"]) / len(groups) / 2
+    found = [
+        each.part
+        for each in leaves.lost(ways, mapped, output.hosts, [])
+        if each.is_fault
+    ]
+    return (
+        ways,
+        found,
+        f"all uplinks of leaf-{faulty}",
+        len(output.phases["leaf"]) / len(groups) / 2,
+    )
 
 
 def main():
@@ -77,7 +97,9 @@ def main():
         " root |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    range_text = " to ".join(f"{100 * each:.0f}" for each in (min(smallest), max(smallest)))
+    range_text = " to ".join(
+        f"{100 * each:.0f}" for each in (min(smallest), max(smallest))
+    )
     ratios = f"{spread / np.mean(errors):.2f} | {spread * np.sqrt(flows):.2f}"
     counts = f"{named} of {asked.trials} | {healthy_blamed} | {false_limits} | {quiet} of {asked.trials}"
     print(f"| {asked.routing} | {asked.nodes} | {counts} | {range_text} | {ratios} |")

@@ -99,7 +99,9 @@ class Laboratory:
         self.moments = random.Random(1)
         self.cluster, self.built = cluster, Mpi(mpi, folder, "rotate")
         self.plugin, self.more = MPIS[mpi]
-        self.known = topology_files.of_texts([("scontrol", cluster.on("n1", "scontrol", "show", "topology"))])
+        self.known = topology_files.of_texts(
+            [("scontrol", cluster.on("n1", "scontrol", "show", "topology"))]
+        )
 
     def measure(self, *options):
         """Return the output of a run on all nodes."""
@@ -111,9 +113,18 @@ class Laboratory:
             "--overcommit",
             self.built.folder / "rotate",
         ]
-        line += ["--pattern", "round-robin", "--shifts", shifts, "--confirm", *LESS, *options]
+        line += [
+            "--pattern",
+            "round-robin",
+            "--shifts",
+            shifts,
+            "--confirm",
+            *LESS,
+            *options,
+        ]
         environment = {
-            name: self.built.env[name] for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")
+            name: self.built.env[name]
+            for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")
         } | self.more
         done = self.cluster.srun(*line, **environment)
         assert done.returncode == 0, done.stderr
@@ -129,20 +140,31 @@ class Laboratory:
         self.cluster.sh(ways.commands(leaves, 2, RATE, lost))
         named = {f"leaf{number + 1}": hosts for number, hosts in enumerate(leaves)}
         groups = self.built.folder / "groups.txt"
-        groups.write_text("".join(f"{host} {leaf}\n" for leaf, hosts in named.items() for host in hosts))
+        groups.write_text(
+            "".join(
+                f"{host} {leaf}\n" for leaf, hosts in named.items() for host in hosts
+            )
+        )
         known = of_switches("the cluster", named, HASHED)
         report = evaluation.of_run(
-            evaluation.read(self.measure("--groups", str(groups)), "round-robin"), known=known
+            evaluation.read(self.measure("--groups", str(groups)), "round-robin"),
+            known=known,
         )
         blamed = sorted((found.kind, found.part) for found in faults(report.findings))
-        return blamed, [each.text for each in report.all_findings() if each.kind != "not measured"]
+        return blamed, [
+            each.text for each in report.all_findings() if each.kind != "not measured"
+        ]
 
     def try_(self, broken, *options):
         """Break nodes, each in its way, measure, and mend them.
 
         :param broken: kinds by node.
         """
-        shapes = [f"{node}.{side}={HALF}" for node, kind in broken.items() for side in KINDS[kind][0]]
+        shapes = [
+            f"{node}.{side}={HALF}"
+            for node, kind in broken.items()
+            for side in KINDS[kind][0]
+        ]
         try:
             if "mid-scan" in broken.values():
                 output = self.measure_and_slow(*broken, *options)
@@ -150,11 +172,15 @@ class Laboratory:
                 if shapes:
                     self.cluster("shape", *shapes)
                 output = self.measure(*options)
-            report = evaluation.of_run(evaluation.read(output, "round-robin"), known=self.known)
+            report = evaluation.of_run(
+                evaluation.read(output, "round-robin"), known=self.known
+            )
         finally:
             for node in broken:
                 self.cluster("shape", f"{node}={RATE}")
-        blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults(report.findings))
+        blamed = sorted(
+            (found.kind, " ".join(found.hosts)) for found in faults(report.findings)
+        )
         return Trial(broken, blamed, [found.text for found in report.findings], output)
 
     def measure_and_slow(self, node, *options):
@@ -181,7 +207,14 @@ class Laboratory:
     @contextlib.contextmanager
     def others_at_work(self):
         """Let other people's processes run on every node meanwhile."""
-        line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
+        line = [
+            *self.cluster.command,
+            "exec",
+            "head",
+            "--name",
+            self.cluster.name,
+            "--",
+        ]
         line += [
             "srun",
             f"-N{NODES}",
@@ -192,7 +225,9 @@ class Laboratory:
             "-c",
             OTHERS,
         ]
-        with subprocess.Popen(line, env=self.cluster.environment(), stdout=subprocess.DEVNULL) as work:
+        with subprocess.Popen(
+            line, env=self.cluster.environment(), stdout=subprocess.DEVNULL
+        ) as work:
             try:
                 yield
             finally:
@@ -203,7 +238,9 @@ class Laboratory:
 def laboratory():
     """Start a cluster for the trials, and end it."""
     cluster = Cluster()
-    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4", "--switches", "2")
+    cluster(
+        "up", "--nodes", str(NODES), "--rate", RATE, "--cores", "4", "--switches", "2"
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Laboratory(cluster, Path(folder))
@@ -220,10 +257,15 @@ def of_ways(trials, draw):
             for number in range(trials):
                 at = (draw.randrange(NODES // 2), draw.randrange(2))
                 blamed, words = place.try_ways([at] if lost else [])
-                expected = [("uplinks", f"all uplinks of leaf{at[0] + 1}")] if lost else []
+                expected = (
+                    [("uplinks", f"all uplinks of leaf{at[0] + 1}")] if lost else []
+                )
                 right += blamed in ([], expected)
                 named += bool(blamed) and blamed == expected
-                print(f"lost: {expected}, trial {number}: blamed {blamed}: {words}", flush=True)
+                print(
+                    f"lost: {expected}, trial {number}: blamed {blamed}: {words}",
+                    flush=True,
+                )
             wrong += trials - right
             what = f"one way lost: {named} named," if lost else "healthy:"
             print(f"{what} {right} of {trials} without a false name", flush=True)
@@ -236,41 +278,68 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--trials", type=int, required=True, help="of each kind")
-    options.add_argument("--kind", action="append", choices=KINDS, help="only this one; may be given again")
     options.add_argument(
-        "--ways", action="store_true", help="two ways between four switches, one lost or none"
+        "--kind",
+        action="append",
+        choices=KINDS,
+        help="only this one; may be given again",
     )
-    options.add_argument("--beside", action="store_true", help="other people's processes run on every node")
-    options.add_argument("--seed", type=int, default=1, help="of the nodes that are broken (default: 1)")
-    options.add_argument("--keep", type=Path, help="a folder for the outputs of trials that were wrong")
+    options.add_argument(
+        "--ways",
+        action="store_true",
+        help="two ways between four switches, one lost or none",
+    )
+    options.add_argument(
+        "--beside",
+        action="store_true",
+        help="other people's processes run on every node",
+    )
+    options.add_argument(
+        "--seed", type=int, default=1, help="of the nodes that are broken (default: 1)"
+    )
+    options.add_argument(
+        "--keep", type=Path, help="a folder for the outputs of trials that were wrong"
+    )
     asked = options.parse_args()
     nodes = random.Random(asked.seed)
     wrong = 0
     if asked.ways:
         return of_ways(asked.trials, nodes)
-    with laboratory() as place, place.others_at_work() if asked.beside else contextlib.nullcontext():
+    with (
+        laboratory() as place,
+        place.others_at_work() if asked.beside else contextlib.nullcontext(),
+    ):
         for kind in asked.kind or KINDS:
             right = since = observed = 0
             for number in range(asked.trials):
                 hosts = [f"n{nodes.randint(1, NODES)}"]
                 if kind == "half of the machine":
                     hosts = nodes.choice(
-                        [[f"n{first + each}" for each in range(NODES // 2)] for first in (1, 5)]
+                        [
+                            [f"n{first + each}" for each in range(NODES // 2)]
+                            for first in (1, 5)
+                        ]
                     )
                 trial = place.try_(dict.fromkeys(hosts, kind))
                 right += trial.is_right
                 since += " since about " in " ".join(trial.words)
                 observed += any(
-                    f"node {hosts[0]} " in each and " since late " in each for each in trial.words
+                    f"node {hosts[0]} " in each and " since late " in each
+                    for each in trial.words
                 )
                 if not trial.is_right:
                     print(f"{kind}, trial {number}, {hosts}: {trial.words}", flush=True)
                     if asked.keep:
-                        (asked.keep / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt").write_text(
-                            trial.output
-                        )
+                        (
+                            asked.keep
+                            / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt"
+                        ).write_text(trial.output)
             wrong += asked.trials - right
-            when = f", {since} with since when, {observed} observed only" if kind == "mid-scan" else ""
+            when = (
+                f", {since} with since when, {observed} observed only"
+                if kind == "mid-scan"
+                else ""
+            )
             print(f"{kind}: {right} of {asked.trials} right{when}", flush=True)
     return 1 if wrong else 0
 

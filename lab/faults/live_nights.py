@@ -64,16 +64,25 @@ def traffic(cluster):
         sys.executable,
     ]
     running = [
-        subprocess.Popen([*(word.format(host) for word in line), "-c", OTHERS], env=cluster.environment())
+        subprocess.Popen(
+            [*(word.format(host) for word in line), "-c", OTHERS],
+            env=cluster.environment(),
+        )
         for host in hosts
     ]
     try:
         yield
-        ended = [host for host, process in zip(hosts, running, strict=True) if process.poll() is not None]
+        ended = [
+            host
+            for host, process in zip(hosts, running, strict=True)
+            if process.poll() is not None
+        ]
         assert not ended, f"the traffic of {ended} ended by itself"
     finally:
         for host, process in zip(hosts, running, strict=True):
-            cluster.call("exec", host, "--", "pkill", "-KILL", "-f", "create_server")  # 1 if it has ended
+            cluster.call(
+                "exec", host, "--", "pkill", "-KILL", "-f", "create_server"
+            )  # 1 if it has ended
             process.wait()
 
 
@@ -102,7 +111,9 @@ def trial(cluster, results, host):
         and not any(each.json["closed"] for each in (healthy, first, *disturbed, again))
         and names(last, "closed") == {host}
     )  # fmt: skip
-    return is_right, [f"{each.json['headline']}, status {each.status}" for each in found]
+    return is_right, [
+        f"{each.json['headline']}, status {each.status}" for each in found
+    ]
 
 
 def main(count):

@@ -23,7 +23,9 @@ NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
 
 def round_robin(nodes):
     """Return round, sender and receiver of the rounds of a night."""
-    rounds = rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes))
+    rounds = rotate_patterns.round_robin_rounds(
+        nodes, rotate_patterns.nightly_rounds(nodes)
+    )
     sender, receiver = rotate_patterns.pairs("round-robin", nodes, np.array(rounds))
     return np.repeat(rounds, sender.shape[1]), sender.ravel(), receiver.ravel()
 
@@ -48,15 +50,25 @@ def run(fabric, groups=()):
     listed = suspects.listed(found, phases["scan"], nodes)
     if listed:
         parts = []
-        slow = suspects.sift(found, listed, SHARE, budget, lambda rounds, _: _together(fabric, rounds, parts))
-        phases["together"] = Transfers(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        slow = suspects.sift(
+            found,
+            listed,
+            SHARE,
+            budget,
+            lambda rounds, _: _together(fabric, rounds, parts),
+        )
+        phases["together"] = Transfers(
+            *(np.concatenate(each) for each in zip(*parts, strict=True))
+        )
         alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
         if alone:
             used = -(-(int(phases["together"].round[-1]) + 1) // REPEATS)
             most = max(budget.controls, budget.total - used - len(alone))
 
             def controls(*, is_slow):
-                return suspects.controls(found, phases["scan"], slow, alone, most, is_slow=is_slow)
+                return suspects.controls(
+                    found, phases["scan"], slow, alone, most, is_slow=is_slow
+                )
 
             _alone(fabric, phases, controls, alone)
     return RotateOutput(
@@ -80,7 +92,10 @@ def rounds_of(output):
 
 def _measured(fabric, number, sender, receiver):
     rates = fabric.measure(number, sender, receiver)
-    return Transfers(*(np.asarray(each, dtype=np.int32) for each in (number, sender, receiver)), rates)
+    return Transfers(
+        *(np.asarray(each, dtype=np.int32) for each in (number, sender, receiver)),
+        rates,
+    )
 
 
 def _together(fabric, rounds, parts):
@@ -93,7 +108,11 @@ def _together(fabric, rounds, parts):
         for one, other in suspect:
             for step in (-1, 1) if not parts else ():
                 pair = (one + step, other + step)
-                if min(pair) >= 0 and max(pair) < fabric.nodes and not taken & set(pair):
+                if (
+                    min(pair) >= 0
+                    and max(pair) < fabric.nodes
+                    and not taken & set(pair)
+                ):
                     own.append(pair)
                     taken |= set(pair)
         rows += [(number, *pair) for pair in sorted(own)]
@@ -102,7 +121,11 @@ def _together(fabric, rounds, parts):
     part = _measured(fabric, first + number, sender, receiver)
     parts.append((part.round, part.sender, part.receiver, part.MBps))
     rates = {row: rate for row, rate in zip(rows, part.MBps, strict=True)}
-    return {pair: rates[(number, *pair)] for number, suspect in enumerate(rounds) for pair in suspect}
+    return {
+        pair: rates[(number, *pair)]
+        for number, suspect in enumerate(rounds)
+        for pair in suspect
+    }
 
 
 def _alone(fabric, phases, controls_of, alone):
@@ -115,12 +138,17 @@ def _alone(fabric, phases, controls_of, alone):
             *(np.max(each, axis=0) for each in zip(*repeats, strict=True))
         ):
             fabric.time += PAUSE_ROUNDS
-        of_controls, of_suspects = np.split(_one_by_one(fabric, [*controls, *more, *alone]), [-len(alone)])
+        of_controls, of_suspects = np.split(
+            _one_by_one(fabric, [*controls, *more, *alone]), [-len(alone)]
+        )
         if repeat == 0 and _is_any_slow(of_controls, of_suspects):
             more = controls_of(is_slow=True)[len(controls) :]
             of_controls = np.append(of_controls, _one_by_one(fabric, more))
         repeats.append((of_controls, of_suspects))
-    for phase, pairs, place in (("control", [*controls, *more], 0), ("alone", alone, 1)):
+    for phase, pairs, place in (
+        ("control", [*controls, *more], 0),
+        ("alone", alone, 1),
+    ):
         rates = np.array([each[place] for each in repeats])
         ranks = (
             np.tile(each, REPEATS).astype(np.int32)
@@ -136,4 +164,8 @@ def _one_by_one(fabric, pairs):
 
 
 def _is_any_slow(controls, suspects_):
-    return bool(suspects_.min() < (1 - SHARE) * np.median(controls)) if len(controls) else True
+    return (
+        bool(suspects_.min() < (1 - SHARE) * np.median(controls))
+        if len(controls)
+        else True
+    )

@@ -73,7 +73,9 @@ class Suspects:
         return any(rank in side for rank, side in zip(pair, self.single, strict=True))
 
 
-def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str] = ()) -> Suspects:
+def find(
+    scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str] = ()
+) -> Suspects:
     """Return the suspects of a scan.
 
     A node is suspect if 85 % of its pairs are below ``1 - suspect_share`` of what is so of other nodes: where
@@ -84,18 +86,29 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
     :param hosts: the host of each rank: a pair within one is no suspect, unless all are on one. Without them
         each rank has its own.
     """
-    overall = float(np.nanmedian(_medians(scan.round, scan.MBps, int(scan.round.max()) + 1)))
+    overall = float(
+        np.nanmedian(_medians(scan.round, scan.MBps, int(scan.round.max()) + 1))
+    )
     level = 1 - suspect_share
     within = _within(scan.sender, scan.receiver, hosts)
-    tops = [_tops(side[~within], scan.MBps[~within], ranks) for side in (scan.sender, scan.receiver)]
+    tops = [
+        _tops(side[~within], scan.MBps[~within], ranks)
+        for side in (scan.sender, scan.receiver)
+    ]
     plateaus = [_usual(top, suspect_share) for top in tops]
     # A rank that never sends is no suspect sender; comparing with NaN says so.
     shares = [top / plateau for top, plateau in zip(tops, plateaus, strict=True)]
     slow = [share < level for share in shares]
-    effect = [np.where(is_, share, 1.0) for is_, share in zip(slow, shares, strict=True)]
+    effect = [
+        np.where(is_, share, 1.0) for is_, share in zip(slow, shares, strict=True)
+    ]
     # Where most pairs share, their median is half of a link, and a pair at 0.8 would not be seen.
-    usual = max([overall, *(level * plateau for plateau in plateaus if not np.isnan(plateau))])
-    share = scan.MBps / (usual * np.minimum(effect[0][scan.sender], effect[1][scan.receiver]))
+    usual = max(
+        [overall, *(level * plateau for plateau in plateaus if not np.isnan(plateau))]
+    )
+    share = scan.MBps / (
+        usual * np.minimum(effect[0][scan.sender], effect[1][scan.receiver])
+    )
     low = np.flatnonzero((share < level) & ~within)
     low = low[np.lexsort((share[low], scan.sender[low]))]
     offered = low[_places(scan.sender[low]) < OFFERS]
@@ -107,7 +120,10 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
         offered,
         share[offered],
         (plateaus[0], plateaus[1]),
-        (_single(shares[0], slow[0], suspect_share), _single(shares[1], slow[1], suspect_share)),
+        (
+            _single(shares[0], slow[0], suspect_share),
+            _single(shares[1], slow[1], suspect_share),
+        ),
     )
 
 
@@ -120,7 +136,9 @@ def level_MBps(found: Suspects, pair: Pair, suspect_share: float) -> float:
     sender, receiver = pair
     reference = found.overall_MBps
     for is_suspect, plateau in zip(
-        (sender in found.senders, receiver in found.receivers), found.plateaus_MBps, strict=True
+        (sender in found.senders, receiver in found.receivers),
+        found.plateaus_MBps,
+        strict=True,
     ):
         least = plateau if is_suspect else (1 - suspect_share) * plateau
         reference = max(reference, least)
@@ -163,12 +181,18 @@ def sift(
         measured = [pair for pair in slow if pair in rates] if not passes else slow
         for pair, rate in rates.items():
             best[pair] = max(best[pair], rate)
-        slow = [pair for pair in measured if best[pair] < level_MBps(found, pair, share)]
+        slow = [
+            pair for pair in measured if best[pair] < level_MBps(found, pair, share)
+        ]
         passes += 1
-    return {pair: best[pair] for pair in sorted(slow, key=lambda pair: (best[pair], pair))}
+    return {
+        pair: best[pair] for pair in sorted(slow, key=lambda pair: (best[pair], pair))
+    }
 
 
-def _tops(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _tops(
+    key: NDArray[np.int32], values: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
     """Return the 85 % quantile of the values of each key; NaN for one that has none."""
     order = np.lexsort((values, key))
     counts = np.bincount(key, minlength=size)
@@ -195,7 +219,9 @@ def _usual(tops: NDArray[np.float64], suspect_share: float) -> float:
     return max(float(np.median(known)), float((1 - suspect_share / 2) * high))
 
 
-def _single(shares: NDArray[np.float64], slow: NDArray[np.bool_], suspect_share: float) -> frozenset[int]:
+def _single(
+    shares: NDArray[np.float64], slow: NDArray[np.bool_], suspect_share: float
+) -> frozenset[int]:
     """Return the slow ranks that fewer than two others are as slow as."""
     return frozenset(
         int(rank)
@@ -204,9 +230,15 @@ def _single(shares: NDArray[np.float64], slow: NDArray[np.bool_], suspect_share:
     )
 
 
-def _medians(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _medians(
+    key: NDArray[np.int32], values: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
     """Return the median of the values of each key from 0 to ``size - 1``; NaN for one that does not occur."""
-    table = pl.DataFrame({"key": key, "value": values}).group_by("key").agg(pl.col("value").median())
+    table = (
+        pl.DataFrame({"key": key, "value": values})
+        .group_by("key")
+        .agg(pl.col("value").median())
+    )
     out = np.full(size, np.nan)
     out[table["key"].to_numpy()] = table["value"].to_numpy()
     return out
@@ -214,7 +246,9 @@ def _medians(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> 
 
 def _places(ordered: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return how many of the same value are before each, in an array that is sorted."""
-    places: NDArray[np.int64] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    places: NDArray[np.int64] = np.arange(len(ordered)) - np.searchsorted(
+        ordered, ordered
+    )
     return places
 
 
@@ -245,7 +279,9 @@ def partners(rank: int, ranks: int) -> list[int]:
     return near + [place if place < first else place + window for place in places]
 
 
-def listed(found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = ()) -> list[Pair]:
+def listed(
+    found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = ()
+) -> list[Pair]:
     """Return the pairs to measure again, some in both directions, in the order in which they are given
     rounds."""
     order: dict[Pair, int] = {}
@@ -253,17 +289,27 @@ def listed(found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = 
 
     def offer(place: int, sender: int, receiver: int) -> None:
         both = place < partners_most + BOTH_WAYS
-        for pair in ((sender, receiver), (receiver, sender)) if both else ((sender, receiver),):
+        for pair in (
+            ((sender, receiver), (receiver, sender)) if both else ((sender, receiver),)
+        ):
             order[pair] = min(place, order.get(pair, place))
 
     # Suspect nodes come first. Then the lowest pair of each sender, its second lowest, ...
     by_sender = found.pairs[np.argsort(scan.sender[found.pairs], kind="stable")]
     for place, position in zip(_places(scan.sender[by_sender]), by_sender, strict=True):
-        offer(partners_most + int(place), int(scan.sender[position]), int(scan.receiver[position]))
+        offer(
+            partners_most + int(place),
+            int(scan.sender[position]),
+            int(scan.receiver[position]),
+        )
     several = len(set(hosts)) > 1
     for nodes, sends in ((found.senders, True), (found.receivers, False)):
         for rank in nodes:
-            others = [p for p in partners(rank, ranks) if not (several and hosts[p] == hosts[rank])]
+            others = [
+                p
+                for p in partners(rank, ranks)
+                if not (several and hosts[p] == hosts[rank])
+            ]
             for place, partner in enumerate(others):
                 offer(place, *((rank, partner) if sends else (partner, rank)))
     return sorted(order, key=lambda pair: (order[pair], pair))
@@ -296,10 +342,14 @@ def budget(ranks: int, limit: int = 0) -> Budget:
     alone, of_others = 8 * bits + ranks // 16, 4 * bits
     rest = total - alone - of_others
     controls = min(8, rest // 3)
-    return Budget(rest - controls, limit or alone, 0 if limit else of_others, controls, total)
+    return Budget(
+        rest - controls, limit or alone, 0 if limit else of_others, controls, total
+    )
 
 
-def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool = False) -> list[list[Pair]]:
+def pack(
+    pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool = False
+) -> list[list[Pair]]:
     """Return the rounds of the phase ``together``: each pair in the first round in which both its nodes are
     free.
 
@@ -326,7 +376,9 @@ def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool =
     return rounds
 
 
-def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_others: int = 0) -> list[Pair]:
+def choose_alone(
+    found: Suspects, slow: Mapping[Pair, float], limit: int, of_others: int = 0
+) -> list[Pair]:
     """Return the pairs to measure alone out of those that stayed slow.
 
     First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then, of the others,
@@ -337,26 +389,35 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_oth
     :param slow: with the most that each reached, the slowest first; :param of_others: so many more of other
         nodes.
     """
-    nodes = {pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow}
+    nodes = {
+        pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow
+    }
     nodes = {pair: count for pair, count in nodes.items() if count}
     others = [pair for pair in slow if pair not in nodes]
     first = {pair for pair in nodes if found.is_single(pair)}
-    chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)), first)
+    chosen = fair(
+        nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)), first
+    )
     wanted = min(limit + of_others - len(chosen), len(others))
     above = {
-        pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)
+        pair: slow[pair] - slow[before]
+        for before, pair in zip(others[:1] + others[:-1], others, strict=True)
     }
     apart = sorted(others, key=lambda pair: (-above[pair], pair))[: wanted // 2]
     chosen += apart
     taken = set(apart)
     others = [pair for pair in others if pair not in taken]
     wanted -= len(apart)
-    chosen += [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
+    chosen += [
+        others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)
+    ]
     rest = [pair for pair in nodes if pair not in set(chosen)]
     return chosen + rest[: max(limit - len(chosen), 0)]
 
 
-def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> list[Pair]:
+def fair(
+    slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()
+) -> list[Pair]:
     """Return some of the pairs, given slowest first.
 
     At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower
@@ -414,11 +475,15 @@ def controls(
     """
     most = min(most, MOST_CONTROLS)
     avoided = set(slow)
-    free = ~np.isin(scan.sender, list(found.senders)) & ~np.isin(scan.receiver, list(found.receivers))
+    free = ~np.isin(scan.sender, list(found.senders)) & ~np.isin(
+        scan.receiver, list(found.receivers)
+    )
     free &= ~_within(scan.sender, scan.receiver, hosts)
     eligible = [
         pair
-        for pair in zip(scan.sender[free].tolist(), scan.receiver[free].tolist(), strict=True)
+        for pair in zip(
+            scan.sender[free].tolist(), scan.receiver[free].tolist(), strict=True
+        )
         if pair not in avoided
     ]
     chosen = _spread(eligible, min(CONTROLS_OF_ALL, most))
@@ -435,7 +500,15 @@ def controls(
             receives.discard(receiver)
             chosen.append((sender, receiver))
     ranks = int(max(scan.sender.max(), scan.receiver.max())) + 1
-    chosen += _of_ends(found, avoided, alone, chosen, min(most, len(chosen) + CONTROLS_OF_ENDS), ranks, hosts)
+    chosen += _of_ends(
+        found,
+        avoided,
+        alone,
+        chosen,
+        min(most, len(chosen) + CONTROLS_OF_ENDS),
+        ranks,
+        hosts,
+    )
     more = _spread(eligible, min(CONTROLS_IF_SLOW, most)) if is_slow else []
     return [*chosen, *(pair for pair in more if pair not in chosen)][:most]
 
@@ -464,15 +537,26 @@ def _of_ends(
             if count < least or rank in (found.senders, found.receivers)[side]:
                 continue
             for away in range(1, ranks):
-                for partner in (rank - away, rank + away) if away == 1 or count < OF_END else ():
-                    sender, receiver = pair = (rank, partner) if side == 0 else (partner, rank)
+                for partner in (
+                    (rank - away, rank + away) if away == 1 or count < OF_END else ()
+                ):
+                    sender, receiver = pair = (
+                        (rank, partner) if side == 0 else (partner, rank)
+                    )
                     is_free = (
                         0 <= partner < ranks
                         and sender not in found.senders
                         and receiver not in found.receivers
                     )
-                    is_free = is_free and pair not in slow and pair not in chosen and pair not in more
-                    is_free = is_free and (len(set(hosts)) < 2 or hosts[sender] != hosts[receiver])
+                    is_free = (
+                        is_free
+                        and pair not in slow
+                        and pair not in chosen
+                        and pair not in more
+                    )
+                    is_free = is_free and (
+                        len(set(hosts)) < 2 or hosts[sender] != hosts[receiver]
+                    )
                     if is_free and len(chosen) + len(more) < most:
                         more.append(pair)
                         count += 1
@@ -481,13 +565,20 @@ def _of_ends(
 
 def _spread(eligible: Sequence[Pair], most: int) -> list[Pair]:
     wanted = min(most, len(eligible))
-    return [eligible[(2 * index + 1) * len(eligible) // (2 * wanted)] for index in range(wanted)]
+    return [
+        eligible[(2 * index + 1) * len(eligible) // (2 * wanted)]
+        for index in range(wanted)
+    ]
 
 
-def is_any_slow(phases: Mapping[str, Transfers], controls: int, alone: int, share: float) -> bool:
+def is_any_slow(
+    phases: Mapping[str, Transfers], controls: int, alone: int, share: float
+) -> bool:
     """Return whether a pair was slow in the first repeat, as the first controls are: then there are more.
 
     :param controls: how many there are at first; :param alone: how many pairs are measured alone.
     """
     first, suspected = phases["control"].MBps[:controls], phases["alone"].MBps[:alone]
-    return bool(suspected.min() < (1 - share) * np.median(first)) if len(first) else True
+    return (
+        bool(suspected.min() < (1 - share) * np.median(first)) if len(first) else True
+    )

@@ -56,14 +56,22 @@ def outcome(trial, seed):
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
     random = np.random.default_rng([seed, trial.nodes, 5])
     shares, expected = draw(trial, wiring, known, random)
-    history, kinds = circumstances(trial, wiring, np.random.default_rng([seed, trial.nodes, 6]))
-    fabric = Fabric(wiring, known, NOISES[trial.noise], seed, **shares, history=history, kinds=kinds)
+    history, kinds = circumstances(
+        trial, wiring, np.random.default_rng([seed, trial.nodes, 6])
+    )
+    fabric = Fabric(
+        wiring, known, NOISES[trial.noise], seed, **shares, history=history, kinds=kinds
+    )
     output = run(fabric)
     report = evaluation.of_run(output, known=known_part(trial, wiring, known))
     rounds = rounds_of(output)
     blamed = [finding for finding in report.findings if finding.is_fault]
-    other = [each for each in blamed if not any(_names(each, fits) for fits in expected)]
-    symptoms = [each for each in other if each.kind == "pair" and slowed(fabric, each.ranks)]
+    other = [
+        each for each in blamed if not any(_names(each, fits) for fits in expected)
+    ]
+    symptoms = [
+        each for each in other if each.kind == "pair" and slowed(fabric, each.ranks)
+    ]
     wrong = [each.part for each in other if each not in symptoms]
     named = sum(any(_names(each, fits) for each in blamed) for fits in expected)
     if wrong:
@@ -79,7 +87,9 @@ def outcome(trial, seed):
 
 def _names(finding, fits):
     """Tell whether a finding names a part, itself or as one that explains as much."""
-    return any(fits(replace(finding, part=name)) for name in (finding.part, *finding.others))
+    return any(
+        fits(replace(finding, part=name)) for name in (finding.part, *finding.others)
+    )
 
 
 def slowed(fabric, pair):
@@ -135,9 +145,15 @@ def draw(trial, wiring, known, random):
     cable = int(random.integers(len(wiring.cables)))
     single = {
         "healthy": lambda: ({}, []),
-        "host": lambda: ({"senders": {rank: share}, "receivers": {rank: share}}, [_node(name, "both")]),
+        "host": lambda: (
+            {"senders": {rank: share}, "receivers": {rank: share}},
+            [_node(name, "both")],
+        ),
         "host sends": lambda: ({"senders": {rank: share}}, [_node(name, "sending")]),
-        "host receives": lambda: ({"receivers": {rank: share}}, [_node(name, "receiving")]),
+        "host receives": lambda: (
+            {"receivers": {rank: share}},
+            [_node(name, "receiving")],
+        ),
         "pair": lambda: _pair_at_fault(nodes, wiring, random, share),
         "cable": lambda: (
             {"arcs": {2 * cable: share, 2 * cable + 1: share}},
@@ -147,7 +163,9 @@ def draw(trial, wiring, known, random):
             {"arcs": {2 * cable + int(random.integers(2)): share}},
             [_cable(trial, known, wiring, cable)],
         ),
-        "switch": lambda: _switch(trial, wiring, known, int(known.ends[2 * cable]), share),
+        "switch": lambda: _switch(
+            trial, wiring, known, int(known.ends[2 * cable]), share
+        ),
         "leaf": lambda: _switch(trial, wiring, known, int(known.at[rank]), share),
     }
     if trial.kind != "host and cable":
@@ -162,7 +180,9 @@ def _several(nodes, wiring, random, share):
     """Two to six hosts at fault, each by a loss of its own from the given one on."""
     ranks = random.choice(nodes, int(random.integers(2, 7)), replace=False)
     shares = {int(rank): share * (1 - 0.4 * random.random()) for rank in ranks}
-    return {"senders": shares, "receivers": shares}, [_node(wiring.hosts[rank], "both") for rank in shares]
+    return {"senders": shares, "receivers": shares}, [
+        _node(wiring.hosts[rank], "both") for rank in shares
+    ]
 
 
 def _node(name, side):
@@ -184,11 +204,15 @@ def _cable(trial, known, wiring, cable):
     if trial.known == "nothing":
         return lambda finding: finding.kind in ("group", "pair")
     leaves = {
-        wiring.switches[end] for end in (known.starts[2 * cable], known.ends[2 * cable]) if end in wiring.at
+        wiring.switches[end]
+        for end in (known.starts[2 * cable], known.ends[2 * cable])
+        if end in wiring.at
     }
     if not leaves:
         return lambda finding: "above" in finding.part
-    return lambda finding: any(finding.part.startswith(f"an uplink of {leaf}") for leaf in leaves)
+    return lambda finding: any(
+        finding.part.startswith(f"an uplink of {leaf}") for leaf in leaves
+    )
 
 
 def _switch(trial, wiring, known, switch, share):
@@ -201,7 +225,11 @@ def _switch(trial, wiring, known, switch, share):
         return shares, [
             lambda finding: (
                 finding.part
-                in (f"all uplinks of {name}", f"all cables to other switches of {name}", f"switch {name}")
+                in (
+                    f"all uplinks of {name}",
+                    f"all cables to other switches of {name}",
+                    f"switch {name}",
+                )
             )
         ]
     if trial.known == "switches":

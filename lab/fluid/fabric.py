@@ -38,7 +38,12 @@ class Level:
     @property
     def changes(self) -> bool:
         """Whether the level differs between times."""
-        return self.begin > 0 or self.end < np.inf or self.period > 0 or self.begin_at is not None
+        return (
+            self.begin > 0
+            or self.end < np.inf
+            or self.period > 0
+            or self.begin_at is not None
+        )
 
     def reach(self, progress: float, step: float, now: float, round_s: float) -> None:
         """Turn the shares of the scan that this round reaches into times.
@@ -60,7 +65,9 @@ class Level:
         if now >= self.end or not self.period:
             return (1.0, np.inf) if now >= self.end else (self.factor, self.end)
         share = (now + self.phase) / self.period % 1.0
-        change = now + ((self.on if share < self.on else 1.0) - share) * self.period + 1e-9
+        change = (
+            now + ((self.on if share < self.on else 1.0) - share) * self.period + 1e-9
+        )
         return (self.factor if share < self.on else 1.0), min(change, self.end)
 
 
@@ -99,7 +106,9 @@ class Fabric:
 
     def host(self, node: int, side: str = "both") -> list[int]:
         """Return the links on which a node ``sends``, ``receives``, or both."""
-        return {"sends": [node], "receives": [self.nodes + node]}.get(side, [node, self.nodes + node])
+        return {"sends": [node], "receives": [self.nodes + node]}.get(
+            side, [node, self.nodes + node]
+        )
 
     def cable(self, cable: int) -> list[int]:
         """Return both directions of a cable."""
@@ -127,7 +136,11 @@ class Fabric:
     def ways(self) -> dict[tuple[int, int], Ints]:
         """The links that lead nearer, by switch and switch of the destination."""
         first = 2 * self.nodes
-        alive = [number for number in range(2 * len(self.cables)) if number // 2 not in self.dead]
+        alive = [
+            number
+            for number in range(2 * len(self.cables))
+            if number // 2 not in self.dead
+        ]
         leaving: list[list[int]] = [[] for _ in self.switches]
         for number in alive:
             leaving[self.cables[number // 2][number % 2]].append(number)
@@ -141,7 +154,9 @@ class Fabric:
                         and far.setdefault(at, far[near] + 1)]  # fmt: skip
             for switch, distance in far.items():
                 nearer = [
-                    first + number for number in leaving[switch] if far[int(self._ends[number])] < distance
+                    first + number
+                    for number in leaving[switch]
+                    if far[int(self._ends[number])] < distance
                 ]
                 ways[switch, target] = np.array(nearer, dtype=np.int64)
         return ways
@@ -153,8 +168,16 @@ class Fabric:
         for (switch, target), ways in self.ways.items():
             here = np.flatnonzero(self.leaf == target)
             if len(ways):
-                stride = 1 if switch in self.leaves else max(len(self.cables_of(self.leaves[0])), 1)
-                choice = here // stride if kind == "modulo" else self.rng.integers(1 << 30, size=len(here))
+                stride = (
+                    1
+                    if switch in self.leaves
+                    else max(len(self.cables_of(self.leaves[0])), 1)
+                )
+                choice = (
+                    here // stride
+                    if kind == "modulo"
+                    else self.rng.integers(1 << 30, size=len(here))
+                )
                 out[switch, here] = ways[choice % len(ways)]
         return out
 
@@ -162,7 +185,9 @@ class Fabric:
         """Let adaptive routing fill its ways anew, not equally well at each switch."""
         self._filled = self.rng.uniform(_EFFICIENCY, 1.0, len(self.virtual))
 
-    def paths(self, pairs: Sequence[tuple[int, int]], numbers: Ints) -> tuple[Ints, Floats]:
+    def paths(
+        self, pairs: Sequence[tuple[int, int]], numbers: Ints
+    ) -> tuple[Ints, Floats]:
         """Return the links of flows and the share of each that they carry, for :func:`.flows.max_min`.
 
         :param numbers: of the message of each flow, for a hash for each message.
@@ -172,20 +197,31 @@ class Fabric:
             spread = [self._spread(int(one), int(other))
                       for one, other in zip(self.leaf[sender], self.leaf[receiver], strict=True)]  # fmt: skip
             width = max(len(links) for links, _ in spread)
-            path = np.array([[*links, *[-1] * (width - len(links))] for links, _ in spread], dtype=np.int64)
-            weight = np.array([[*shares, *[0.0] * (width - len(shares))] for _, shares in spread])
+            path = np.array(
+                [[*links, *[-1] * (width - len(links))] for links, _ in spread],
+                dtype=np.int64,
+            )
+            weight = np.array(
+                [[*shares, *[0.0] * (width - len(shares))] for _, shares in spread]
+            )
         else:
             path = self._walk(sender, receiver, numbers)
             weight = np.ones(path.shape)
         own = np.array([self.virtual.get((-1, *pair), -1) for pair in pairs])
-        path = np.column_stack([path.reshape(len(pairs), -1), sender, self.nodes + receiver, own])
-        weight = np.column_stack([weight.reshape(len(pairs), -1), np.ones((len(pairs), 3))])
+        path = np.column_stack(
+            [path.reshape(len(pairs), -1), sender, self.nodes + receiver, own]
+        )
+        weight = np.column_stack(
+            [weight.reshape(len(pairs), -1), np.ones((len(pairs), 3))]
+        )
         weight[path < 0] = 0.0
         path[path < 0] = len(self.base) + len(self.virtual)
         return path, weight
 
     def _walk(self, sender: Ints, receiver: Ints, numbers: Ints) -> Ints:
-        key = ((sender * 1_000_003 + receiver) * 4099 + numbers * 7919 + self.seed).astype(np.uint64) * _MIX
+        key = (
+            (sender * 1_000_003 + receiver) * 4099 + numbers * 7919 + self.seed
+        ).astype(np.uint64) * _MIX
         at, target, columns = self.leaf[sender], self.leaf[receiver], []
         while (at != target).any():
             key = (key ^ (key >> np.uint64(29))) * _MIX
@@ -194,12 +230,15 @@ class Fabric:
             else:
                 drawn = (key >> np.uint64(33)).astype(np.int64)
                 choices = [
-                    self.ways[one, other] for one, other in zip(at.tolist(), target.tolist(), strict=True)
+                    self.ways[one, other]
+                    for one, other in zip(at.tolist(), target.tolist(), strict=True)
                 ]
                 link = np.array([ways[draw % len(ways)] if len(ways) else -1
                                  for ways, draw in zip(choices, drawn.tolist(), strict=True)])  # fmt: skip
             columns.append(link)
-            at = np.where(link < 0, at, self._ends[np.maximum(link - 2 * self.nodes, 0)])
+            at = np.where(
+                link < 0, at, self._ends[np.maximum(link - 2 * self.nodes, 0)]
+            )
         return np.array(columns, dtype=np.int64).reshape(len(columns), len(sender)).T
 
     def _spread(self, one: int, other: int) -> tuple[list[int], list[float]]:
@@ -212,7 +251,9 @@ class Fabric:
                 hop = {int(link): share / len(self.ways[at, other]) for at, share in here.items()
                        for link in self.ways[at, other]}  # fmt: skip
                 adaptive = self.routing == "adaptive"
-                links += [self._virtual_link(tuple(sorted(hop)))] if adaptive else list(hop)
+                links += (
+                    [self._virtual_link(tuple(sorted(hop)))] if adaptive else list(hop)
+                )
                 shares += [1.0] if adaptive else list(hop.values())
                 here = {}
                 for link, share in hop.items():
@@ -237,23 +278,35 @@ class Fabric:
         pools = [min(self.base[key[1]], self.base[self.nodes + key[2]]) if key[0] < 0
                  else real[list(key)].sum() * share
                  for key, share in zip(self.virtual, self._filled, strict=True)]  # fmt: skip
-        return np.concatenate([real, pools * factors[len(self.base) : -1], [np.inf]]), change
+        return np.concatenate(
+            [real, pools * factors[len(self.base) : -1], [np.inf]]
+        ), change
 
 
-def fat_tree(nodes: int, per_leaf: int, spines: int, pods: int = 1, cores: int = 0, **of: object) -> Fabric:
+def fat_tree(
+    nodes: int, per_leaf: int, spines: int, pods: int = 1, cores: int = 0, **of: object
+) -> Fabric:
     """Return a fat tree: each leaf of a pod has a cable to each of its spines, of spine j to cores of j."""
     leaves = -(-nodes // per_leaf)
     of_pod = -(-leaves // pods)
     switches = [f"leaf-{leaf + 1}" for leaf in range(leaves)]
     switches += [f"spine-{pod + 1}-{spine + 1}" if pods > 1 else f"spine-{spine + 1}"
                  for pod in range(pods) for spine in range(spines)]  # fmt: skip
-    switches += [f"core-{spine + 1}-{core + 1}" for spine in range(spines) for core in range(cores)]
+    switches += [
+        f"core-{spine + 1}-{core + 1}"
+        for spine in range(spines)
+        for core in range(cores)
+    ]
     cables = [
-        (leaf, leaves + leaf // of_pod * spines + spine) for leaf in range(leaves) for spine in range(spines)
+        (leaf, leaves + leaf // of_pod * spines + spine)
+        for leaf in range(leaves)
+        for spine in range(spines)
     ]
     cables += [(leaves + pod * spines + spine, leaves + pods * spines + spine * cores + core)
                for pod in range(pods) for spine in range(spines) for core in range(cores)]  # fmt: skip
-    groups = [list(range(at, min(at + of_pod, leaves))) for at in range(0, leaves, of_pod)]
+    groups = [
+        list(range(at, min(at + of_pod, leaves))) for at in range(0, leaves, of_pod)
+    ]
     return Fabric(np.arange(nodes) // per_leaf, switches, groups, cables, **of)  # type: ignore[arg-type]
 
 
@@ -261,9 +314,21 @@ def dragonfly(nodes: int, per_router: int, routers: int, **of: object) -> Fabric
     """Return groups of fully connected routers, with cables between each two groups, spread over their
     routers."""
     count = -(-nodes // (per_router * routers))
-    groups = [list(range(group * routers, (group + 1) * routers)) for group in range(count)]
-    switches = [f"router-{group + 1}-{router + 1}" for group in range(count) for router in range(routers)]
-    cables = [(one, other) for group in groups for one in group for other in group if one < other]
+    groups = [
+        list(range(group * routers, (group + 1) * routers)) for group in range(count)
+    ]
+    switches = [
+        f"router-{group + 1}-{router + 1}"
+        for group in range(count)
+        for router in range(routers)
+    ]
+    cables = [
+        (one, other)
+        for group in groups
+        for one in group
+        for other in group
+        if one < other
+    ]
     each = max(1, 2 * routers // max(count - 1, 1))  # two cables a router
     between = {(groups[one][(k * (count - 1) + other - 1) % routers],
                 groups[other][(k * (count - 1) + one) % routers])

@@ -15,21 +15,33 @@ def slurm(fabric: Fabric) -> str:
         (0, fabric.switches[leaf], [leaf], []) for leaf in fabric.leaves
     ]
     for number, group in enumerate(fabric.groups, 1):
-        switches.append((1, f"group-{number}", group, [fabric.switches[leaf] for leaf in group]))
+        switches.append(
+            (1, f"group-{number}", group, [fabric.switches[leaf] for leaf in group])
+        )
     if len(fabric.groups) > 1:
         below = [f"group-{number + 1}" for number in range(len(fabric.groups))]
         switches.append((2, "top", fabric.leaves, below))
     lines = []
     for level, name, leaves, below in switches:
-        nodes = ",".join(node for node, leaf in zip(fabric.names, fabric.leaf, strict=True) if leaf in leaves)
+        nodes = ",".join(
+            node
+            for node, leaf in zip(fabric.names, fabric.leaf, strict=True)
+            if leaf in leaves
+        )
         above = f" Switches={','.join(below)}" if below else ""
-        lines.append(f"SwitchName={name} Level={level} LinkSpeed=1 Nodes={nodes}{above}\n" if nodes else "")
+        lines.append(
+            f"SwitchName={name} Level={level} LinkSpeed=1 Nodes={nodes}{above}\n"
+            if nodes
+            else ""
+        )
     return "".join(lines)
 
 
 def _numbers(fabric: Fabric) -> dict[str, int]:
     """Return the local identifier of each switch and node."""
-    return {name: number for number, name in enumerate((*fabric.switches, *fabric.names), 1)}
+    return {
+        name: number for number, name in enumerate((*fabric.switches, *fabric.names), 1)
+    }
 
 
 def _guids(fabric: Fabric) -> dict[str, str]:
@@ -59,7 +71,10 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
     lines = ["#", "# Topology file: generated on Thu Nov 26 04:00:00 2026", "#"]
     places = list(range(fabric.nodes)) if hosts is None else list(hosts)
     ports, guids, lids = _ports(fabric, places), _guids(fabric), _numbers(fabric)
-    dead = {frozenset(fabric.switches[end] for end in fabric.cables[number]) for number in fabric.dead}
+    dead = {
+        frozenset(fabric.switches[end] for end in fabric.cables[number])
+        for number in fabric.dead
+    }
     for number, switch in enumerate(fabric.switches):
         guid, lid = guids[switch], lids[switch]
         lines += ["", f"switchguid=0x{guid}({guid})"]
@@ -69,9 +84,13 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
         for port, (name, to) in ports[number].items():
             far, far_lid = guids[name], lids[name]
             if far_lid > len(fabric.switches):
-                lines.append(f'[{port}]\t"H-{far}"[{to}]({far}) \t\t# "{name} HCA-1" lid {far_lid} 4xEDR')
+                lines.append(
+                    f'[{port}]\t"H-{far}"[{to}]({far}) \t\t# "{name} HCA-1" lid {far_lid} 4xEDR'
+                )
             elif {switch, name} not in dead:
-                lines.append(f'[{port}]\t"S-{far}"[{to}]\t\t# "{name}" lid {far_lid} 4xEDR')
+                lines.append(
+                    f'[{port}]\t"S-{far}"[{to}]\t\t# "{name}" lid {far_lid} 4xEDR'
+                )
     for number, at in enumerate(ports):
         switch, guid = fabric.switches[number], guids[fabric.switches[number]]
         for port, (name, _) in at.items():
@@ -87,12 +106,18 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
 def lfts(fabric: Fabric, table: Ints | None = None) -> str:
     """Return what ``dump_lfts.sh`` prints; ``table``: another than that in force, where it is from another
     day."""
-    ports, guids, lids = _ports(fabric, range(fabric.nodes)), _guids(fabric), _numbers(fabric)
+    ports, guids, lids = (
+        _ports(fabric, range(fabric.nodes)),
+        _guids(fabric),
+        _numbers(fabric),
+    )
     out = fabric.out if table is None else table
     lines = []
     for number, switch in enumerate(fabric.switches):
         last, lid = len(lids), lids[switch]
-        lines.append(f"Unicast lids [0x0-0x{last:x}] of switch Lid {lid} guid 0x{guids[switch]} ({switch}):")
+        lines.append(
+            f"Unicast lids [0x0-0x{last:x}] of switch Lid {lid} guid 0x{guids[switch]} ({switch}):"
+        )
         lines += ["  Lid  Out   Destination", "       Port     Info "]
         to_port = {far: port for port, far in ports[number].items()}
         port_of = {name: port for (name, _), port in to_port.items()}

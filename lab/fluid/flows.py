@@ -37,7 +37,9 @@ def max_min(paths: Ints, weights: Floats, capacity: Floats) -> Floats:
         frozen = ((share <= lowest * _SAME)[path] & (weight > 0)).any(axis=1)
         rates[flows[frozen]] = fair[frozen]
         left -= np.bincount(
-            path[frozen].ravel(), (weight[frozen] * fair[frozen, None]).ravel(), len(capacity)
+            path[frozen].ravel(),
+            (weight[frozen] * fair[frozen, None]).ravel(),
+            len(capacity),
         )
         left[-1] = np.inf
         flows = flows[~frozen]
@@ -45,7 +47,11 @@ def max_min(paths: Ints, weights: Floats, capacity: Floats) -> Floats:
 
 
 def finish(
-    paths: Ints, weights: Floats, sizes: Floats, begin: float, state: Callable[[float], tuple[Floats, float]]
+    paths: Ints,
+    weights: Floats,
+    sizes: Floats,
+    begin: float,
+    state: Callable[[float], tuple[Floats, float]],
 ) -> Floats:
     """Return the time at which each flow ends, if all begin at once; who ends frees its links for the others.
 
@@ -58,7 +64,9 @@ def finish(
     while len(flows):
         capacity, change = state(now)
         rates = max_min(paths[flows], weights[flows], capacity)
-        remaining = np.divide(left[flows], rates, out=np.full(len(flows), np.inf), where=rates > 0)
+        remaining = np.divide(
+            left[flows], rates, out=np.full(len(flows), np.inf), where=rates > 0
+        )
         first = remaining.min()
         if not np.isfinite(min(first, change - now)):
             raise ValueError("a flow has no capacity, and that never changes")

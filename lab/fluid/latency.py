@@ -36,7 +36,11 @@ class LatencyRow:
 
     def build(self, rng: Random, nodes: int) -> tuple[Scenario, str]:
         """Return a trial of this row, and the output of the program."""
-        know = str(rng.choice(["switches", "slurm", "nothing"])) if self.know == "any" else self.know
+        know = (
+            str(rng.choice(["switches", "slurm", "nothing"]))
+            if self.know == "any"
+            else self.know
+        )
         at = Scenario(tree(rng, nodes), know)
         latency, names = self._latencies(rng, at), at.fabric.names
         one, other = (int(node) for node in rng.choice(nodes, 2, replace=False))
@@ -48,7 +52,9 @@ class LatencyRow:
             latency[[one, other], [other, one]] *= 1.5
             at.faults.append(Fault("pair", frozenset([names[one], names[other]]), 0.5))
         elif self.fault == "swapped":
-            other = int(rng.choice(np.flatnonzero(at.fabric.leaf != at.fabric.leaf[one])))
+            other = int(
+                rng.choice(np.flatnonzero(at.fabric.leaf != at.fabric.leaf[one]))
+            )
             order = np.arange(nodes)
             order[[one, other]] = other, one
             latency = latency[np.ix_(order, order)]
@@ -57,10 +63,16 @@ class LatencyRow:
 
     def _latencies(self, rng: Random, at: Scenario) -> np.ndarray:
         fabric = at.fabric
-        pairs = [(one, other) for one in range(fabric.nodes) for other in range(fabric.nodes)]
+        pairs = [
+            (one, other) for one in range(fabric.nodes) for other in range(fabric.nodes)
+        ]
         _, weight = fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
-        latency = _BASE_US + _SWITCH_US * ((weight > 0).sum(axis=1) - 1.0).reshape(fabric.nodes, fabric.nodes)
-        far = (rng.permutation(fabric.nodes) < round(self.share * fabric.nodes)) * self.far_us
+        latency = _BASE_US + _SWITCH_US * ((weight > 0).sum(axis=1) - 1.0).reshape(
+            fabric.nodes, fabric.nodes
+        )
+        far = (
+            rng.permutation(fabric.nodes) < round(self.share * fabric.nodes)
+        ) * self.far_us
         return np.asarray(latency + far[:, None] + far[None, :])
 
     def _text(self, rng: Random, at: Scenario, latency: np.ndarray) -> str:
@@ -68,12 +80,18 @@ class LatencyRow:
         for turn in range(_PASSES):
             for number in program.rounds_of(nodes, 0):
                 for one, other in program.pairs_of(nodes, number):
-                    middle = latency[one, other] * np.exp(self.noise * rng.standard_normal())
-                    least = latency[one, other] * (1 - abs(rng.standard_normal()) * self.noise / 2)
+                    middle = latency[one, other] * np.exp(
+                        self.noise * rng.standard_normal()
+                    )
+                    least = latency[one, other] * (
+                        1 - abs(rng.standard_normal()) * self.noise / 2
+                    )
                     if rng.uniform() < self.outliers:
                         middle *= rng.uniform(1.5, 4)
                         least = middle * 0.95 if rng.uniform() < 0.5 else least
-                    rows.append(f"{turn} {number} {one} {other} {middle:.6g} {min(least, middle):.6g}")
+                    rows.append(
+                        f"{turn} {number} {one} {other} {middle:.6g} {min(least, middle):.6g}"
+                    )
         count = len(program.rounds_of(nodes, 0))
         options = f"size 8 samples 30 repetitions 4 warmup 10 passes {_PASSES} shifts 0"
         return program.whole(
@@ -98,9 +116,13 @@ def evaluate(text: str, topology: list[Path]) -> tuple[dict[str, Any], int]:
     from fabric_checks.diagnosis.fabric_map import topology_files
     from fabric_checks.diagnosis.latency_map import evaluation
 
-    report = evaluation.of_run(evaluation.read(text), topology_files.read(topology) if topology else None)
+    report = evaluation.of_run(
+        evaluation.read(text), topology_files.read(topology) if topology else None
+    )
     notes = [flat(found.as_dict()) for found in report.all_findings()]
-    return {"metrics": report.metrics(), "notes": notes}, int(any(note.get("fault") for note in notes))
+    return {"metrics": report.metrics(), "notes": notes}, int(
+        any(note.get("fault") for note in notes)
+    )
 
 
 LATENCY_ROWS = {

@@ -70,16 +70,26 @@ class Machine:
         for level in fabric.levels:
             level.reach(progress, step, self.now, self._round_s)
         began, tests = self.now, np.empty((program.TESTS, len(pairs)))
-        varies = any(level.changes for level in fabric.levels) or fabric.routing == "message"
+        varies = (
+            any(level.changes for level in fabric.levels) or fabric.routing == "message"
+        )
         parts = program.MESSAGES if fabric.routing == "message" else 1
         for test in range(program.TESTS if varies else 1):
             each = [pair for pair in pairs for _ in range(parts)]
             numbers = (
-                np.arange(len(each)) + test * 100_003 if parts > 1 else np.zeros(len(each), dtype=np.int64)
+                np.arange(len(each)) + test * 100_003
+                if parts > 1
+                else np.zeros(len(each), dtype=np.int64)
             )
             path, weight = fabric.paths(each, numbers)
             fabric.begin_round()
-            ends = flows.finish(path, weight, np.full(len(each), megabytes / parts), self.now, fabric.state)
+            ends = flows.finish(
+                path,
+                weight,
+                np.full(len(each), megabytes / parts),
+                self.now,
+                fabric.state,
+            )
             took = ends.reshape(len(pairs), parts).max(axis=1) - self.now
             tests[test if varies else slice(None)] = took
             self.now += took.max() * (1 if varies else program.TESTS)
@@ -89,4 +99,6 @@ class Machine:
         self.transfers_s += self.now - began
         self.now += _OVERHEAD_S
         self._round_s = self.now - began
-        return list(zip(rates.max(axis=0).tolist(), rates.min(axis=0).tolist(), strict=True))
+        return list(
+            zip(rates.max(axis=0).tolist(), rates.min(axis=0).tolist(), strict=True)
+        )

@@ -16,7 +16,9 @@ from itertools import groupby
 
 #: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of
 #: each, best test and slowest.
-Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[tuple[float, float]]]
+Measure = Callable[
+    [str, Sequence[tuple[int, int]], float], Sequence[tuple[float, float]]
+]
 SHARE, REPEATS, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 4, 3.0, 8 << 20, 10, 3
 _LOWEST, _BOTH, _NEAR, _FAR = 32, 4, 4, 8
 _PARTNERS = _NEAR + _FAR
@@ -32,7 +34,9 @@ def spread(index: int, wanted: int, count: int) -> int:
 def median(values: Sequence[float]) -> float:
     """Return the median."""
     ordered, half = sorted(values), len(values) // 2
-    return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+    return (
+        ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+    )
 
 
 def rounds_of(nodes: int, shifts: int) -> list[int]:
@@ -45,7 +49,13 @@ def rounds_of(nodes: int, shifts: int) -> list[int]:
 
     if rounds <= turns:
         return [even(index, rounds, turns) for index in range(rounds)]
-    return [*range(turns), *(turns + even(index, rounds - turns, turns) for index in range(rounds - turns))]
+    return [
+        *range(turns),
+        *(
+            turns + even(index, rounds - turns, turns)
+            for index in range(rounds - turns)
+        ),
+    ]
 
 
 @cache
@@ -63,7 +73,9 @@ def pairs_of(nodes: int, number: int) -> Sequence[tuple[int, int]]:
         upper, lower = (middle + away) % seats, (middle - away) % seats
         turned = nodes >= 16 and min(upper, lower) % 2 == 1 and (upper ^ lower) % 2 == 1
         sends = ((away % 2 == 1) != back) != turned
-        pairs.append((rank(upper), rank(lower)) if sends else (rank(lower), rank(upper)))
+        pairs.append(
+            (rank(upper), rank(lower)) if sends else (rank(lower), rank(upper))
+        )
     if nodes % 2 == 0:
         one, other = nodes // 2, rank(middle)
         pairs.append((one, other) if (middle % 2 == 1) != back else (other, one))
@@ -86,7 +98,9 @@ def leaf_rounds(groups: Sequence[int]) -> list[list[tuple[int, int]]]:
     for turn in range(min(max(nodes // 8, 3), 8) if count >= 2 else 0):
         halves: tuple[list[int], list[int]] = ([], [])
         for _, group, rank in sorted(seats):
-            place = group if turn % 3 < 2 else group // 2 + group % 2 * ((count + 1) // 2)
+            place = (
+                group if turn % 3 < 2 else group // 2 + group % 2 * ((count + 1) // 2)
+            )
             side = (place - turn) % count // (count // 2)
             if side < 2:
                 halves[side].append(rank)
@@ -143,7 +157,10 @@ class Run:
         self.numbers = [number * self.share + turn
                         for number in rounds_of(self.nodes // self.rails, self.shifts)
                         for turn in range(self.share)]  # fmt: skip
-        self.lines: tuple[dict[int, list[tuple[int, float]]], ...] = (defaultdict(list), defaultdict(list))
+        self.lines: tuple[dict[int, list[tuple[int, float]]], ...] = (
+            defaultdict(list),
+            defaultdict(list),
+        )
         self._scan()
         for number, flows in enumerate(leaf_rounds(self.groups)):
             self._round("leaf", number, flows)
@@ -153,12 +170,23 @@ class Run:
             self._confirm(listed)
 
     def _pairs_of(self, number: int) -> list[tuple[int, int]]:
-        rails, pairs = self.rails, pairs_of(self.nodes // self.rails, number // self.share)
+        rails, pairs = (
+            self.rails,
+            pairs_of(self.nodes // self.rails, number // self.share),
+        )
         own = range(number % self.share, rails, self.share)
-        return [(one * rails + rail, other * rails + rail) for one, other in pairs for rail in own]
+        return [
+            (one * rails + rail, other * rails + rail)
+            for one, other in pairs
+            for rail in own
+        ]
 
     def _round(
-        self, phase: str, number: int, pairs: Sequence[tuple[int, int]], progress: float = 1.0
+        self,
+        phase: str,
+        number: int,
+        pairs: Sequence[tuple[int, int]],
+        progress: float = 1.0,
     ) -> list[float]:
         order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
         values = list(self.measure(phase, pairs, progress))
@@ -200,12 +228,20 @@ class Run:
 
     def _is_single(self, rank: int, side: int) -> bool:
         own = self._share(rank, side)
-        alike = [other for other in self.levels[side] if abs(self._share(other, side) - own) < SHARE / 2]
+        alike = [
+            other
+            for other in self.levels[side]
+            if abs(self._share(other, side) - own) < SHARE / 2
+        ]
         return rank in self.slow_nodes[side] and len(alike) < _KIND
 
     def _expected(self, pair: tuple[int, int]) -> float:
         usual = max(self.overall, *((1 - SHARE) * level for level in self.usual))
-        slow = [self._share(pair[side], side) for side in (0, 1) if pair[side] in self.slow_nodes[side]]
+        slow = [
+            self._share(pair[side], side)
+            for side in (0, 1)
+            if pair[side] in self.slow_nodes[side]
+        ]
         return usual * min([1.0, *slow])
 
     def _is_slow_again(self, at: Suspect) -> bool:
@@ -233,22 +269,32 @@ class Run:
         offers = []
         for sender in range(self.nodes):
             reached = [
-                (value / self._expected((sender, to)), to) for to, value in self.lines[0].get(sender, ())
+                (value / self._expected((sender, to)), to)
+                for to, value in self.lines[0].get(sender, ())
             ]
-            lowest = sorted((each for each in reached if each[0] < 1 - SHARE), key=lambda each: each[0])[
-                :_LOWEST
-            ]
+            lowest = sorted(
+                (each for each in reached if each[0] < 1 - SHARE),
+                key=lambda each: each[0],
+            )[:_LOWEST]
             offers += [(_PARTNERS + i, sender, to) for i, (_, to) in enumerate(lowest)]
             for side in (0, 1):
                 if sender in self.slow_nodes[side]:
-                    pairs = [(sender, to) if side == 0 else (to, sender) for to in self._partners(sender)]
+                    pairs = [
+                        (sender, to) if side == 0 else (to, sender)
+                        for to in self._partners(sender)
+                    ]
                     offers += [(i, *pair) for i, pair in enumerate(pairs)]
-        offers += [(order, to, sender) for order, sender, to in offers if order < _PARTNERS + _BOTH]
+        offers += [
+            (order, to, sender)
+            for order, sender, to in offers
+            if order < _PARTNERS + _BOTH
+        ]
         least: dict[tuple[int, int], int] = {}
         for order, sender, receiver in offers:
             least[sender, receiver] = min(order, least.get((sender, receiver), order))
         return [
-            Suspect(order, *pair) for order, pair in sorted((order, pair) for pair, order in least.items())
+            Suspect(order, *pair)
+            for order, pair in sorted((order, pair) for pair, order in least.items())
         ]
 
     # --------------------------------------------------------------- measured again
@@ -265,14 +311,20 @@ class Run:
         alone = self._choose_alone(slow)
         used = -(-rounds // REPEATS) + len(alone) + controls
         self.slow_pairs = {at.pair for at in slow}
-        chosen = self._choose_controls(alone, controls + max(all_rounds - used, 0)) if alone else []
+        chosen = (
+            self._choose_controls(alone, controls + max(all_rounds - used, 0))
+            if alone
+            else []
+        )
         self._alone(alone, chosen)
         self.suspects = (
             f"{len(listed)} pairs of {self.nodes * (self.nodes // self.rails - 1)}, {len(self.slow_nodes[0])}"
             f" senders, {len(self.slow_nodes[1])} receivers; {self.again} measured again, {len(alone)} alone"
         )
 
-    def _pack(self, slow: list[Suspect], most: int, per_round: int) -> list[list[Suspect]]:
+    def _pack(
+        self, slow: list[Suspect], most: int, per_round: int
+    ) -> list[list[Suspect]]:
         waiting, rounds = slow, list[list[Suspect]]()
         for at in slow:
             at.round = -1
@@ -283,7 +335,11 @@ class Run:
                 if len(busy) >= self.nodes - 1:
                     later += waiting[index:]
                     break
-                if len(here) < per_round and at.sender not in busy and at.receiver not in busy:
+                if (
+                    len(here) < per_round
+                    and at.sender not in busy
+                    and at.receiver not in busy
+                ):
                     busy |= {at.sender, at.receiver}
                     at.round = len(rounds)
                     here.append(at)
@@ -299,22 +355,36 @@ class Run:
         for at in here:
             for step in (-1, 1):
                 one, other = at.sender + step, at.receiver + step
-                if min(one, other) >= 0 and max(one, other) < self.nodes and not {one, other} & busy:
+                if (
+                    min(one, other) >= 0
+                    and max(one, other) < self.nodes
+                    and not {one, other} & busy
+                ):
                     busy |= {one, other}
                     pairs.append((one, other))
         return pairs
 
-    def _together(self, slow: list[Suspect], most_rounds: int) -> tuple[list[Suspect], int]:
+    def _together(
+        self, slow: list[Suspect], most_rounds: int
+    ) -> tuple[list[Suspect], int]:
         left, done, number = most_rounds * REPEATS, 0, 0
         while True:
             most = (left + 1) // 2
             if not slow or most == 0 or (number >= 4 and len(slow) <= self.limit):
                 break
-            rounds = self._pack(slow, most, len(slow) if number < 4 else -(-len(slow) // most))
+            rounds = self._pack(
+                slow, most, len(slow) if number < 4 else -(-len(slow) // most)
+            )
             for index, here in enumerate(rounds):
-                pairs = self._with_neighbours(here) if number == 0 else [at.pair for at in here]
+                pairs = (
+                    self._with_neighbours(here)
+                    if number == 0
+                    else [at.pair for at in here]
+                )
                 values = self._round("together", done + index, pairs)
-                for at, value in zip(here, values, strict=False):  # neighbours come after them
+                for at, value in zip(
+                    here, values, strict=False
+                ):  # neighbours come after them
                     at.best = max(at.best, value)
             done += len(rounds)
             left -= len(rounds)
@@ -328,7 +398,9 @@ class Run:
     def _choose_alone(self, slow: list[Suspect]) -> list[Suspect]:
         limit, taken, chosen = self.limit, set(), []
         of_nodes = {
-            at.pair: (at.sender in self.slow_nodes[0]) + (at.receiver in self.slow_nodes[1]) for at in slow
+            at.pair: (at.sender in self.slow_nodes[0])
+            + (at.receiver in self.slow_nodes[1])
+            for at in slow
         }
         of_node = {pair for pair, count in of_nodes.items() if count}
         others = [at for at in slow if at.pair not in of_node]
@@ -342,17 +414,27 @@ class Run:
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
         single = {
-            at.pair for at in slow if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))
+            at.pair
+            for at in slow
+            if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))
         }
 
         def take_of_nodes(passes: Sequence[tuple[bool, int, int]], most: int) -> None:
             for of_single, quota, most_suspects in passes:
-                for at in slow[::-1] if (quota, most_suspects) == _FASTEST_FIRST else slow:
+                for at in (
+                    slow[::-1] if (quota, most_suspects) == _FASTEST_FIRST else slow
+                ):
                     free = (
-                        0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
+                        0 < of_nodes[at.pair] <= most_suspects
+                        and at.pair not in taken
+                        and len(chosen) < most
                     )
                     free = free and (not of_single or at.pair in single)
-                    if free and sent[at.sender] < quota and received[at.receiver] < quota:
+                    if (
+                        free
+                        and sent[at.sender] < quota
+                        and received[at.receiver] < quota
+                    ):
                         sent[at.sender] += 1
                         received[at.receiver] += 1
                         take(at)
@@ -362,9 +444,14 @@ class Run:
         first += [(False, *each) for each in (*quotas, (4, 2), (6, 2))]
         take_of_nodes(first, max(limit - len(others), limit * 3 // 4))
         wanted = min(limit + self.of_others - len(chosen), len(others))
-        for at in sorted(others, key=lambda at: (-above[at.pair], at.pair))[: wanted // 2]:
+        for at in sorted(others, key=lambda at: (-above[at.pair], at.pair))[
+            : wanted // 2
+        ]:
             take(at)
-        rest, count = [at for at in others if at.pair not in taken], wanted - wanted // 2
+        rest, count = (
+            [at for at in others if at.pair not in taken],
+            wanted - wanted // 2,
+        )
         for index in range(count):
             take(rest[spread(index, count, len(others) - wanted // 2)])
         take_of_nodes([(False, 1 << 30, 2)], limit)
@@ -381,7 +468,9 @@ class Run:
 
     def _spread_controls(self, wanted: int, into: list[Suspect]) -> None:
         have = {at.pair for at in into}
-        positions = [spread(index, wanted, len(self.eligible)) for index in range(wanted)]
+        positions = [
+            spread(index, wanted, len(self.eligible)) for index in range(wanted)
+        ]
         for position in positions:
             pair = self.eligible[position]
             if pair not in have and len(into) < self.most_controls:
@@ -410,10 +499,14 @@ class Run:
         self._add_controls_of_ends(alone, controls)
         return controls
 
-    def _add_controls_of_ends(self, alone: list[Suspect], controls: list[Suspect]) -> None:
+    def _add_controls_of_ends(
+        self, alone: list[Suspect], controls: list[Suspect]
+    ) -> None:
         most = min(self.most_controls, len(controls) + 8)
         for least in (2, 1):
-            for side, rank in [(side, at.pair[side]) for at in alone for side in (0, 1)]:
+            for side, rank in [
+                (side, at.pair[side]) for at in alone for side in (0, 1)
+            ]:
                 measured = [at.pair for at in [*alone, *controls]]
                 met = sum(pair[side] == rank for pair in measured)
                 if met < least or rank in self.slow_nodes[side]:
@@ -428,7 +521,9 @@ class Run:
                             or pair[1] in self.slow_nodes[1]
                             or pair in self.slow_pairs
                         )
-                        known = sick or pair in measured or not 0 <= partner < self.nodes
+                        known = (
+                            sick or pair in measured or not 0 <= partner < self.nodes
+                        )
                         if not known and len(controls) < most:
                             met += 1
                             controls.append(Suspect(0, *pair))
@@ -452,7 +547,9 @@ class Run:
             if repeat == 0:
                 first = len(controls)
                 if self._is_any_slow(alone, controls):
-                    self._spread_controls(min(24, self.most_controls, len(self.eligible)), controls)
+                    self._spread_controls(
+                        min(24, self.most_controls, len(self.eligible)), controls
+                    )
                 self._each("control", first, controls[first:])
 
     # ----------------------------------------------------------------------- output
@@ -465,7 +562,10 @@ class Run:
         devices = [f"0000:{rank % self.rails:02x}:00.0" for rank in range(ranks)]
         few = ", evenly spread" if len(self.numbers) < 2 * turns else ""
         measured = sum(len({to for to, _ in met}) for met in self.lines[0].values())
-        never = [_ranges([rank for rank in range(ranks) if rank not in line]) for line in self.lines]
+        never = [
+            _ranges([rank for rank in range(ranks) if rank not in line])
+            for line in self.lines
+        ]
         return whole([
             *head("rotate", hosts,
                    f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin "
@@ -506,6 +606,9 @@ def whole(lines: Sequence[str], rows: int) -> str:
 
 
 def _ranges(ranks: list[int]) -> str:
-    runs = [[rank for _, rank in run] for _, run in groupby(enumerate(ranks), lambda each: each[1] - each[0])]
+    runs = [
+        [rank for _, rank in run]
+        for _, run in groupby(enumerate(ranks), lambda each: each[1] - each[0])
+    ]
     named = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return f"ranks {','.join(named)}" if named else "none"

@@ -77,18 +77,39 @@ class Gpus(Machine):
             path = np.hstack((path, first + np.arange(2 * count).reshape(count, 2)))
             weight = np.hstack((weight, np.ones((count, 2))))
             limits = np.concatenate((capacity[:-1], sides.ravel(), [np.inf]))
-            took[own] = flows.finish(path, weight, np.full(count, megabytes), 0.0, lambda _: (limits, np.inf))  # noqa: B023
-        rates = noisy(self.rng, np.tile(megabytes / took, (program.TESTS, 1)), self.noise, self.tail)
+            took[own] = flows.finish(
+                path,
+                weight,
+                np.full(count, megabytes),
+                0.0,
+                lambda _, limits=limits: (limits, np.inf),
+            )
+        rates = noisy(
+            self.rng,
+            np.tile(megabytes / took, (program.TESTS, 1)),
+            self.noise,
+            self.tail,
+        )
         passed = float((megabytes / rates).max(axis=1).sum())
         self.transfers_s += passed
         self.now += passed + 3e-4
-        return list(zip(rates.max(axis=0).tolist(), rates.min(axis=0).tolist(), strict=True))
+        return list(
+            zip(rates.max(axis=0).tolist(), rates.min(axis=0).tolist(), strict=True)
+        )
 
     def text(self) -> str:
         """Return the output of the check's run."""
         shifts = rotate_patterns.nightly_rounds(self.fabric.nodes)
         ranks = self.fabric.nodes * self.gpus
-        run = program.Run(ranks, shifts, self.measure, (), self._pause, rails=self.gpus, share=self.share)
+        run = program.Run(
+            ranks,
+            shifts,
+            self.measure,
+            (),
+            self._pause,
+            rails=self.gpus,
+            share=self.share,
+        )
         hosts = [name for name in self.fabric.names for _ in range(self.gpus)]
         return run.text(hosts, self.transfers_s, self.now - self.paused_s)
 
@@ -127,14 +148,24 @@ def _break(rng: Random, machine: Gpus, fault: str) -> Truth:
         both = rng.choice(fabric.nodes * gpus, 2, replace=False).tolist()
         for rank in both:
             machine.sides[:, rank] *= _slower(machine, rank // gpus)
-        return [(f"node {fabric.names[rank // gpus]}, GPU {rank % gpus}", {rank}) for rank in both]
+        return [
+            (f"node {fabric.names[rank // gpus]}, GPU {rank % gpus}", {rank})
+            for rank in both
+        ]
     if fault == "rail .8":
         machine.sides[:, gpu::gpus] *= 0.8
-        return [(f"rail {gpu} (GPU {gpu} of all nodes)", set(range(gpu, fabric.nodes * gpus, gpus)))]
+        return [
+            (
+                f"rail {gpu} (GPU {gpu} of all nodes)",
+                set(range(gpu, fabric.nodes * gpus, gpus)),
+            )
+        ]
     if fault == "node .8":
         for each in machine.fabrics:
             each.base[each.host(node)] *= 0.8
-        return [(f"node {name} (all its GPUs)", set(range(node * gpus, node * gpus + gpus)))]
+        return [
+            (f"node {name} (all its GPUs)", set(range(node * gpus, node * gpus + gpus)))
+        ]
     if fault == "adapter .8":
         own = machine.fabrics[gpu // 2]
         own.base[own.host(node)] *= 0.8
@@ -153,28 +184,43 @@ def trial(seed: int, fault: str, nodes: int = 0) -> tuple[str, list[str], str]:
     """Return the outcome of a trial, what is at fault, and what is said."""
     machine, truth = build(seed, fault, nodes)
     output = rotate.parse(machine.text())
-    blamed = [finding for finding in evaluation.of_run(output).findings if finding.is_fault]
+    blamed = [
+        finding for finding in evaluation.of_run(output).findings if finding.is_fault
+    ]
     texts = "; ".join(finding.text for finding in blamed)
-    names, slow = [name for name, _ in truth], set[int]().union(*(ranks for _, ranks in truth))
+    names, slow = (
+        [name for name, _ in truth],
+        set[int]().union(*(ranks for _, ranks in truth)),
+    )
     other = [each for each in blamed if not {each.part, *each.others} & set(names)]
     if not all(set(each.ranks) & slow if each.kind == "pair" else each.ranks and set(each.ranks) <= slow
                for each in other):  # fmt: skip
         return "healthy", names, texts
-    if not all(any(part in (each.part, *each.others) for each in blamed) for part in names):
+    if not all(
+        any(part in (each.part, *each.others) for each in blamed) for part in names
+    ):
         return ("symptom" if blamed else "missed"), names, texts
-    return ("named" if all(each.part in names for each in blamed) else "among"), names, texts
+    return (
+        ("named" if all(each.part in names for each in blamed) else "among"),
+        names,
+        texts,
+    )
 
 
 def main() -> None:
     """Print a line for each fault."""
-    parser = argparse.ArgumentParser(prog="python -m lab.fluid.rails", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.fluid.rails", description=__doc__
+    )
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--first-seed", type=int, required=True)
     parser.add_argument("--nodes", type=int, default=0, help="default: 4 to 32")
     parser.add_argument("--faults", nargs="*", default=FAULTS)
     parser.add_argument("--details", action="store_true")
     given = parser.parse_args()
-    print("| fault | trials | named | among | symptom | missed | healthy |\n|---|---|---|---|---|---|---|")
+    print(
+        "| fault | trials | named | among | symptom | missed | healthy |\n|---|---|---|---|---|---|---|"
+    )
     for fault in given.faults:
         found = Counter[str]()
         for seed in range(given.first_seed, given.first_seed + given.trials):
@@ -182,8 +228,12 @@ def main() -> None:
             found[outcome] += 1
             if given.details and outcome != "named":
                 print(f"    {seed} {outcome}: {truth}: {texts}")
-        counts = (found[word] for word in ("named", "among", "symptom", "missed", "healthy"))
-        print(f"| {fault} | {given.trials} | {' | '.join(map(str, counts))} |", flush=True)
+        counts = (
+            found[word] for word in ("named", "among", "symptom", "missed", "healthy")
+        )
+        print(
+            f"| {fault} | {given.trials} | {' | '.join(map(str, counts))} |", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,9 @@ def verb(
             command.main(words, standalone_mode=False)
         except SystemExit as end:
             status = int(end.code or 0)
-        except Exception as error:  # a defect of the version under test, which the table counts
+        except (
+            Exception
+        ) as error:  # a defect of the version under test, which the table counts
             return {"runs": {"": {"metrics": {}, "notes": [], "crash": repr(error)}}}, 2
     document = json.loads(printed.getvalue())
     for run in document["runs"].values():
@@ -67,10 +69,18 @@ def flat(found: Mapping[str, Any]) -> dict[str, Any]:
 def _names(note: Mapping[str, Any]) -> tuple[set[str], set[str]]:
     """Return the names of the part that a note blames, and those with what it might be instead."""
     part = str(note.get("part", ""))
-    named = set(_NAME.findall(part)) or set(_NAME.findall(" ".join(map(str, note.get("hosts", ())))))
+    named = set(_NAME.findall(part)) or set(
+        _NAME.findall(" ".join(map(str, note.get("hosts", ()))))
+    )
     named = named or set(_NAME.findall(str(note.get("text", "")).split(":")[0]))
     listed = note.get("details", ()) if note.get("kind") == "group" else ()
-    rest = " ".join([part, *map(str, [*note.get("hosts", ()), *listed]), json.dumps(note.get("others", []))])
+    rest = " ".join(
+        [
+            part,
+            *map(str, [*note.get("hosts", ()), *listed]),
+            json.dumps(note.get("others", [])),
+        ]
+    )
     return named, named | set(_NAME.findall(rest))
 
 
@@ -82,33 +92,47 @@ def score(run: Mapping[str, Any], status: int, at: Scenario) -> Score:
     members: dict[int, set[str]] = {}
     for note in blamed:
         named, perhaps = _names(note)
-        exact = {i for i, fault in enumerate(faults) if named and named in (fault.names, fault.alias)}
+        exact = {
+            i
+            for i, fault in enumerate(faults)
+            if named and named in (fault.names, fault.alias)
+        }
         alone |= exact if perhaps == named else set()
-        likely = exact | {i for i in range(len(faults)) if _includes(at, i, note, perhaps)}
+        likely = exact | {
+            i for i in range(len(faults)) if _includes(at, i, note, perhaps)
+        }
         among |= likely
         healthy |= not likely
         for i in likely:
             members[i] = members.get(i, set()) | perhaps
     for i, fault in enumerate(faults):
         whole = len(members.get(i, set()) & fault.names) >= 0.8 * len(fault.names)
-        if fault.kind == "group" and (whole or _is_described(fault, notes, at.fabric.nodes)):
+        if fault.kind == "group" and (
+            whole or _is_described(fault, notes, at.fabric.nodes)
+        ):
             alone.add(i)
     seen = {i for i in range(len(faults)) if not at.is_hidden(i)}
     alone, among = alone & seen, among & seen
-    described = " ".join(str(note.get("text", "")) for note in notes if note.get("kind") not in _VALUES)
+    described = " ".join(
+        str(note.get("text", "")) for note in notes if note.get("kind") not in _VALUES
+    )
     observed = {i for i in seen if faults[i].names <= set(_NAME.findall(described))}
     claimed = limits(run)
     false_limit = any(
         claimed.get(kind, 2.0) < faults[i].size and not faults[i].gone
         for i in seen - alone - among - observed for kind in _OF_KIND[faults[i].kind]
     )  # fmt: skip
-    blames = tuple(f"{note.get('kind')}: {note.get('text', '')}"[:160] for note in blamed)
+    blames = tuple(
+        f"{note.get('kind')}: {note.get('text', '')}"[:160] for note in blamed
+    )
     all_named = bool(faults) and alone | among == seen
     return Score(all_named and alone == seen, all_named and alone != seen, bool(observed - alone - among),
                  healthy, false_limit, status, run.get("crash", ""), blames)  # fmt: skip
 
 
-def _includes(at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[str]) -> bool:
+def _includes(
+    at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[str]
+) -> bool:
     """Return whether a note that blames names no other part than a fault, or says truly that some pairs are
     slow."""
     fault = at.faults[number]
@@ -140,7 +164,10 @@ def _is_described(fault: Fault, notes: Sequence[Mapping[str, Any]], nodes: int) 
         if len(hosts & fault.names) >= 0.8 * len(hosts | fault.names):
             return True
         for count, some in re.findall(r"\b([0-9]+) \((cn[^)]*)\)", text):
-            if abs(int(count) - len(fault.names)) <= nodes / 16 and set(_NAME.findall(some)) & fault.names:
+            if (
+                abs(int(count) - len(fault.names)) <= nodes / 16
+                and set(_NAME.findall(some)) & fault.names
+            ):
                 return True
         if len(fault.names) == nodes and re.search(
             rf"\ball (?:{nodes} )?nodes\b|\b{nodes} of {nodes}\b", text
@@ -156,5 +183,7 @@ def limits(run: Mapping[str, Any]) -> dict[str, float]:
     for note in run["notes"]:
         if "would have named" in str(note.get("text", "")):
             said = str(note["text"]).split("would have named")[1].split(";")[0]
-            found |= {kind: float(percent) / 100 for kind, percent in _LIMIT.findall(said)}
+            found |= {
+                kind: float(percent) / 100 for kind, percent in _LIMIT.findall(said)
+            }
     return found

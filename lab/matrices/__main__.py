@@ -55,11 +55,16 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
     run, status = scoring.verb(files, site, folder, way.alone)
     measured: set[tuple[int, int]] = set()
     for look in range(way.looks):
-        pairs = [(site.hosts.index(one), site.hosts.index(other)) for (one, _), (other, _) in run["next"]]
+        pairs = [
+            (site.hosts.index(one), site.hosts.index(other))
+            for (one, _), (other, _) in run["next"]
+        ]
         if measured.issuperset(pairs):
             break
         measured.update(pairs)
-        files += listed(site, folder / f"again-{look}.csv", [(0, pairs)], 3, alone=True)[0]
+        files += listed(
+            site, folder / f"again-{look}.csv", [(0, pairs)], 3, alone=True
+        )[0]
         run, status = scoring.verb(files, site, folder, way.alone)
     fabric = site.at.fabric
     verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
@@ -76,9 +81,15 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
 def _counts(records: Sequence[dict[str, Any]], rule: str) -> str:
     """Return the cells of a rule: named, half, missed, false; the first three only where there are faults."""
     verdicts = [record[rule] for record in records]
-    named, half, false = (sum(each[name] for each in verdicts) for name in ("named", "half", "false"))
+    named, half, false = (
+        sum(each[name] for each in verdicts) for name in ("named", "half", "false")
+    )
     faulty = bool(records) and records[0]["fault"] != "healthy"
-    return f"{named} | {half} | {len(records) - named - half} | {false}" if faulty else f"- | - | - | {false}"
+    return (
+        f"{named} | {half} | {len(records) - named - half} | {false}"
+        if faulty
+        else f"- | - | - | {false}"
+    )
 
 
 def _group(record: dict[str, Any]) -> str:
@@ -87,7 +98,11 @@ def _group(record: dict[str, Any]) -> str:
     kinds, way = {kind for kind, *_ in record["truth"]}, WAYS[record["way"]]
     if not {"cable", "pair"} & kinds:
         return _GROUPS[0]
-    known = way.rounds and record["know"] == "full" and record["routing"].startswith("static")
+    known = (
+        way.rounds
+        and record["know"] == "full"
+        and record["routing"].startswith("static")
+    )
     if not (way.alone or way.looks or known):
         return _GROUPS[6]
     if "cable" in kinds and record["leaves"] == 2:
@@ -113,7 +128,11 @@ def _share(part: int, whole: int) -> str:
 def page(records: Sequence[dict[str, Any]], command: str) -> str:
     """Return the page of the results."""
     seeds = [record["seed"] for record in records]
-    faulty = [record for record in records if record["fault"] != "healthy" and WAYS[record["way"]].repeats]
+    faulty = [
+        record
+        for record in records
+        if record["fault"] != "healthy" and WAYS[record["way"]].repeats
+    ]
     unseen = sum(not record["seen"] for record in faulty)
     faulty = [record for record in faulty if record["seen"]]
     lines = [
@@ -127,13 +146,32 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         "|---|---|---|---|---|---|",
     ]  # fmt: skip
     for rule in _RULES:
-        named, half = (sum(record[rule][name] for record in faulty) for name in ("named", "half"))
+        named, half = (
+            sum(record[rule][name] for record in faulty) for name in ("named", "half")
+        )
         false = sum(record[rule]["false"] for record in records)
-        only = sum(record[rule]["named"] and not record[rule]["false"] for record in faulty)
-        told = [record[rule]["named"] for record in faulty if _group(record) in _GROUPS[:_TOLD]]
-        cells = _share(named, len(faulty)), half, _share(only, len(faulty)), _share(sum(told), len(told))
-        lines.append(f"| {rule} | " + " | ".join(map(str, cells)) + f" | {_share(false, len(records))} |")
-    by: dict[str, dict[str, list[dict[str, Any]]]] = {name: defaultdict(list) for name in WAYS}
+        only = sum(
+            record[rule]["named"] and not record[rule]["false"] for record in faulty
+        )
+        told = [
+            record[rule]["named"]
+            for record in faulty
+            if _group(record) in _GROUPS[:_TOLD]
+        ]
+        cells = (
+            _share(named, len(faulty)),
+            half,
+            _share(only, len(faulty)),
+            _share(sum(told), len(told)),
+        )
+        lines.append(
+            f"| {rule} | "
+            + " | ".join(map(str, cells))
+            + f" | {_share(false, len(records))} |"
+        )
+    by: dict[str, dict[str, list[dict[str, Any]]]] = {
+        name: defaultdict(list) for name in WAYS
+    }
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record["nodes"]):
         by[record["way"]][record["fault"]].append(record)
@@ -142,12 +180,18 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
     lines += ["", "## Where pairs are measured more than once", ""]
-    lines += [f"Not distinguishable: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.", ""]
+    lines += [
+        f"Not distinguishable: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.",
+        "",
+    ]
     for title, names in (
         ("group", _GROUPS),
         ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS}))),
     ):
-        lines += [*_table({name: groups[name] for name in names if groups[name]}, title), ""]
+        lines += [
+            *_table({name: groups[name] for name in names if groups[name]}, title),
+            "",
+        ]
     del lines[-1]
     for name, faults in by.items():
         if faults:
@@ -165,16 +209,27 @@ def main() -> None:
     """Run trials, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m lab.matrices", description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--trials", type=int, default=3, help="seeds of each row with repeats")
+    parser.add_argument(
+        "--trials", type=int, default=3, help="seeds of each row with repeats"
+    )
     parser.add_argument("--first-seed", type=int, required=True)
-    parser.add_argument("--noise", type=float, default=machines.NOISE, help="of a measurement, log-normal")
+    parser.add_argument(
+        "--noise",
+        type=float,
+        default=machines.NOISE,
+        help="of a measurement, log-normal",
+    )
     parser.add_argument("--formats", default="*", help="pattern of names of formats")
     parser.add_argument("--faults", default="*", help="pattern of names of faults")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after these")
     parser.add_argument(
-        "--records", type=Path, help="add the outcome of each trial to this file; the page is of all"
+        "--records",
+        type=Path,
+        help="add the outcome of each trial to this file; the page is of all",
     )
-    parser.add_argument("--keep", type=Path, help="keep what was written of each trial here")
+    parser.add_argument(
+        "--keep", type=Path, help="keep what was written of each trial here"
+    )
     given = parser.parse_args()
     machines.NOISE, machines.SAME_LAUNCH = given.noise, given.noise / 3
     rows = [(way, fault) for way in WAYS for fault in FAULTS
@@ -200,7 +255,11 @@ def main() -> None:
                 with given.records.open("a") as file:
                     file.write(json.dumps(records[-1]) + "\n")
     command = f"python -m lab.matrices {given.page} --trials {given.trials} --first-seed {given.first_seed}"
-    command += f" --noise {given.noise:g}" if given.noise != parser.get_default("noise") else ""
+    command += (
+        f" --noise {given.noise:g}"
+        if given.noise != parser.get_default("noise")
+        else ""
+    )
     given.page.write_text(page(records, command))
 
 

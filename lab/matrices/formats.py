@@ -36,7 +36,8 @@ class Table:
     def add(self, pairs: Pairs, values: np.ndarray, rail: int = 0) -> None:
         """Add a value of each pair."""
         self.rows += [
-            (one, other, rail, float(value)) for (one, other), value in zip(pairs, values, strict=True)
+            (one, other, rail, float(value))
+            for (one, other), value in zip(pairs, values, strict=True)
         ]
 
 
@@ -75,7 +76,9 @@ def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]
             measure(here)
             bad = [pair for pair in bad if pair not in here]
     latency = np.zeros((nodes, nodes))
-    for (one, other), value in zip(unordered(nodes), site.latency(unordered(nodes)), strict=True):
+    for (one, other), value in zip(
+        unordered(nodes), site.latency(unordered(nodes)), strict=True
+    ):
         latency[one, other] = latency[other, one] = value
     table.add(unordered(nodes), [matrix[pair] for pair in unordered(nodes)])  # type: ignore[arg-type]
     table.latency = [(*pair, float(latency[pair])) for pair in unordered(nodes)]
@@ -83,10 +86,12 @@ def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]
     here.mkdir(exist_ok=True)
     files = [here / "bandwidth.txt", here / "latency.txt"]
     files[0].write_text(
-        "Message size: 33554432 B     Iterations: 16\n" + _matrix(site, matrix, "bandwidth", "MB/s", 1)
+        "Message size: 33554432 B     Iterations: 16\n"
+        + _matrix(site, matrix, "bandwidth", "MB/s", 1)
     )
     files[1].write_text(
-        "Message size: 0 B     Iterations: 1024\n" + _matrix(site, latency, "latency", "usec", 2)
+        "Message size: 0 B     Iterations: 1024\n"
+        + _matrix(site, latency, "latency", "usec", 2)
     )
     return files, table
 
@@ -96,7 +101,8 @@ def _matrix(site: Site, matrix: np.ndarray, what: str, unit: str, digits: int) -
     lines = ["", "Rank:" + " " * 16 + "".join(f"{rank:>8}" for rank in range(nodes))]
     for rank, row in enumerate(matrix):
         lines.append(
-            f"{rank:>8} ({site.hosts[rank]}):".ljust(21) + "".join(f"{value:8.{digits}f}" for value in row)
+            f"{rank:>8} ({site.hosts[rank]}):".ljust(21)
+            + "".join(f"{value:8.{digits}f}" for value in row)
         )
     pairs = sorted(unordered(nodes), key=lambda pair: matrix[pair])
     for name, (one, other) in (("Minimum", pairs[0]), ("Maximum", pairs[-1])):
@@ -132,7 +138,10 @@ def _ends(site: Site, pair: tuple[int, int], rail: int) -> list[dict[str, object
 
 def _number(value: float, width: int) -> str:
     """Return a number as ``getFloatStr`` does."""
-    return next((text for digits in (2, 1, 0) if len(text := f"{value:.{digits}f}") <= width), f"{value:.1e}")
+    return next(
+        (text for digits in (2, 1, 0) if len(text := f"{value:.{digits}f}") <= width),
+        f"{value:.1e}",
+    )
 
 
 def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
@@ -141,7 +150,9 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
     table, text = Table(both_ways=True), ""
     pairs = unordered(len(site.hosts))
     for rail in range(len(site.rails)):
-        values = site.noisy(_both(site, pairs, rail), 4).reshape(2, 2, -1)  # size, out of place or in place
+        values = site.noisy(_both(site, pairs, rail), 4).reshape(
+            2, 2, -1
+        )  # size, out of place or in place
         table.add(pairs, values[1, 0], rail)
         table.add(pairs, values[1, 1], rail)
         for index, pair in enumerate(pairs):
@@ -153,7 +164,9 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
             for number, size in enumerate((32 * _MIB, 128 * _MIB)):
                 text += f"{size:12}  {size // 4:12}  {'float':>8}  {'none':>6}  {-1:6}"
                 for place in (0, 1):
-                    gigabytes = values[number, place, index] / 1e3 * (0.985, 1.0)[number]
+                    gigabytes = (
+                        values[number, place, index] / 1e3 * (0.985, 1.0)[number]
+                    )
                     shown += gigabytes
                     bandwidth = f"{_number(gigabytes, 6):>6}"
                     text += f"  {_number(size / gigabytes / 1e3, 7):>7}  {bandwidth}  {bandwidth}  "
@@ -181,12 +194,22 @@ def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
             seen[1, other, one] = seen[0, one, other] * (1 - site.rng.uniform(0, 0.004))
     table.add(ordered(nodes), [seen[0][pair] for pair in ordered(nodes)])  # type: ignore[arg-type]
     names = [f"{host}:{rank}" for rank, host in enumerate(site.hosts)]
-    lines = [f"START mpiGraph v1.5\nMsgSize\t1048576\nTimes\t10\nWindow\t10\nProcs\t{nodes}\n"]
-    lines += [f"{distance} of {nodes} ({distance / nodes:.1%})" for distance in range(1, nodes)]
+    lines = [
+        f"START mpiGraph v1.5\nMsgSize\t1048576\nTimes\t10\nWindow\t10\nProcs\t{nodes}\n"
+    ]
+    lines += [
+        f"{distance} of {nodes} ({distance / nodes:.1%})"
+        for distance in range(1, nodes)
+    ]
     lines.append("Gathering results")
     for name, to, matrix in (("Send", "to", seen[0]), ("Recv", "from", seen[1])):
         part = matrix[~np.eye(nodes, dtype=bool)]
-        lines += ["", f"{name} max\t{part.max():f}", f"{name} avg\t{1 / np.mean(1 / part):f}", ""]
+        lines += [
+            "",
+            f"{name} max\t{part.max():f}",
+            f"{name} avg\t{1 / np.mean(1 / part):f}",
+            "",
+        ]
         lines.append(f"{name}\t" + "".join(f"{each}\t" for each in names))
         lines += [f"{each} {to}\t" + "".join(f"{value:.3f}\t" for value in row)
                   for each, row in zip(names, matrix, strict=True)]  # fmt: skip
@@ -242,7 +265,9 @@ def plain(
     """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair
     alone."""
     batches = [
-        pairs for met in rounds(len(site.hosts)) for pairs in (met, [(other, one) for one, other in met])
+        pairs
+        for met in rounds(len(site.hosts))
+        for pairs in (met, [(other, one) for one, other in met])
     ]
     rails = range(len(site.rails))
     return listed(
@@ -255,14 +280,20 @@ def plain(
 
 
 def listed(
-    site: Site, path: Path, batches: Sequence[tuple[int, Pairs]], count: int, alone: bool
+    site: Site,
+    path: Path,
+    batches: Sequence[tuple[int, Pairs]],
+    count: int,
+    alone: bool,
 ) -> tuple[list[Path], Table]:
     """Write as CSV what so many measurements of some pairs of a rail give, alone or each list at once."""
     table, lines = Table(both_ways=False), ["# unit: MB/s, larger is better"]
     lines += [f"# pairs: {'alone' if alone else 'at once'}", "from,to,value"]
     for _ in range(count):
         for rail, pairs in batches:
-            (values,) = site.noisy(site.alone(pairs, rail) if alone else site.together(pairs, 80.0, rail))
+            (values,) = site.noisy(
+                site.alone(pairs, rail) if alone else site.together(pairs, 80.0, rail)
+            )
             table.add(pairs, values, rail)
             device = f":mlx5_{rail}" if len(site.rails) > 1 else ""
             lines += [f"{site.hosts[one]}{device},{site.hosts[other]}{device},{value:.1f}"
@@ -311,6 +342,8 @@ WAYS = {
     "perftest, two nights": Way(perftest, 2, True, True, 48, alone=True),
     "CSV": Way(plain, 1, False, True),
     "CSV at once, 3 values": Way(partial(plain, count=3), 1, True, True),
-    "CSV alone, 3 values": Way(partial(plain, count=3, alone=True), 1, True, True, alone=True),
+    "CSV alone, 3 values": Way(
+        partial(plain, count=3, alone=True), 1, True, True, alone=True
+    ),
     "CSV at once, then what is listed": Way(plain, 1, True, False, looks=3),
 }

@@ -60,7 +60,10 @@ class Site:
         path, weight = fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
         fabric.begin_round()
         share = np.divide(
-            fabric.state(0.0)[0][path], weight, out=np.full(path.shape, np.inf), where=weight > 0
+            fabric.state(0.0)[0][path],
+            weight,
+            out=np.full(path.shape, np.inf),
+            where=weight > 0,
         )
         return np.asarray(share.min(axis=1))
 
@@ -69,7 +72,9 @@ class Site:
         fabric = self.rails[rail]
         path, weight = fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
         fabric.begin_round()
-        took = flows.finish(path, weight, np.full(len(pairs), megabytes), 0.0, fabric.state)
+        took = flows.finish(
+            path, weight, np.full(len(pairs), megabytes), 0.0, fabric.state
+        )
         return np.asarray(megabytes / took)
 
     def sees(self) -> bool:
@@ -89,7 +94,11 @@ class Site:
     def noisy(self, rates: flows.Floats, repeats: int = 1) -> flows.Floats:
         """Return measured values, repeats x pairs: of each launch some noise, of each measurement more."""
         launch = 1 + SAME_LAUNCH * self.rng.standard_normal(len(rates))
-        values = rates * launch * np.exp(NOISE * self.rng.standard_normal((repeats, len(rates))))
+        values = (
+            rates
+            * launch
+            * np.exp(NOISE * self.rng.standard_normal((repeats, len(rates))))
+        )
         if self.condition == "heavy tails":
             low = self.rng.uniform(size=values.shape) < 0.01
             values[low] *= self.rng.uniform(0.5, 0.95, int(low.sum()))
@@ -99,8 +108,12 @@ class Site:
         """Return the half round-trip times of pairs, in us: by their switches, and with noise that only
         adds."""
         _, weight = self.at.fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
-        hops = 1.2 + 0.2 * (weight[:, :-1] > 0).sum(axis=1)  # the last is the pair itself, at fault or not
-        return np.asarray(hops * (1 + np.abs(NOISE * self.rng.standard_normal(len(pairs)))))
+        hops = 1.2 + 0.2 * (weight[:, :-1] > 0).sum(
+            axis=1
+        )  # the last is the pair itself, at fault or not
+        return np.asarray(
+            hops * (1 + np.abs(NOISE * self.rng.standard_normal(len(pairs))))
+        )
 
 
 def build(seed: int, fault: str, most: int) -> Site:
@@ -108,12 +121,18 @@ def build(seed: int, fault: str, most: int) -> Site:
     rng = np.random.default_rng([seed, list(FAULTS).index(fault)])
     nodes = min(int(rng.choice(_NODES, p=_WEIGHTS)), most)
     condition = CONDITIONS[seed % 3]
-    routing = "static" if "cable" in fault else str(rng.choice(["static", "static", "adaptive"]))
+    routing = (
+        "static"
+        if "cable" in fault
+        else str(rng.choice(["static", "static", "adaptive"]))
+    )
     row = Row(
         FAULTS[fault],
         "full" if "cable" in fault else "any",
         {"routing": routing},
-        kinds=str(rng.choice(["random", "leaf", "regular"])) if condition == "two kinds" else "",
+        kinds=str(rng.choice(["random", "leaf", "regular"]))
+        if condition == "two kinds"
+        else "",
     )
     at = row.build(rng, nodes)
     while (
@@ -147,7 +166,9 @@ def rounds(nodes: int) -> list[list[tuple[int, int]]]:
 
 def ordered(nodes: int) -> list[tuple[int, int]]:
     """Return all ordered pairs."""
-    return [(one, other) for one in range(nodes) for other in range(nodes) if one != other]
+    return [
+        (one, other) for one in range(nodes) for other in range(nodes) if one != other
+    ]
 
 
 def unordered(nodes: int) -> list[tuple[int, int]]:

@@ -31,7 +31,11 @@ def clusterkit(table: Table, devices: bool) -> tuple[set[Part], set[Part]]:
     """Return the hosts or devices, and the other pairs, that are bad."""
     best: dict[tuple[int, int, int], float] = defaultdict(float)
     for one, other, rail, value in table.rows:
-        key = (min(one, other), max(one, other), rail) if table.both_ways else (one, other, rail)
+        key = (
+            (min(one, other), max(one, other), rail)
+            if table.both_ways
+            else (one, other, rail)
+        )
         best[key] = max(best[key], value)
     least = _BANDWIDTH * max(best.values())
     bad = {key for key, value in best.items() if value < least}

@@ -30,31 +30,46 @@ class Verdict:
     printed: tuple[str, ...] = ()
 
 
-def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[dict[str, Any], int]:
+def verb(
+    files: Sequence[Path], site: Site, folder: Path, alone: bool
+) -> tuple[dict[str, Any], int]:
     """Return what the verb prints as JSON of files that are read as one machine, and its exit status.
 
     :param alone: the user says that one pair ran at a time.
     """
     known = files_of(site.at, folder) if len(site.rails) == 1 else ()
-    options = ["--routing", KNOWN_AS[site.at.fabric.routing], *(["--alone"] if alone else [])]
+    options = [
+        "--routing",
+        KNOWN_AS[site.at.fabric.routing],
+        *(["--alone"] if alone else []),
+    ]
     document, status = scoring.verb(files, known, options)
     runs = list(document["runs"].values())
     notes = [note for run in runs for note in run["notes"]]
-    for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
+    for (
+        note
+    ) in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
         names = re.findall(r"\bcn\d{4}\b", " ".join(map(str, note.get("hosts", ()))))
         ranks = [site.hosts.index(name) for name in names]
         both = len(ranks) == 2 and re.match(
             rf"{names[0]}[^:]* and ", str(note.get("text", ""))
         )  # both directions
         note["ranks"] = ranks[::-1] if both and not site.at.slows(*ranks) else ranks
-    found = {"metrics": runs[0]["metrics"], "notes": notes, "next": runs[0].get("measure_next", [])}
+    found = {
+        "metrics": runs[0]["metrics"],
+        "notes": notes,
+        "next": runs[0].get("measure_next", []),
+    }
     return found | ({"crash": runs[0]["crash"]} if "crash" in runs[0] else {}), status
 
 
 def _device(note: Mapping[str, Any], rail: int) -> bool:
     """Return whether a note is about this device of a host, by the text of its part."""
     where = f"{note.get('part', '')} {note.get('device', '')} {str(note.get('text', '')).split(':')[0]}"
-    return re.search(rf"(?:mlx5_|device |gpu |rank ){rail}\b", where, re.IGNORECASE) is not None
+    return (
+        re.search(rf"(?:mlx5_|device |gpu |rank ){rail}\b", where, re.IGNORECASE)
+        is not None
+    )
 
 
 def ours(run: Mapping[str, Any], status: int, site: Site) -> Verdict:
@@ -71,14 +86,21 @@ def ours(run: Mapping[str, Any], status: int, site: Site) -> Verdict:
         ]
         named, half = named and bool(of_device), half or (named and not of_device)
         false = false or any(note not in of_device for note in wrong)
-    listed = bool(site.at.faults) and not named and not half and _is_listed(run["notes"], site)
+    listed = (
+        bool(site.at.faults)
+        and not named
+        and not half
+        and _is_listed(run["notes"], site)
+    )
     return Verdict(named, half, listed, false, score.crash, score.blames)
 
 
 def _is_listed(notes: Sequence[Mapping[str, Any]], site: Site) -> bool:
     """Return whether the part is among what a note that blames nobody is about, such as what to measure
     again."""
-    text = json.dumps([note for note in notes if note.get("kind") not in scoring._VALUES])
+    text = json.dumps(
+        [note for note in notes if note.get("kind") not in scoring._VALUES]
+    )
     return all(all(name in text for name in fault.names) for fault in site.at.faults)
 
 
@@ -95,7 +117,9 @@ def _rule(hosts: set[rivals.Part], pairs: set[rivals.Part], site: Site) -> Verdi
         false |= not hit or (len(part) > 1 and not right)
     for one, other, rail in pairs:
         on_way = (
-            site.at.slows(one, other) | site.at.slows(other, one) if site.device in (None, rail) else set()
+            site.at.slows(one, other) | site.at.slows(other, one)
+            if site.device in (None, rail)
+            else set()
         )
         exact |= {i for i in on_way if faults[i].names == {names[one], names[other]}}
         wider |= on_way

@@ -66,15 +66,23 @@ def _point_moved(rng, n):
 
 NUMBERS = {
     "digit lost": lambda rng, n: _with(n, rng.randrange(len(n)), "", 1),
-    "digit added": lambda rng, n: _with(n, rng.randint(0, len(n)), rng.choice("0123456789")),
-    "digit other": lambda rng, n: _with(n, rng.randrange(len(n)), rng.choice("0123456789"), 1),
-    "digits exchanged": lambda rng, n: _with(n, (at := rng.randrange(len(n))), n[at : at + 2][::-1], 2),
+    "digit added": lambda rng, n: _with(
+        n, rng.randint(0, len(n)), rng.choice("0123456789")
+    ),
+    "digit other": lambda rng, n: _with(
+        n, rng.randrange(len(n)), rng.choice("0123456789"), 1
+    ),
+    "digits exchanged": lambda rng, n: _with(
+        n, (at := rng.randrange(len(n))), n[at : at + 2][::-1], 2
+    ),
     "point moved": _point_moved,
     "number torn": lambda rng, n: _with(
         n, rng.randint(0, len(n)), rng.choice([" ", "  ", "\t", "\n", "\n\n"])
     ),
     "number lost": lambda rng, n: "",
-    "number scaled": lambda rng, n: f"{float(n) * rng.choice([0.001, 0.1, 0.5, 2, 10, 1000, 1e6]):.6g}",
+    "number scaled": lambda rng, n: (
+        f"{float(n) * rng.choice([0.001, 0.1, 0.5, 2, 10, 1000, 1e6]):.6g}"
+    ),
     "sign changed": lambda rng, n: n[1:] if n[0] == "-" else "-" + n,
     "number odd": lambda rng, n: rng.choice(ODD),
     "number huge": lambda rng, n: n + rng.choice("0139") * rng.choice([30, 400, 5000]),
@@ -93,11 +101,20 @@ LINES = {
     "lines doubled": (0, lambda rng, lines, other: lines * 2),
     "lines of another": (0, lambda rng, lines, other: other),
     "lines shuffled": (0, lambda rng, lines, other: rng.sample(lines, len(lines))),
-    "line cut": (1, lambda rng, lines, other: [lines[0][: rng.randint(0, len(lines[0]))]]),
-    "line without start": (1, lambda rng, lines, other: [lines[0][rng.randint(0, len(lines[0])) :]]),
+    "line cut": (
+        1,
+        lambda rng, lines, other: [lines[0][: rng.randint(0, len(lines[0]))]],
+    ),
+    "line without start": (
+        1,
+        lambda rng, lines, other: [lines[0][rng.randint(0, len(lines[0])) :]],
+    ),
     "line between": (
         1,
-        lambda rng, lines, other: [rng.choice([*lines, *other, "1 2 3", MARK, "9" * 5000]), *lines],
+        lambda rng, lines, other: [
+            rng.choice([*lines, *other, "1 2 3", MARK, "9" * 5000]),
+            *lines,
+        ],
     ),
     "lines joined": (2, lambda rng, lines, other: [rng.choice(["", " "]).join(lines)]),
     "lines exchanged": (2, lambda rng, lines, other: lines[::-1]),
@@ -144,11 +161,17 @@ TEXTS = {
     "head and tail": lambda rng, text, at, other: (
         text[: text.find("\n", at) + 1] + other[other.find("\n", at) + 1 :]
     ),
-    "head and any tail": lambda rng, text, at, other: text[:at] + other[rng.randrange(len(other)) :],
-    "hole": lambda rng, text, at, _: _with(text, at, "", rng.choice([1, 2, 10, 80, 512])),
+    "head and any tail": lambda rng, text, at, other: (
+        text[:at] + other[rng.randrange(len(other)) :]
+    ),
+    "hole": lambda rng, text, at, _: _with(
+        text, at, "", rng.choice([1, 2, 10, 80, 512])
+    ),
     "unit changed": _unit_changed,
     "letter changed": _letter_changed,
-    "control character": lambda rng, text, at, _: _with(text, at, rng.choice(CONTROL), rng.randint(0, 1)),
+    "control character": lambda rng, text, at, _: _with(
+        text, at, rng.choice(CONTROL), rng.randint(0, 1)
+    ),
     "encoding": lambda rng, text, at, _: _with(text, at, rng.choice(ENCODING), 1),
 }
 
@@ -162,7 +185,11 @@ def damaged(rng, text, other):
         first = rng.randrange(len(lines))
         last = first + (count or rng.choice([1, 1, 1, 2, 5, len(lines)]))
         return (
-            "\n".join(lines[:first] + change(rng, lines[first:last], foreign[first:last]) + lines[last:]),
+            "\n".join(
+                lines[:first]
+                + change(rng, lines[first:last], foreign[first:last])
+                + lines[last:]
+            ),
             way,
         )
     if way in TEXTS:
@@ -180,7 +207,9 @@ def damaged_often(rng, text, others):
     program."""
     ways = []
     for _ in range(rng.choice([1, 1, 1, 1, 1, 1, 2, 3])):
-        with contextlib.suppress(IndexError, ValueError):  # nothing there to damage in this way
+        with contextlib.suppress(
+            IndexError, ValueError
+        ):  # nothing there to damage in this way
             text, way = damaged(rng, text, rng.choice(others))
             ways.append(way)
     return text, ways
@@ -224,10 +253,15 @@ HARMLESS = {
     "tabs": lambda text: text.replace("\n", "\t\n"),
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "BOM": lambda text: "\ufeff" + text,
-    "colours": lambda text: re.sub(r"^(.+)$", "\x1b[32m\\1\x1b[0m", text, flags=re.MULTILINE),
+    "colours": lambda text: re.sub(
+        r"^(.+)$", "\x1b[32m\\1\x1b[0m", text, flags=re.MULTILINE
+    ),
     "lines before": lambda text: BEFORE + text,
     "lines behind": lambda text: text + BEHIND,
-    **{f"tag {tag!r}": _tagged(tag) for tag in ("0: ", "  0: ", "[0] ", "[1,0]<stdout>:", "[1,0]<stdout>: ")},
+    **{
+        f"tag {tag!r}": _tagged(tag)
+        for tag in ("0: ", "  0: ", "[0] ", "[1,0]<stdout>:", "[1,0]<stdout>: ")
+    },
     **{f"between: {line[:12]}": _between(line) for line in STRAY},
 }
 
@@ -239,15 +273,27 @@ def values(result):
     if isinstance(result, (float, str, int)):
         return result
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        names = [field.name for field in dataclasses.fields(result) if field.name != "line"]
+        names = [
+            field.name for field in dataclasses.fields(result) if field.name != "line"
+        ]
         return {name: values(getattr(result, name)) for name in names}
     if hasattr(result, "_asdict"):
-        return {name: values(value) for name, value in result._asdict().items() if name != "line"}
+        return {
+            name: values(value)
+            for name, value in result._asdict().items()
+            if name != "line"
+        }
     if isinstance(result, Mapping):
-        return {key: values(result[key]) for key in sorted(result, key=str)}  # a mapping has no order
+        return {
+            key: values(result[key]) for key in sorted(result, key=str)
+        }  # a mapping has no order
     if isinstance(result, np.ndarray):
         return result.tolist()
-    return [values(item) for item in result] if isinstance(result, (list, tuple)) else result
+    return (
+        [values(item) for item in result]
+        if isinstance(result, (list, tuple))
+        else result
+    )
 
 
 class Hung(BaseException):
@@ -263,7 +309,11 @@ def parsed(whole, text):
     signal.setitimer(signal.ITIMER_VIRTUAL, 10)
     try:
         found = values(whole.parse(text))
-        headless = {**found, "header": None} if isinstance(found, dict) and "header" in found else found
+        headless = (
+            {**found, "header": None}
+            if isinstance(found, dict) and "header" in found
+            else found
+        )
         return "accepted", (repr(headless), repr(found))  # a NaN differs from itself
     except OutputError as error:
         return "refused", str(error)
@@ -280,7 +330,11 @@ def is_bad_message(message, text):
         r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message
     )  # not the apostrophe of a word
     pieces = (message[i : i + 201] for i in range(max(len(message) - 200, 0)))
-    return not message.isprintable() or "zq" in bare or any(piece in text for piece in pieces)
+    return (
+        not message.isprintable()
+        or "zq" in bare
+        or any(piece in text for piece in pieces)
+    )
 
 
 PROGRAMS = (*ORACLES, *pair_oracle.READERS)
@@ -291,7 +345,12 @@ FILES = ("csv",)
 def outputs(program):
     if program == "ls_dyna":
         return [
-            Whole(f"{n} processes", dyna.output(n), lambda text, n=n: ls_dyna.parse(text, n)) for n in (1, 4)
+            Whole(
+                f"{n} processes",
+                dyna.output(n),
+                lambda text, n=n: ls_dyna.parse(text, n),
+            )
+            for n in (1, 4)
         ]
     return list(OUTPUTS[program]())
 
@@ -303,7 +362,9 @@ def trials(program, count, seed, *, harmless=True):
     wholes = [(whole, parsed(whole, whole.text)[1]) for whole in outputs(program)]
     for whole, right in wholes:
         if found := against(program, whole, whole.text):
-            sys.exit(f"{program} {whole.name}: the oracle is wrong of a whole output: {found}")
+            sys.exit(
+                f"{program} {whole.name}: the oracle is wrong of a whole output: {found}"
+            )
         for way, change in HARMLESS.items() if harmless else ():
             if program in FILES and way.startswith("lines "):
                 continue
@@ -340,7 +401,13 @@ def trial(program, whole, right, text, way):
         return "same values", way, whole.name, ""
     claims = against(program, whole, text)
     kinds = {sentence.partition(":")[0] for sentence in claims}
-    kind = "contradicting" if kinds - {"layout", "unread"} else "layout" if "layout" in kinds else "unread"
+    kind = (
+        "contradicting"
+        if kinds - {"layout", "unread"}
+        else "layout"
+        if "layout" in kinds
+        else "unread"
+    )
     kind = kind if kinds else "not tellable"
     if found[0] == right[0]:
         kind = "head contradicting" if kinds - {"layout", "unread"} else "head only"
@@ -350,7 +417,10 @@ def trial(program, whole, right, text, way):
 def difference(whole, text):
     """Return the first line that differs, of both."""
     a, b = whole.split("\n"), text.split("\n")
-    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    at = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+        min(len(a), len(b)),
+    )
     return f"line {at + 1}: {' / '.join(a[at : at + 1])[:110]!r} -> {' / '.join(b[at : at + 1])[:110]!r}"
 
 
@@ -363,18 +433,29 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("programs", nargs="*", default=PROGRAMS, metavar="PROGRAM")
-    parser.add_argument("--trials", type=int, default=200_000, help="of all programs together")
+    parser.add_argument(
+        "--trials", type=int, default=200_000, help="of all programs together"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--no-harmless", action="store_true", help="try no harmless changes: they have no seed"
+        "--no-harmless",
+        action="store_true",
+        help="try no harmless changes: they have no seed",
     )
-    parser.add_argument("--examples", type=int, default=2, help="of each outcome and sentence")
     parser.add_argument(
-        "--show", default="contradicting,unread,crash,bad message,harmless not read", help="outcomes"
+        "--examples", type=int, default=2, help="of each outcome and sentence"
+    )
+    parser.add_argument(
+        "--show",
+        default="contradicting,unread,crash,bad message,harmless not read",
+        help="outcomes",
     )
     options = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _hang)
-    print("| parser | " + " | ".join(COLUMNS) + " |\n|---" + "|---" * len(COLUMNS) + "|", flush=True)
+    print(
+        "| parser | " + " | ".join(COLUMNS) + " |\n|---" + "|---" * len(COLUMNS) + "|",
+        flush=True,
+    )
     sums = Counter()
     examples = defaultdict(list)
     for program in options.programs:
@@ -385,14 +466,27 @@ def main():
         ):
             row[outcome] += 1
             row["damaged"] += not outcome.startswith("harmless")
-            why = way if outcome.startswith("harmless") else words.partition(":")[0].strip("[\"'")
+            why = (
+                way
+                if outcome.startswith("harmless")
+                else words.partition(":")[0].strip("[\"'")
+            )
             if outcome in options.show.split(","):
                 examples[outcome, program, why].append(f"{name}: {way}: {words}")
         sums += row
-        print(f"| {program} | " + " | ".join(f"{row[column]:,}" for column in COLUMNS) + " |", flush=True)
+        print(
+            f"| {program} | "
+            + " | ".join(f"{row[column]:,}" for column in COLUMNS)
+            + " |",
+            flush=True,
+        )
     print("| all | " + " | ".join(f"{sums[column]:,}" for column in COLUMNS) + " |")
     for (outcome, program, why), found in sorted(examples.items()):
-        print(f"\n{outcome}, {program}, {why}: {len(found)}", *found[: options.examples], sep="\n  ")
+        print(
+            f"\n{outcome}, {program}, {why}: {len(found)}",
+            *found[: options.examples],
+            sep="\n  ",
+        )
 
 
 if __name__ == "__main__":

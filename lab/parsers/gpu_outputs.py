@@ -24,13 +24,17 @@ END = r"Out of bounds values *:"
 TITLE = r"# OSU (MPI|NCCL|RCCL)-(CUDA|ROCM) .*Test v"
 #: What launchers put before a line.
 TAG = re.compile(r"^(?:\[\d+,\d+\]<\w+>: ?| *\d+: ?(?=[# ]))", re.MULTILINE)
-NCCL_ROW = re.compile(r"^ *\d+ +\d+ +(?:u?int|half|float|double|bf|fp|f8)\w* .*$", re.MULTILINE)
+NCCL_ROW = re.compile(
+    r"^ *\d+ +\d+ +(?:u?int|half|float|double|bf|fp|f8)\w* .*$", re.MULTILINE
+)
 OSU_ROW = re.compile(r"^ *(\d+) +([\d.]+)(?: +[\d.]+)*(?: +Pass)? *$")
 
 
 def git(folder, *arguments):
     """Return what git prints of a clone."""
-    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", folder, *arguments], capture_output=True, check=False
+    )
     return done.stdout.decode(errors="replace")
 
 
@@ -43,7 +47,12 @@ def texts(folder):
 def dedented(lines):
     """Return lines without the indentation of the first of them, as in a page."""
     indent = len(lines[0]) - len(lines[0].lstrip())
-    return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines) + "\n"
+    return (
+        "\n".join(
+            line[indent:] if not line[:indent].strip() else line for line in lines
+        )
+        + "\n"
+    )
 
 
 def of_nccl_tests(text):
@@ -54,12 +63,23 @@ def of_nccl_tests(text):
         if not re.search(END, line):
             continue
         last = next(
-            (end for end in range(at, min(at + 40, len(lines))) if "Avg bus bandwidth" in lines[end]), at
+            (
+                end
+                for end in range(at, min(at + 40, len(lines)))
+                if "Avg bus bandwidth" in lines[end]
+            ),
+            at,
         )
         heads = [begin for begin in range(first, at) if "# nThread" in lines[begin]]
-        heads = heads or [begin for begin in range(first, at) if "# Using devices" in lines[begin]]
+        heads = heads or [
+            begin for begin in range(first, at) if "# Using devices" in lines[begin]
+        ]
         begin = max(heads, default=first)
-        above = [of for of in range(max(first, begin - 3), begin) if "nccl-tests version" in lines[of]]
+        above = [
+            of
+            for of in range(max(first, begin - 3), begin)
+            if "nccl-tests version" in lines[of]
+        ]
         yield dedented(lines[min(above, default=begin) : last + 1])
         first = last + 1
 
@@ -79,9 +99,20 @@ def nccl_cells(text):
     """Return size, and time, algorithm and bus bandwidth out of place and in place of each row, as they are
     printed."""
     text = TAG.sub("", text)
-    titles = next((line.split()[1:] for line in text.splitlines() if re.match(r"# +size +count ", line)), [])
+    titles = next(
+        (
+            line.split()[1:]
+            for line in text.splitlines()
+            if re.match(r"# +size +count ", line)
+        ),
+        [],
+    )
     stamps = titles.count("timestamp")
-    starts = [at - len(titles) for at, name in enumerate(titles) if name in ("time", "cputime")]
+    starts = [
+        at - len(titles)
+        for at, name in enumerate(titles)
+        if name in ("time", "cputime")
+    ]
     rows = []
     for row in NCCL_ROW.findall(text):
         cells = row.split()[: -2 * stamps or None]
@@ -104,7 +135,9 @@ def same(value, cell, cells):
     time, rate, _ = cells
     few = half_digit(rate) > 0.0099 * float(rate)
     from_time = 1.001 * half_digit(cell) + 1.01 * value * half_digit(time) / float(time)
-    return value == float(cell) or (few and cell is not time and abs(value - float(cell)) <= from_time)
+    return value == float(cell) or (
+        few and cell is not time and abs(value - float(cell)) <= from_time
+    )
 
 
 def read_nccl(text):
@@ -115,7 +148,9 @@ def read_nccl(text):
     sizes = [size_B for size_B, _ in rows]
     if names and len(set(sizes)) == len(sizes):
         output = nccl_tests.parse(text, names[0], sizes, ranks)
-        pairs = list(zip(output.out_of_place.values(), output.in_place.values(), strict=True))
+        pairs = list(
+            zip(output.out_of_place.values(), output.in_place.values(), strict=True)
+        )
     else:  # another collective, or several cycles
         text = TAG.sub("", text)
         nccl_tests.devices(text)
@@ -124,7 +159,9 @@ def read_nccl(text):
         (value, cell, cells)
         for pair, (_, groups) in zip(pairs, rows, strict=True)
         for of, cells in zip(pair, groups, strict=True)
-        for value, cell in zip((of.time_us, of.algorithm_MBps / 1e3, of.bus_MBps / 1e3), cells, strict=True)
+        for value, cell in zip(
+            (of.time_us, of.algorithm_MBps / 1e3, of.bus_MBps / 1e3), cells, strict=True
+        )
     ]
     return len(found), all(same(*each) for each in found)
 
@@ -133,20 +170,34 @@ def nccl_names(rows, ranks):
     """Return the collectives whose bus bandwidth is as many times the algorithm bandwidth as in these
     rows."""
     rates = [
-        cells[1:] for _, groups in rows for cells in groups if all(re.match(r"\d", cell) for cell in cells)
+        cells[1:]
+        for _, groups in rows
+        for cells in groups
+        if all(re.match(r"\d", cell) for cell in cells)
     ]
-    ratio = max((float(bus) / float(rate) for rate, bus in rates if float(rate) > 1), default=0)
-    off = {name: abs(of(ranks) - ratio) for name, of in nccl_tests.BUS_FACTOR.items()} if ranks else {}
+    ratio = max(
+        (float(bus) / float(rate) for rate, bus in rates if float(rate) > 1), default=0
+    )
+    off = (
+        {name: abs(of(ranks) - ratio) for name, of in nccl_tests.BUS_FACTOR.items()}
+        if ranks
+        else {}
+    )
     return [name for name, value in off.items() if value == min(off.values()) < 0.02]
 
 
 def read_osu(text):
     """Read an output of OSU with the parser; return whether all sizes and first values are those of the
     second one."""
-    rows = [match.groups() for line in text.splitlines() if (match := OSU_ROW.match(line))]
+    rows = [
+        match.groups() for line in text.splitlines() if (match := OSU_ROW.match(line))
+    ]
     title = re.match(r"# OSU (MPI|[NR]CCL)(?:-(\w+))?( .*Test) v", text)
     wanted = title[1].replace("RCCL", "NCCL") + title[3]
-    name = next((name for name, known in osu.TITLES.items() if known.lower() == wanted.lower()), None)
+    name = next(
+        (name for name, known in osu.TITLES.items() if known.lower() == wanted.lower()),
+        None,
+    )
     if name is None:
         raise OutputError(f"no benchmark has the title {wanted!r}")
     output = osu.parse(text, name, [int(size_B) for size_B, _ in rows] or [1])
@@ -165,11 +216,16 @@ def main():
         " |\n|---|---|---|---|---|---|---|"
     )
     for folder in map(Path, sys.argv[1:]):
-        name = (folder.parent if folder.name in ("repo", ".git") else folder).name.replace("+", "/")
+        name = (
+            folder.parent if folder.name in ("repo", ".git") else folder
+        ).name.replace("+", "/")
         commit, seen = git(folder, "rev-parse", "--short", "HEAD").strip(), set()
         of_clone = {kind: Counter() for kind in ("nccl-tests", "OSU")}
         for text in texts(folder):
-            for kind, split, read in (("nccl-tests", of_nccl_tests, read_nccl), ("OSU", of_osu, read_osu)):
+            for kind, split, read in (
+                ("nccl-tests", of_nccl_tests, read_nccl),
+                ("OSU", of_osu, read_osu),
+            ):
                 for output in split(text):
                     if output in seen:
                         continue
@@ -183,15 +239,25 @@ def main():
                     except OutputError as error:
                         count["refused"] += 1
                         reasons[
-                            re.sub(r"[\d.]+|'.*'|\".*\"", "N", str(error).partition(": ")[2] or str(error))
+                            re.sub(
+                                r"[\d.]+|'.*'|\".*\"",
+                                "N",
+                                str(error).partition(": ")[2] or str(error),
+                            )
                         ] += 1
         for kind, count in of_clone.items():
             if count:
                 total.update({(kind, key): value for key, value in count.items()})
-                columns = [str(count[key]) for key in ("outputs", "cells", "right", "refused", "wrong")]
+                columns = [
+                    str(count[key])
+                    for key in ("outputs", "cells", "right", "refused", "wrong")
+                ]
                 print(f"| {name} {commit} | {kind} | {' | '.join(columns)} |")
     for kind in ("nccl-tests", "OSU"):
-        columns = [str(total[kind, key]) for key in ("outputs", "cells", "right", "refused", "wrong")]
+        columns = [
+            str(total[kind, key])
+            for key in ("outputs", "cells", "right", "refused", "wrong")
+        ]
         print(f"| all | {kind} | {' | '.join(columns)} |")
     print()
     for reason, count in reasons.most_common():

@@ -34,10 +34,19 @@ def main(count):
             for number in range(2 * count + 2):
                 kind = ("without", "with")[number % 2]
                 output = folder / f"out-{number}"
-                before = [folder / "ports", "--output", output, "--"] if kind == "with" else []
+                before = (
+                    [folder / "ports", "--output", output, "--"]
+                    if kind == "with"
+                    else []
+                )
                 begin = time.monotonic()
                 done = cluster.srun(
-                    "--mpi=pmi2", f"-N{NODES}", f"-n{NODES}", *before, folder / "placement", **env
+                    "--mpi=pmi2",
+                    f"-N{NODES}",
+                    f"-n{NODES}",
+                    *before,
+                    folder / "placement",
+                    **env,
                 )
                 took = time.monotonic() - begin
                 assert done.returncode == 0, done.stderr
@@ -55,7 +64,9 @@ def main(count):
         " with"
     )
     print(f"it costs {1e3 * cost_s:.1f} ms a launch, {1e3 * ALLOWED_S:.0f} are allowed")
-    print(f"a snapshot: {statistics.median(snapshots_ms):.2f} ms, at most {max(snapshots_ms):.2f} ms")
+    print(
+        f"a snapshot: {statistics.median(snapshots_ms):.2f} ms, at most {max(snapshots_ms):.2f} ms"
+    )
     return 0 if cost_s <= ALLOWED_S else 1
 
 

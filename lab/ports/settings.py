@@ -19,5 +19,8 @@ for system in site_configuration["systems"]:
         # detected.
         options = partition["extras"]["program_options"]
         options["rotate"] = [*options["rotate"], "--messages", "32"]
-        more = [each.split("=", 1) for each in os.environ.get("FABRIC_TRIAL_VARIABLES", "").split()]
+        more = [
+            each.split("=", 1)
+            for each in os.environ.get("FABRIC_TRIAL_VARIABLES", "").split()
+        ]
         partition["env_vars"] = [*partition.get("env_vars", []), *more]

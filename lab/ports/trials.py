@@ -51,14 +51,23 @@ class Said:
 
     def __str__(self):
         return (
-            "; ".join([*([self.reason] if self.reason else []), *(each["text"] for each in self.findings)])
+            "; ".join(
+                [
+                    *([self.reason] if self.reason else []),
+                    *(each["text"] for each in self.findings),
+                ]
+            )
             or "quiet"
         )
 
 
 def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
     """Run a case on a cluster that is up, and return what its record says."""
-    env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": mpi, "FABRIC_TRIAL_PORTS": ports}
+    env = {
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_MPI": mpi,
+        "FABRIC_TRIAL_PORTS": ports,
+    }
     env |= {"FABRIC_TRIAL_VARIABLES": variables}
     line = [
         CI / "run",
@@ -70,16 +79,25 @@ def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
         case or CASE.format(len(cluster.entry.spec.hosts)),
     ]
     done = cluster.call("exec", "head", "--", *map(str, line), timeout=GUARD_S, **env)
-    sessions = sorted((results / "stage").iterdir()) if (results / "stage").exists() else []
+    sessions = (
+        sorted((results / "stage").iterdir()) if (results / "stage").exists() else []
+    )
     assert sessions, done.stdout + done.stderr
     records = load_session(results, sessions[-1].name).records
     assert records, done.stdout + done.stderr
     record, values = records[0], {each["metric"]: each["value"] for each in records}
     found = [
-        each for each in record["findings"] or [] if each["kind"] in KINDS and each["severity"] == "fault"
+        each
+        for each in record["findings"] or []
+        if each["kind"] in KINDS and each["severity"] == "fault"
     ]
     failed = record["case_result"] != "pass"
-    return Said(found, (record["fail_reason"] or "it failed") if failed else None, record["ports"], values)
+    return Said(
+        found,
+        (record["fail_reason"] or "it failed") if failed else None,
+        record["ports"],
+        values,
+    )
 
 
 def _nothing(cluster, host):
@@ -111,7 +129,9 @@ KINDS_OF_FAULTS = {
     "healthy": Kind(lambda said, host: not said.findings and said.reason is None),
     "wire": Kind(
         lambda said, host: (
-            said.reason is not None and "MPI uses TCP" in said.reason and "over eth1" in said.reason
+            said.reason is not None
+            and "MPI uses TCP" in said.reason
+            and "over eth1" in said.reason
         ),
         ports="eth0",
         variables=ONLY_SECOND,
@@ -125,7 +145,8 @@ KINDS_OF_FAULTS = {
     ),
     "corruption": Kind(
         lambda said, host: (
-            said.blamed == {host} and any("wrong checksum" in each["text"] for each in said.findings)
+            said.blamed == {host}
+            and any("wrong checksum" in each["text"] for each in said.findings)
         ),
         lambda cluster, host: wires.corrupt(cluster, host),
         wires.heal,
@@ -133,7 +154,10 @@ KINDS_OF_FAULTS = {
         variables=ONLY_FIRST,
     ),
     "idle rail": Kind(
-        lambda said, host: said.blamed == {host} and any(each["kind"] == "rail" for each in said.findings),
+        lambda said, host: (
+            said.blamed == {host}
+            and any(each["kind"] == "rail" for each in said.findings)
+        ),
         _down,
         _up,
     ),
@@ -166,11 +190,21 @@ def main(count, names, nodes, rate):
                 for name in names:
                     host = draw.choice(cluster.entry.spec.hosts)
                     said, is_right = trial(
-                        cluster, Path(folder) / f"{name.replace(' ', '-')}-{number}", name, host
+                        cluster,
+                        Path(folder) / f"{name.replace(' ', '-')}-{number}",
+                        name,
+                        host,
                     )
                     right[name] += is_right
                     print(
-                        json.dumps({"kind": name, "host": host, "right": is_right, "said": str(said)}),
+                        json.dumps(
+                            {
+                                "kind": name,
+                                "host": host,
+                                "right": is_right,
+                                "said": str(said),
+                            }
+                        ),
                         flush=True,
                     )
     finally:
@@ -189,4 +223,6 @@ if __name__ == "__main__":
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--rate", default=RATE)
     asked = parser.parse_intermixed_args()
-    sys.exit(main(asked.count, asked.kinds or list(KINDS_OF_FAULTS), asked.nodes, asked.rate))
+    sys.exit(
+        main(asked.count, asked.kinds or list(KINDS_OF_FAULTS), asked.nodes, asked.rate)
+    )

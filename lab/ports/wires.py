@@ -27,16 +27,35 @@ def lose(cluster, host, way="both", share=0.01):
     """Lose a share of the packets on the link of a host."""
     limit = int(share * 2**32)
     code = f"4,32 0 0 {RANDOM},53 1 0 {limit},6 0 0 {SHOT},6 0 0 {GO_ON}"
-    lines = [f"tc filter add dev {bridge_side(host)} {hook} bpf da bytecode '{code}'" for hook in WAYS[way]]
-    cluster.sh("\n".join(["set -e", f"tc qdisc add dev {bridge_side(host)} clsact", *lines]))
+    lines = [
+        f"tc filter add dev {bridge_side(host)} {hook} bpf da bytecode '{code}'"
+        for hook in WAYS[way]
+    ]
+    cluster.sh(
+        "\n".join(["set -e", f"tc qdisc add dev {bridge_side(host)} clsact", *lines])
+    )
 
 
 def corrupt(cluster, host, way="both", share=0.01):
     """Overwrite a byte in a share of the packets on the link of a host."""
     for each in cluster.entry.spec.hosts:
         cluster.on(each, sys.executable, __file__, "checksums", "eth0")
-    cluster.on("head", sys.executable, __file__, "checksums", *map(bridge_side, cluster.entry.spec.hosts))
-    cluster.on("head", sys.executable, __file__, "corrupt", bridge_side(host), str(share), *WAYS[way])
+    cluster.on(
+        "head",
+        sys.executable,
+        __file__,
+        "checksums",
+        *map(bridge_side, cluster.entry.spec.hosts),
+    )
+    cluster.on(
+        "head",
+        sys.executable,
+        __file__,
+        "corrupt",
+        bridge_side(host),
+        str(share),
+        *WAYS[way],
+    )
 
 
 def heal(cluster, host):
@@ -59,7 +78,10 @@ def second_links(cluster, rate="1gbit"):
     for number, host in enumerate(hosts, 1):
         cluster.on(host, "ip", "address", "add", f"10.214.0.{number}/24", "dev", "eth1")
         cluster.on(host, "ip", "link", "set", "eth1", "up")
-        cluster.on(host, *f"tc qdisc add dev eth1 root tbf rate {rate} burst 125000 latency 50ms".split())
+        cluster.on(
+            host,
+            *f"tc qdisc add dev eth1 root tbf rate {rate} burst 125000 latency 50ms".split(),
+        )
 
 
 # ------------------------------------------------------------- what runs on a host, as a program
@@ -75,7 +97,9 @@ def without_checksum_offload(devices):
         for device in devices:
             for command in (0x15, 0x17):
                 value = ctypes.create_string_buffer(struct.pack("II", command, 0))
-                request = struct.pack("16sP16x", device.encode(), ctypes.addressof(value))
+                request = struct.pack(
+                    "16sP16x", device.encode(), ctypes.addressof(value)
+                )
                 fcntl.ioctl(asked, 0x8946, request)  # SIOCETHTOOL
 
 
@@ -89,7 +113,9 @@ def attach_corruption(device, share, hooks):
         [
             instruction(0xBF, 6, 1),  # r6 = the packet
             instruction(0x85, imm=7),  # r0 = bpf_get_prandom_u32()
-            instruction(0x25, 0, off=8, imm=int(float(share) * 2**32)),  # if above: done
+            instruction(
+                0x25, 0, off=8, imm=int(float(share) * 2**32)
+            ),  # if above: done
             instruction(0x72, 10, off=-8, imm=0x5A),  # the byte, on the stack
             instruction(0xBF, 1, 6),
             instruction(0xB7, 2, imm=AT),
@@ -103,18 +129,27 @@ def attach_corruption(device, share, hooks):
         ]
     )
     libc = ctypes.CDLL(None, use_errno=True)
-    code, licence, log = (ctypes.create_string_buffer(data) for data in (program, b"GPL", b"\0" * 65536))
+    code, licence, log = (
+        ctypes.create_string_buffer(data) for data in (program, b"GPL", b"\0" * 65536)
+    )
 
     def bpf(command, attributes):
         buffer = ctypes.create_string_buffer(attributes, 128)
         result = libc.syscall(321, command, buffer, 128)  # x86_64
         if result < 0:
-            raise SystemExit(f"bpf: {os.strerror(ctypes.get_errno())} {log.value.decode()}")
+            raise SystemExit(
+                f"bpf: {os.strerror(ctypes.get_errno())} {log.value.decode()}"
+            )
         return result
 
     at = ctypes.addressof
     # BPF_PROG_LOAD of a BPF_PROG_TYPE_SCHED_CLS
-    loaded = bpf(5, struct.pack("IIQQIIQ", 3, len(program) // 8, at(code), at(licence), 1, len(log), at(log)))
+    loaded = bpf(
+        5,
+        struct.pack(
+            "IIQQIIQ", 3, len(program) // 8, at(code), at(licence), 1, len(log), at(log)
+        ),
+    )
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["mount", "-t", "bpf", "bpf", folder], check=True)
         try:

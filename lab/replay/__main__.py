@@ -58,7 +58,16 @@ LARGEST_STREAMED_S, LARGEST_COST_S = 0.084, 0.68
 LEAST_SHARE = 0.8
 #: Nodes that are described: two, and a third that the first one of them sends to as well.
 DESCRIBED = 3
-FEW = ("--window", "8", "--min-samples", "8", "--warmup", "1", "--max-seconds-per-point", "0.2")
+FEW = (
+    "--window",
+    "8",
+    "--min-samples",
+    "8",
+    "--warmup",
+    "1",
+    "--max-seconds-per-point",
+    "0.2",
+)
 ALL_NODES = (2, 4, 8)
 CORES = len(os.sched_getaffinity(0))
 #: Hosts whose bytes are compared.
@@ -105,13 +114,20 @@ def programs(folder, npb):
         next(lammps.rglob("in.rhodo")).parent,
     )
     rhodo = folder / "in.rhodo"
-    text = (bench / "in.rhodo").read_text().replace("data.rhodo", str(bench / "data.rhodo"))
+    text = (
+        (bench / "in.rhodo")
+        .read_text()
+        .replace("data.rhodo", str(bench / "data.rhodo"))
+    )
     rhodo.write_text(re.sub(r"(?m)^run\s+\d+", "run 20", text))
     quiet = ("-log", "none", "-screen", "none")
     found = [
         Program("lj", (str(lmp), "-in", str(bench / "in.lj"), *quiet)),
         Program("rhodo", (str(lmp), "-in", str(rhodo), *quiet)),
-        *(Program(name, (str(folder / "kernels"), name, "60")) for name in ("halo", "keys", "transpose")),
+        *(
+            Program(name, (str(folder / "kernels"), name, "60"))
+            for name in ("halo", "keys", "transpose")
+        ),
     ]
     classes = NPB if npb else {}
     built = folder / "npb" / "bin"
@@ -128,7 +144,11 @@ class Trials:
     """A cluster, the programs for it, and how they are run."""
 
     def __init__(self, folder, nodes, rate_Mbitps):
-        self.folder, self.cluster, self.rate_Bps = folder, Cluster(), rate_Mbitps * 1e6 / 8
+        self.folder, self.cluster, self.rate_Bps = (
+            folder,
+            Cluster(),
+            rate_Mbitps * 1e6 / 8,
+        )
         shape = SHAPE.format(rate_Mbitps)
         for source in HERE.glob("*.c"):
             shutil.copy(source, folder)
@@ -144,12 +164,20 @@ class Trials:
         self.cluster("up", "--nodes", str(nodes), "--cores", str(CORES))
         for host in self.cluster.entry.spec.hosts:
             self.cluster.on(host, *f"tc qdisc replace dev eth0 root {shape}".split())
-            self.cluster.on("head", *f"tc qdisc replace dev {bridge_side(host)} root {shape}".split())
+            self.cluster.on(
+                "head",
+                *f"tc qdisc replace dev {bridge_side(host)} root {shape}".split(),
+            )
 
     def do(self, *command, cwd=None):
         """Run a command that has to end well; return its output."""
         done = subprocess.run(
-            command, env=self.env, cwd=cwd or self.folder, capture_output=True, text=True, check=False
+            command,
+            env=self.env,
+            cwd=cwd or self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -170,7 +198,9 @@ class Trials:
         """Run a program, a rank a node, and return what it printed on both channels."""
         given = [f"{name}={value}" for name, value in variables.items()]
         names = ("PATH", "LD_LIBRARY_PATH")
-        environment = {name: self.env[name] for name in names} | {"UCX_NET_DEVICES": "eth0"}
+        environment = {name: self.env[name] for name in names} | {
+            "UCX_NET_DEVICES": "eth0"
+        }
         asked = [
             "--mpi=pmi2",
             f"-N{nodes}",
@@ -191,13 +221,28 @@ class Trials:
 
     def describe(self, nodes):
         """Return the description of the cluster, as a twin."""
-        largest_B, largest_cost_B = (self.sent_in(each) for each in (LARGEST_STREAMED_S, LARGEST_COST_S))
-        streamed, _ = self.run(
-            2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", largest_B]
+        largest_B, largest_cost_B = (
+            self.sent_in(each) for each in (LARGEST_STREAMED_S, LARGEST_COST_S)
         )
-        measured, _ = self.run(2, [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps])
+        streamed, _ = self.run(
+            2,
+            [
+                self.folder / "streaming",
+                *FEW,
+                "--directions",
+                "both",
+                "--max-size",
+                largest_B,
+            ],
+        )
+        measured, _ = self.run(
+            2,
+            [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps],
+        )
         turns, _ = self.run(DESCRIBED, [self.folder / "turns", LARGEST_TURN_B])
-        output = streaming.parse(streamed, half_octaves(0, largest_B), directions="both")
+        output = streaming.parse(
+            streamed, half_octaves(0, largest_B), directions="both"
+        )
         file = self.folder / "described.yaml"
         costs, in_turn_B = (
             described.costs(measured, largest_cost_B),
@@ -213,7 +258,13 @@ class Trials:
         folder = self.folder / f"trace-{name}"
         folder.mkdir()
         library = self.folder / "profile.so"
-        self.run(nodes, line, LD_PRELOAD=library, FABRIC_PROFILE=f"{folder}.txt", FABRIC_TRACE=folder)
+        self.run(
+            nodes,
+            line,
+            LD_PRELOAD=library,
+            FABRIC_PROFILE=f"{folder}.txt",
+            FABRIC_TRACE=folder,
+        )
         return replay.load_trace(folder)
 
     def run_s(self, nodes, line):
@@ -227,13 +278,23 @@ class Trials:
         folder = self.folder / f"ports-{name}"
         before = [self.folder / "ports", "--output", folder, "--"]
         file = self.folder / f"{name}.profile"
-        self.run(nodes, line, before, LD_PRELOAD=self.folder / "profile.so", FABRIC_PROFILE=file)
+        self.run(
+            nodes,
+            line,
+            before,
+            LD_PRELOAD=self.folder / "profile.so",
+            FABRIC_PROFILE=file,
+        )
         profiled = profile.parse(file.read_text(), nodes)
         counted = []
         for number in range(1, nodes + 1):
             node = ports.parse((folder / f"n{number}.txt").read_text())
-            counted.append(node.after.ports["eth0"].sent_B - node.before.ports["eth0"].sent_B)
-        return [sum(moved for _, moved in rank.partners.values()) for rank in profiled.ranks], counted
+            counted.append(
+                node.after.ports["eth0"].sent_B - node.before.ports["eth0"].sent_B
+            )
+        return [
+            sum(moved for _, moved in rank.partners.values()) for rank in profiled.ranks
+        ], counted
 
 
 def rows(measured, predicted, cores):
@@ -249,7 +310,9 @@ def rows(measured, predicted, cores):
     ]
     for (name, nodes), times in measured.items():
         drawn = bootstrap.median([times])
-        median, low, high = (float(each[0]) for each in (drawn.estimate, drawn.low, drawn.high))
+        median, low, high = (
+            float(each[0]) for each in (drawn.estimate, drawn.low, drawn.high)
+        )
         found, share = predicted[name, nodes]
         sharing = f"{nodes}, sharing {cores} cores" if nodes > cores else str(nodes)
         error = f"{100 * (found / median - 1):+.1f}"
@@ -263,12 +326,16 @@ def rows(measured, predicted, cores):
 def compare_bytes(trials, chosen):
     """Print what profiles and ports say; return whether it is the same within the bound."""
     is_same = True
-    _, nothing = trials.bytes(COMPARED, [trials.folder / "kernels", "nothing", 0], "nothing")
+    _, nothing = trials.bytes(
+        COMPARED, [trials.folder / "kernels", "nothing", 0], "nothing"
+    )
     print(
         f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off"
         " below\n"
     )
-    print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
+    print(
+        "| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|"
+    )
     for program in chosen:
         asked_B, counted_B = trials.bytes(COMPARED, program.line, program.name)
         for rank, (asked, sent) in enumerate(zip(asked_B, counted_B, strict=True)):
@@ -286,7 +353,9 @@ def main(asked):
         trials = Trials(folder, max(*asked.nodes, DESCRIBED), asked.rate_Mbitps)
         try:
             chosen = [
-                each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only
+                each
+                for each in programs(folder, asked.npb)
+                if not asked.only or each.name in asked.only
             ]
             if asked.npb:
                 trials.build_npb(asked.npb)
@@ -294,21 +363,33 @@ def main(asked):
             cases = [(each, nodes) for each in chosen for nodes in asked.nodes]
             predicted = {}
             for program, nodes in cases:
-                trace = trials.trace(nodes, program.line, f"{program.name.replace(' ', '-')}-{nodes}")
+                trace = trials.trace(
+                    nodes, program.line, f"{program.name.replace(' ', '-')}-{nodes}"
+                )
                 run_s = replay.run_s(twin, Layout(nodes, 1), trace, 1.0, Bounds())
                 predicted[program.name, nodes] = run_s, 100 * trace.compute_s / run_s
-                print(f"{program.name} on {nodes}: {run_s:.4g} s predicted", file=sys.stderr, flush=True)
+                print(
+                    f"{program.name} on {nodes}: {run_s:.4g} s predicted",
+                    file=sys.stderr,
+                    flush=True,
+                )
             measured = {(program.name, nodes): [] for program, nodes in cases}
             for number in range(asked.runs + 1):
                 for program, nodes in cases:
                     took = trials.run_s(nodes, program.line)
                     if number > 0:  # the first loads programs
                         measured[program.name, nodes].append(took)
-                        print(f"{program.name} on {nodes}: {took:.4g} s", file=sys.stderr, flush=True)
+                        print(
+                            f"{program.name} on {nodes}: {took:.4g} s",
+                            file=sys.stderr,
+                            flush=True,
+                        )
             print("\n".join(rows(measured, predicted, CORES)), flush=True)
             is_same = True
             if max(asked.nodes) >= COMPARED:
-                is_same = compare_bytes(trials, [each for each in chosen if each.name in ("halo", "lj")])
+                is_same = compare_bytes(
+                    trials, [each for each in chosen if each.name in ("halo", "lj")]
+                )
         finally:
             trials.cluster.end()
     return 0 if is_same else 1
@@ -316,14 +397,21 @@ def main(asked):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        prog="python -m lab.replay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m lab.replay",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("runs", type=int)
-    parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
+    parser.add_argument(
+        "--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran"
+    )
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--nodes", nargs="+", type=int, default=ALL_NODES)
     parser.add_argument(
-        "--rate-Mbitps", type=int, default=RATE_MBITPS, help="of the links (default: %(default)s)"
+        "--rate-Mbitps",
+        type=int,
+        default=RATE_MBITPS,
+        help="of the links (default: %(default)s)",
     )
     asked = parser.parse_args()
     if min(asked.runs, asked.rate_Mbitps, *asked.nodes) < 1:

@@ -20,12 +20,19 @@ def costs(text, largest):
     That is twice the largest, if all are.
     """
     lines = text.splitlines()
-    assert lines[:1] == ["# size_B send_us receive_us eager"] and lines[-1:] == ["# complete"], text
-    rows = [re.fullmatch(r"(\d+) (\d+\.\d+) (\d+\.\d+) ([01])", line) for line in lines[1:-1]]
+    assert lines[:1] == ["# size_B send_us receive_us eager"] and lines[-1:] == [
+        "# complete"
+    ], text
+    rows = [
+        re.fullmatch(r"(\d+) (\d+\.\d+) (\d+\.\d+) ([01])", line)
+        for line in lines[1:-1]
+    ]
     assert all(rows), text
     eager = list(itertools.takewhile(lambda row: row[4] == "1", rows))
     assert eager and int(rows[-1][1]) == largest, text
-    send, receive = ({int(row[1]): float(row[column]) for row in eager} for column in (2, 3))
+    send, receive = (
+        {int(row[1]): float(row[column]) for row in eager} for column in (2, 3)
+    )
     return send, receive, 2 * int(eager[-1][1])
 
 
@@ -35,12 +42,16 @@ def in_turn_below(text, largest):
     That is twice the largest, if all leave one after another.
     """
     lines = text.splitlines()
-    assert lines[:1] == ["# size_B alone_us same_us another_us"] and lines[-1:] == ["# complete"], text
+    assert lines[:1] == ["# size_B alone_us same_us another_us"] and lines[-1:] == [
+        "# complete"
+    ], text
     rows = [[float(word) for word in line.split()] for line in lines[1:-1]]
     assert all(len(row) == 4 for row in rows) and rows[-1][0] == largest, text
     # Shared, it takes twice as long.
     for size, alone, same, another in rows:
-        assert same < 1.5 * alone, f"messages of {size:.0f} B to the same node share the link:\n{text}"
+        assert same < 1.5 * alone, (
+            f"messages of {size:.0f} B to the same node share the link:\n{text}"
+        )
         if another > 1.5 * alone:
             return int(size)
     return 2 * int(rows[-1][0])
@@ -66,10 +77,15 @@ def description(name, nodes, streamed, message_costs, in_turn_B):
         return float(np.interp(size, list(table), list(table.values())))
 
     # What the processors do of a long message is done while it is under way.
-    left = {size: max(0.0, time - size / rate - LEAST_US) for size, time in ping_pong.items()}
+    left = {
+        size: max(0.0, time - size / rate - LEAST_US)
+        for size, time in ping_pong.items()
+    }
     send = {size: min(at(send, size), left[size]) for size in left}
     receive = {size: min(at(receive, size), left[size] - send[size]) for size in left}
-    latency = {size: LEAST_US + left[size] - send[size] - receive[size] for size in left}
+    latency = {
+        size: LEAST_US + left[size] - send[size] - receive[size] for size in left
+    }
     return "\n".join(
         [
             f"name: {name}",
@@ -98,4 +114,6 @@ def _peak_MBps(times_us):
 
 
 def _table(values):
-    return "{" + ", ".join(f"{size}: {value:.6g}" for size, value in values.items()) + "}"
+    return (
+        "{" + ", ".join(f"{size}: {value:.6g}" for size, value in values.items()) + "}"
+    )

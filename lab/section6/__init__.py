@@ -29,7 +29,10 @@ def unpacked(folder):
     for problem in PROBLEMS:
         with tarfile.open(TRACES / f"lammps-{problem}.tar.xz") as archive:
             # Pythons before 3.11.4 and 3.10.12 have no filters; later ones warn without one.
-            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+            archive.extractall(
+                folder,
+                **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}),
+            )
     return {problem: replay.load(folder / problem) for problem in PROBLEMS}
 
 
@@ -44,7 +47,9 @@ def gaps(times, ranks_alike):
         layout = Layout.of(text)
         one = str(Layout(layout.tasks if ranks_alike else layout.nodes, 1))
         if layout.ppn == 2 and one in times:
-            found[layout.tasks if ranks_alike else layout.nodes] = 100 * (time / times[one] - 1)
+            found[layout.tasks if ranks_alike else layout.nodes] = 100 * (
+                time / times[one] - 1
+            )
     return found
 
 
@@ -53,11 +58,15 @@ def tables(found):
     lines = []
     for ranks_alike, what in ((True, "processes"), (False, "nodes")):
         counts = RANKS[1:-1] if ranks_alike else RANKS[:-1]
-        titles = [f"{count} {what}" if count > 1 else f"1 {what[:-1]}" for count in counts]
+        titles = [
+            f"{count} {what}" if count > 1 else f"1 {what[:-1]}" for count in counts
+        ]
         heads = ["problem", "processors", "cluster", *titles]
         lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
         for problem, speed, name in product(PROBLEMS, found[PROBLEMS[0]], TWINS):
             values = gaps(found[problem][speed][name], ranks_alike)
-            cells = [f"{values[count]:+.1f}" if count in values else "" for count in counts]
+            cells = [
+                f"{values[count]:+.1f}" if count in values else "" for count in counts
+            ]
             lines.append(f"| {problem} | {speed} | {name} | {' | '.join(cells)} |")
     return lines

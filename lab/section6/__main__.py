@@ -41,10 +41,17 @@ def replayed():
     clusters = [(name, shipped(name)) for name in TWINS]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for (problem, traced), speed in product(unpacked(Path(folder)).items(), CPU_SPEEDS):
+        for (problem, traced), speed in product(
+            unpacked(Path(folder)).items(), CPU_SPEEDS
+        ):
             for series in replay.run(traced, clusters, (1, 2), speed, Bounds()):
-                times = {str(layout): round(point.run_s, 9) for layout, point in series.points.items()}
-                found.setdefault(problem, {}).setdefault(f"{speed:g}", {})[series.name] = times
+                times = {
+                    str(layout): round(point.run_s, 9)
+                    for layout, point in series.points.items()
+                }
+                found.setdefault(problem, {}).setdefault(f"{speed:g}", {})[
+                    series.name
+                ] = times
     return found
 
 
@@ -56,26 +63,45 @@ def draw(found, path):
         what = "lj" if problem == "lj" else "rhodo, for stouch"
         shares, over = [], []
         for name in TWINS:
-            times = {Layout.of(text): time for text, time in found[problem]["1"][name].items()}
+            times = {
+                Layout.of(text): time
+                for text, time in found[problem]["1"][name].items()
+            }
             alone = times[Layout(1, 1)]
             for ppn in (1, 2):
                 points = tuple(
-                    (at.nodes, 100 * alone / (at.tasks * s)) for at, s in times.items() if at.ppn == ppn
+                    (at.nodes, 100 * alone / (at.tasks * s))
+                    for at, s in times.items()
+                    if at.ppn == ppn
                 )
                 shares.append(Line(f"{name}, {ppn} a node", points))
             over.append(
-                Line(f"{name}, 2 a node against 1", tuple(gaps(found[problem]["1"][name], True).items()))
+                Line(
+                    f"{name}, 2 a node against 1",
+                    tuple(gaps(found[problem]["1"][name], True).items()),
+                )
             )
         panels += [
             Panel(
-                f"{what}, 32,000 atoms in all: over nodes", tuple(shares), "parallel efficiency, %", "count"
+                f"{what}, 32,000 atoms in all: over nodes",
+                tuple(shares),
+                "parallel efficiency, %",
+                "count",
             ),
-            Panel(f"{what}: over processes", tuple(over), "longer with as many processes, %", "count"),
+            Panel(
+                f"{what}: over processes",
+                tuple(over),
+                "longer with as many processes, %",
+                "count",
+            ),
         ]
     looks = svg_panels.looks(panels)
     title = "LAMMPS replayed on the twins of SAND2005-5199, section 6"
     svg_panels.save(
-        path, svg_panels.document(title, [("", svg_panels.panel(each, looks)) for each in panels], looks)
+        path,
+        svg_panels.document(
+            title, [("", svg_panels.panel(each, looks)) for each in panels], looks
+        ),
     )
 
 
@@ -83,7 +109,9 @@ def why():
     """Print how much longer 8 nodes with two processes take than 16 with one, on twins without some of their
     limits."""
     with tempfile.TemporaryDirectory() as folder:
-        for (problem, traced), name in product(unpacked(Path(folder)).items(), ("cbc", "red-squall")):
+        for (problem, traced), name in product(
+            unpacked(Path(folder)).items(), ("cbc", "red-squall")
+        ):
             twin = shipped(name)
             within = replace(twin.intra_node, rate_MBps=1e4, several_MBps=None)
             no_bus = replace(twin, host_bus=HostBus(None, None))
@@ -98,9 +126,12 @@ def why():
                     replace(no_bus, inter_node=fast, intra_node=within),
                 ),
             ):
-                (series,) = replay.run({16: traced[16]}, [(what, each)], (1, 2), 1, Bounds())
+                (series,) = replay.run(
+                    {16: traced[16]}, [(what, each)], (1, 2), 1, Bounds()
+                )
                 print(
-                    f"{problem} on {name}, {what}: {series.spread_percent(Layout(8, 2)):+.1f} %", flush=True
+                    f"{problem} on {name}, {what}: {series.spread_percent(Layout(8, 2)):+.1f} %",
+                    flush=True,
                 )
 
 

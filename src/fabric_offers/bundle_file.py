@@ -159,7 +159,9 @@ def _header(name: str, length: int) -> bytes:
     try:
         return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
     except ValueError as error:
-        raise RecordError(f"{quoted(name, 200)} cannot be in a bundle: {error}") from None
+        raise RecordError(
+            f"{quoted(name, 200)} cannot be in a bundle: {error}"
+        ) from None
 
 
 class _Hashing:
@@ -202,7 +204,13 @@ def _unsound(name: str) -> str | None:
         return "its path is absolute"
     if ".." in path.parts:
         return "its path leads out of the folder"
-    if not name.isprintable() or "\\" in name or str(path) != name or name == "." or len(name.encode()) > 250:
+    if (
+        not name.isprintable()
+        or "\\" in name
+        or str(path) != name
+        or name == "."
+        or len(name.encode()) > 250
+    ):
         return "its name cannot be that of a file in a bundle"
     return None
 
@@ -234,12 +242,16 @@ class _Reader:
             members += 1
             if members > MOST_FILES:
                 self._fault(
-                    "harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read"
+                    "harmful",
+                    self.path.name,
+                    f"it has more than {MOST_FILES} files; the rest is not read",
                 )
                 break
         for name in self.opened.manifest["files"]:
             if name not in self.seen:
-                self._fault("removed", name, "it is in the manifest, but not in the bundle")
+                self._fault(
+                    "removed", name, "it is in the manifest, but not in the bundle"
+                )
 
     def _begin(self) -> None:
         """Read the manifest."""
@@ -247,14 +259,22 @@ class _Reader:
             info = self._next()
         except tarfile.HeaderError:
             info = None
-        if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
+        if (
+            info is None
+            or info.name != MANIFEST
+            or not info.isreg()
+            or not 0 <= info.size <= MOST_MANIFEST_B
+        ):
             raise RecordError(
                 f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was"
                 " compressed in transit, decompress it; if it was unpacked and packed again, ask for it as"
                 " it was packed"
             )
         text = b"".join(self._data(info.size))
-        self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
+        self.opened.manifest, self.opened.manifest_text = (
+            _manifest(self.path, text),
+            text,
+        )
 
     def _one(self) -> bool:
         """Read a member, and return whether another may follow."""
@@ -262,11 +282,17 @@ class _Reader:
         try:
             info = self._next()
         except tarfile.HeaderError as error:
-            self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
+            self._fault(
+                "changed",
+                f"byte {self.length}",
+                f"the archive is broken there ({error})",
+            )
             return False
         if info is None:
             self._fault(
-                "changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off"
+                "changed",
+                f"byte {self.length}",
+                "the archive ends before its checksum: it was cut off",
             )
         elif info.name == DIGEST:
             self._end(before)
@@ -282,7 +308,9 @@ class _Reader:
         rest = self.raw.read(2 * tarfile.RECORDSIZE)
         if expected[512:] != rest or expected[:512] != self.header:
             self._fault(
-                "changed", self.path.name, "its bytes are not those that were packed: the checksum differs"
+                "changed",
+                self.path.name,
+                "its bytes are not those that were packed: the checksum differs",
             )
 
     def _next(self) -> tarfile.TarInfo | None:
@@ -316,7 +344,11 @@ class _Reader:
         elif name == SIGNATURE and self.opened.signature is None and info.size <= _PART:
             self.opened.signature = b"".join(parts)
         elif name not in self.opened.manifest["files"] or name in self.seen:
-            self._fault("added", name, "it is not in the manifest, or there twice, and is not unpacked")
+            self._fault(
+                "added",
+                name,
+                "it is not in the manifest, or there twice, and is not unpacked",
+            )
         else:
             self._unpack(name, parts)
         for _ in parts:
@@ -340,7 +372,9 @@ class _Reader:
         self.opened.faults.append(Fault(kind, location, text))
 
 
-def _copy(parts: Iterator[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
+def _copy(
+    parts: Iterator[bytes], file: BinaryIO, entry: Mapping[str, Any]
+) -> str | None:
     """Write a member, and no more of it than its entry says; return its fault, or None."""
     sha, left = hashlib.sha256(), entry["bytes"]
     for part in parts:
@@ -358,7 +392,11 @@ def _require_entry(name: str, entry: Any) -> None:
     """Raise ValueError unless an entry of the manifest is that of a file."""
     if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
         raise ValueError(f"not the name of a file: {name!r:.60}")
-    if not isinstance(entry["bytes"], int) or entry["bytes"] < 0 or not isinstance(entry["sha256"], str):
+    if (
+        not isinstance(entry["bytes"], int)
+        or entry["bytes"] < 0
+        or not isinstance(entry["sha256"], str)
+    ):
         raise ValueError(f"the size and checksum of {name!r:.60} are missing")
 
 

@@ -27,7 +27,12 @@ from fabric_offers.runs import SCRIPT
 #: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
 KEPT = (".out", ".err", ".sh", ".txt", "iterations.json")
 #: The description of the system; checksums of programs; the state of the collection.
-SYSTEM, BINARIES, COLLECTION, CHANGES = "system.json", "binaries.json", "collection.json", "collection.diff"
+SYSTEM, BINARIES, COLLECTION, CHANGES = (
+    "system.json",
+    "binaries.json",
+    "collection.json",
+    "collection.diff",
+)
 #: In the path of what is built of the collection itself, for each session; its build prints its checksums.
 OWN = "/FabricPrograms_"
 #: An absolute path as a word of a script, or behind an equals sign.
@@ -81,16 +86,27 @@ def pack(
 def _of_cases(results: Path, system: str, ours: Collection[str]) -> dict[str, Path]:
     """Return the files of the cases of sessions, by their names in the bundle."""
     folders = [
-        results / folder / session / system for session in sorted(ours) for folder in ("output", "stage")
+        results / folder / session / system
+        for session in sorted(ours)
+        for folder in ("output", "stage")
     ]
-    return {str(file.relative_to(results)): file for folder in folders for file in _files(folder)}
+    return {
+        str(file.relative_to(results)): file
+        for folder in folders
+        for file in _files(folder)
+    }
 
 
 def _reports(results: Path, ours: Collection[str]) -> dict[str, Path]:
     """Return the reports and logs of sessions, by their names in the bundle."""
     reports = reports_of(results)
     logs = {session: results / "logs" / f"{session}.log" for session in ours}
-    named = [found[session] for found in (reports, logs) for session in ours if session in found]
+    named = [
+        found[session]
+        for found in (reports, logs)
+        for session in ours
+        if session in found
+    ]
     return {str(path.relative_to(results)): path for path in named if path.is_file()}
 
 
@@ -108,13 +124,17 @@ def _records(results: Path, system: str) -> tuple[dict[str, bytes], set[str], se
     environs: set[str] = set()
     for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
         kept = []
-        for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):
+        for number, line in enumerate(
+            files.read_bytes(file, results, 2**34).split(b"\n"), 1
+        ):
             if not line.strip():
                 continue
             try:
                 record = jsonlines.parsed(line)
             except ValueError as error:
-                raise RecordError(f"{file}:{number}: {error}; fix or delete the line") from None
+                raise RecordError(
+                    f"{file}:{number}: {error}; fix or delete the line"
+                ) from None
             session = record.get("session")
             if isinstance(session, str) and name_is_sound(session):
                 kept.append(line + b"\n")
@@ -148,7 +168,9 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
     listed: set[str] = set()
     for partition in found["partitions"]:
         listed.update(partition["environs"])
-        partition["environs"] = [name for name in partition["environs"] if name in environs]
+        partition["environs"] = [
+            name for name in partition["environs"] if name in environs
+        ]
     packed = [each for each in found["environments"] if each["name"] in environs]
     return {**found, "environments": packed, "not_run": sorted(listed - set(environs))}
 
@@ -159,8 +181,21 @@ def _described(system: str) -> Any:
         variables = {**os.environ, "FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
         if variables.get("FABRIC_MPI") != "none":
             variables["FABRIC_MPI"] = "all"
-        command = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", system, str(path)]
-        done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "fabric_checks.reframe_ext.system_description",
+            system,
+            str(path),
+        ]
+        done = subprocess.run(
+            command,
+            env=variables,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode or not path.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise FabricError(
@@ -172,9 +207,15 @@ def _described(system: str) -> Any:
 def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
     """Return the site's own files, for whoever reads the bundle."""
     config = ROOT / "config"
-    references = {str(each["extras"].get("references", system)) for each in described["partitions"]}
+    references = {
+        str(each["extras"].get("references", system))
+        for each in described["partitions"]
+    }
     named = [config / "systems" / f"{system}.py"]
-    named += [config / "references" / f"{name.removesuffix('.yaml')}.yaml" for name in sorted(references)]
+    named += [
+        config / "references" / f"{name.removesuffix('.yaml')}.yaml"
+        for name in sorted(references)
+    ]
     found: dict[str, Path | bytes] = {
         f"site/{path.parent.name}/{path.name}": path for path in named if path.is_file()
     }
@@ -195,7 +236,9 @@ def _collection() -> dict[str, Path | bytes]:
     for name in _names("ls-files", "-z"):
         path = ROOT / name
         if path.is_symlink():
-            hashes[name] = git("hash-object", "--stdin", stdin=str(path.readlink()).encode()).strip()
+            hashes[name] = git(
+                "hash-object", "--stdin", stdin=str(path.readlink()).encode()
+            ).strip()
         elif path.is_file():
             names.append(name)
     hashes.update(zip(names, git("hash-object", "--", *names).split(), strict=True))
@@ -215,8 +258,13 @@ def _names(*words: str) -> list[str]:
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
     """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are
     gone."""
-    named = map(Path, sorted(set().union(*map(paths_in, map(files.read_text, scripts)))))
-    return {str(path): bundle_file.checksum(path) if path.is_file() else None for path in named}
+    named = map(
+        Path, sorted(set().union(*map(paths_in, map(files.read_text, scripts))))
+    )
+    return {
+        str(path): bundle_file.checksum(path) if path.is_file() else None
+        for path in named
+    }
 
 
 def paths_in(script: str) -> set[str]:
@@ -226,6 +274,16 @@ def paths_in(script: str) -> set[str]:
     Devices and what the kernel shows of a process have no content of their own.
     """
     lines = script.splitlines()
-    named = (line for line in lines if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")))
-    found = {path for line in named for path in _PATH.findall(line)} - set(_WORKDIR.findall(script))
-    return {path for path in found if OWN not in path and not path.startswith(("/dev/", "/proc/"))}
+    named = (
+        line
+        for line in lines
+        if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot"))
+    )
+    found = {path for line in named for path in _PATH.findall(line)} - set(
+        _WORKDIR.findall(script)
+    )
+    return {
+        path
+        for path in found
+        if OWN not in path and not path.startswith(("/dev/", "/proc/"))
+    }

@@ -15,7 +15,13 @@ import click
 from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, link_rate_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.text import bytes_text, count_text, first_of, one_line, value_text
+from fabric_checks.core.text import (
+    bytes_text,
+    count_text,
+    first_of,
+    one_line,
+    value_text,
+)
 from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
 from fabric_checks.report.texts import rich_table
@@ -108,9 +114,15 @@ def request(path: Path, *, level: str, key: Path | None) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of results.  [default: those of this clone]",
 )
-@click.option("--request", type=_file, help="The request that this answers, as it was sent.")
-@click.option("--clauses", type=_file, help="Of a contract, to be packed with their ledger.")
-@click.option("--verdict", type=_file, help="The document on them, with its signatures.")
+@click.option(
+    "--request", type=_file, help="The request that this answers, as it was sent."
+)
+@click.option(
+    "--clauses", type=_file, help="Of a contract, to be packed with their ledger."
+)
+@click.option(
+    "--verdict", type=_file, help="The document on them, with its signatures."
+)
 @_key
 def pack(
     path: Path,
@@ -128,12 +140,20 @@ def pack(
     if verdict and not clauses:
         raise click.UsageError("--verdict needs the --clauses that it is about")
     folder = results or paths.results()
-    number = offer_check.check_request(request).manifest.get(requests.NUMBER) if request else None
+    number = (
+        offer_check.check_request(request).manifest.get(requests.NUMBER)
+        if request
+        else None
+    )
     contract = session_records.packed(clauses, folder, verdict) if clauses else None
     manifest = bundle_writer.pack(
         path, folder, system, answers=number, more=contract, sign=_signer(key), **more
     )
-    _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
+    _print_written(
+        path,
+        manifest,
+        f"{count_text(len(manifest['sessions']), 'session')} of {system}",
+    )
 
 
 @command.command(
@@ -173,7 +193,9 @@ def check(
     if file is None:
         raise click.UsageError("name the offer, or with --request alone the request")
     if path:
-        found = offer_check.check(path, request=request, signers=signers, link_MBps=link_MBps)
+        found = offer_check.check(
+            path, request=request, signers=signers, link_MBps=link_MBps
+        )
     else:
         found = offer_check.check_request(file, signers)
     if as_json:
@@ -217,7 +239,10 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
 @command.command(
     "rank",
     epilog=_RANK,
-    statuses={FAILED: "records could not be used", FOUND: "no offer meets what is required"},
+    statuses={
+        FAILED: "records could not be used",
+        FOUND: "no offer meets what is required",
+    },
 )
 @click.argument("rules", metavar="FILE", type=_file)
 @click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
@@ -232,13 +257,20 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     sets = [sets_of.parse(source) for source in sources]
     labels = [each.label for each in sets]
     if len(set(labels)) < len(labels):
-        raise click.UsageError("two offers have the same label; give them different ones, as in LABEL=PATH")
+        raise click.UsageError(
+            "two offers have the same label; give them different ones, as in LABEL=PATH"
+        )
     loaded = reader.load(sets, offer_ranking.FIELDS)
     found = offer_ranking.rank(decides, loaded.frame, labels)
     if as_json:
         offers = [asdict(offer) for offer in found.offers]
-        turns = {name: turn and {"weight": turn[0], "first": turn[1]} for name, turn in found.turns.items()}
-        console.print_json({"offers": offers, "turns": turns, "faults": list(loaded.faults)})
+        turns = {
+            name: turn and {"weight": turn[0], "first": turn[1]}
+            for name, turn in found.turns.items()
+        }
+        console.print_json(
+            {"offers": offers, "turns": turns, "faults": list(loaded.faults)}
+        )
     else:
         header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
         console.print_rich([rich_table(header, list(_ranking_rows(found)))])
@@ -261,13 +293,21 @@ _NOTES = (
 
 
 def _ranking_rows(found: Ranking) -> Iterator[tuple[str, ...]]:
-    scores = [None if each.score is None else f"{each.score:.3f}" for each in found.offers]
+    scores = [
+        None if each.score is None else f"{each.score:.3f}" for each in found.offers
+    ]
     yield "score", "", *(each or "-" for each in scores)
-    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
+    weights = {each.name: each.weight for each in found.rules.criteria} | {
+        PRICE: found.rules.price_weight
+    }
     for name, weight in weights.items():
         yield name, f"{weight:g}", *(_cell(each, name) for each in found.offers)
     shares = [f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers]
-    yield "runs redrawn", "", *(share if score else "-" for share, score in zip(shares, scores, strict=True))
+    yield (
+        "runs redrawn",
+        "",
+        *(share if score else "-" for share, score in zip(shares, scores, strict=True)),
+    )
 
 
 def _cell(offer: Offer, name: str) -> str:

@@ -19,7 +19,14 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
-from fabric_offers import bundle_file, plausibility, recomputation, runs, scripts, signatures
+from fabric_offers import (
+    bundle_file,
+    plausibility,
+    recomputation,
+    runs,
+    scripts,
+    signatures,
+)
 from fabric_offers.bundle_file import OFFER, Data, Fault
 from fabric_offers.bundle_writer import BINARIES, COLLECTION, OWN, SYSTEM, paths_in
 from fabric_offers.request import NUMBER, REPEATED, blobs
@@ -59,7 +66,14 @@ UNPROVED = {
         "that the binaries are those whose checksums were taken when it was packed or built, that an image "
         "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
         "nothing slowed what it is compared with"
-    ): ("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),
+    ): (
+        "rfm_build.out",
+        "rfm_build.err",
+        "rfm_build.sh",
+        "container",
+        "image",
+        "image_digest",
+    ),
     (
         "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the "
         "vendor's word"
@@ -67,7 +81,15 @@ UNPROVED = {
     (
         "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
         "failed, and what a run that did not fail printed as errors"
-    ): ("reframe", "spec", "spec_hash", "spack", "not_offered", "fail_reason", "rfm_job.err"),
+    ): (
+        "reframe",
+        "spec",
+        "spec_hash",
+        "spack",
+        "not_offered",
+        "fail_reason",
+        "rfm_job.err",
+    ),
     "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
         "meaning",
     ),
@@ -87,7 +109,10 @@ _CHOSEN = (
 
 def unproved() -> list[str]:
     """Return what cannot be proved in words, with the fields and files that it is about."""
-    return [text + (f" ({', '.join(names)})" if names else "") for text, names in UNPROVED.items()]
+    return [
+        text + (f" ({', '.join(names)})" if names else "")
+        for text, names in UNPROVED.items()
+    ]
 
 
 @dataclass
@@ -134,7 +159,9 @@ def check(
         sent = check_request(request).manifest if request else {}
         offer = _Offer(opened, found, sent)
         if offer.level not in LEVELS:
-            raise FabricError(f"{path}: it does not say which level was run; ask for it again")
+            raise FabricError(
+                f"{path}: it does not say which level was run; ask for it again"
+            )
         offer.check(link_MBps, recompute)
         order = list(KINDS)
         found.objections.sort(key=lambda each: order.index(each.kind))
@@ -149,20 +176,31 @@ def check_request(path: Path, signers: Path | None = None) -> Checked:
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
-        first = f"{opened.faults[0].location}: {opened.faults[0].text}" if opened.faults else "it is an offer"
+        first = (
+            f"{opened.faults[0].location}: {opened.faults[0].text}"
+            if opened.faults
+            else "it is an offer"
+        )
         raise RecordError(f"{path}: not the request that was sent out: {first}")
     found = Checked(opened.manifest, [])
     _signature(opened, signers, found)
     return found
 
 
-def _signature(opened: bundle_file.Opened, signers: Path | None, found: Checked) -> None:
+def _signature(
+    opened: bundle_file.Opened, signers: Path | None, found: Checked
+) -> None:
     if opened.signature is not None:
-        is_good, text = signatures.verify(opened.manifest_text, opened.signature, signers)
+        is_good, text = signatures.verify(
+            opened.manifest_text, opened.signature, signers
+        )
         if is_good and signers is None:
             text = f"{text}; to check whose key that is, use --signers"
     elif signers is None:
-        is_good, text = True, "it is not signed: anyone who had it on the way could have repacked it"
+        is_good, text = (
+            True,
+            "it is not signed: anyone who had it on the way could have repacked it",
+        )
     else:
         is_good, text = False, "it is not signed"
     if is_good:
@@ -178,12 +216,19 @@ class _Offer:
         self.found, self.sent = found, sent
         self.folder, self.manifest = opened.folder, opened.manifest
         self.level = str((sent or self.manifest).get("level"))
-        self.names = [name for name in self.manifest["files"] if (self.folder / name).is_file()]
+        self.names = [
+            name for name in self.manifest["files"] if (self.folder / name).is_file()
+        ]
         self.runs, faults, found.records = runs.read(self.folder, self.names)
         found.objections += faults
         self.measured = [run for run in self.runs if run.has_values]
-        found.runs, found.values = len(self.runs), sum(len(run.records) for run in self.measured)
-        self.system, self.binaries, self.state = map(self._json, (SYSTEM, BINARIES, COLLECTION))
+        found.runs, found.values = (
+            len(self.runs),
+            sum(len(run.records) for run in self.measured),
+        )
+        self.system, self.binaries, self.state = map(
+            self._json, (SYSTEM, BINARIES, COLLECTION)
+        )
         self.commit = str(sent.get("commit") or self.state.get("commit"))
 
     def _json(self, name: str) -> Data:
@@ -194,21 +239,35 @@ class _Offer:
             content = None
         if isinstance(content, dict):
             return content
-        self.found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
+        self.found.objections.append(
+            Fault("removed", name, "it is missing, or not a JSON object")
+        )
         return {}
 
-    def check(self, link_MBps: float | None, recompute: recomputation.Recompute) -> None:
+    def check(
+        self, link_MBps: float | None, recompute: recomputation.Recompute
+    ) -> None:
         """List all objections and notes."""
         if self.system:
             self.found.objections += self._recomputed(link_MBps, recompute)
-        for part in (self._answers, self._checksums, self._alike, self._own_programs, self._collection):
+        for part in (
+            self._answers,
+            self._checksums,
+            self._alike,
+            self._own_programs,
+            self._collection,
+        ):
             self.found.objections += part()
 
-    def _recomputed(self, link_MBps: float | None, recompute: recomputation.Recompute) -> Iterator[Fault]:
+    def _recomputed(
+        self, link_MBps: float | None, recompute: recomputation.Recompute
+    ) -> Iterator[Fault]:
         """Compare the records with the outputs, and with the cases of the system as described."""
         try:
             with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
-                job = recomputation.job(self.system, self.folder, self.level, self.measured, Path(scratch))
+                job = recomputation.job(
+                    self.system, self.folder, self.level, self.measured, Path(scratch)
+                )
                 recomputed = recompute(job, self.commit)
         except FabricError as error:
             yield Fault("record", SYSTEM, str(error))
@@ -216,16 +275,26 @@ class _Offer:
         is_same = recomputed["at"]
         again = recomputed["runs"]
         following = (*recomputation.FACTS, *recomputation.OF_METRIC)
-        fields = [name for name in following if is_same or name not in recomputation.OF_RELEASE]
+        fields = [
+            name
+            for name in following
+            if is_same or name not in recomputation.OF_RELEASE
+        ]
         for run, came in zip(self.measured, again, strict=True):
             self.found.recomputed += 0 if "error" in came else len(run.records)
             yield from recomputation.differences(self.folder, run, came, fields)
         yield from self._counted({tuple(case) for case in recomputed["cases"]})
-        yield from plausibility.implausible(self.folder, self.measured, self.system, link_MBps)
+        yield from plausibility.implausible(
+            self.folder, self.measured, self.system, link_MBps
+        )
         self.found.notes += _choices(self.system)
-        self.found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
+        self.found.notes.append(
+            f"recomputed with the collection {sessions.collection_version()}"
+        )
         if is_same:
-            faults, notes = scripts.differences(self.folder, self.measured, again, recomputed["folder"])
+            faults, notes = scripts.differences(
+                self.folder, self.measured, again, recomputed["folder"]
+            )
             self.found.notes += notes
             yield from faults
         else:
@@ -236,19 +305,27 @@ class _Offer:
     def _answers(self) -> Iterator[Fault]:
         """Compare an offer with the request that it has to answer: its number, and when that was made."""
         if not self.sent:
-            self.found.notes.append("whether it answers your request is not checked: give --request")
+            self.found.notes.append(
+                "whether it answers your request is not checked: give --request"
+            )
             return
         number = self.manifest.get(REPEATED)
         if number != self.sent.get(NUMBER):
             which = "that of another request" if number else "no request"
             yield Fault(
-                "request", bundle_file.MANIFEST, f"it answers {which}; it has to be packed with --request"
+                "request",
+                bundle_file.MANIFEST,
+                f"it answers {which}; it has to be packed with --request",
             )
         made = datetime.fromisoformat(self.sent["made"])
         names = sorted({str(run.first["session"]) for run in self.runs})
-        if before := [name for name in names if (began := sessions.started(name)) and began < made]:
+        if before := [
+            name for name in names if (began := sessions.started(name)) and began < made
+        ]:
             many = count_text(len(before), "session")
-            yield Fault("request", before[0], f"{many} began before the request was made")
+            yield Fault(
+                "request", before[0], f"{many} began before the request was made"
+            )
 
     def _checksums(self) -> Iterator[Fault]:
         """Find files that job scripts name, and that have no checksum."""
@@ -258,7 +335,9 @@ class _Offer:
                 named |= paths_in(files.read_text(self.folder / name, self.folder))
         for name in sorted(named):
             entry = self.binaries.get(name)
-            if not isinstance(entry, Mapping) or not isinstance(entry.get("sha256"), str):
+            if not isinstance(entry, Mapping) or not isinstance(
+                entry.get("sha256"), str
+            ):
                 text = f"it has no checksum of {name[:160]}, which job scripts name"
                 yield Fault("removed", BINARIES, text)
 
@@ -268,7 +347,11 @@ class _Offer:
         for run in self.runs:
             ran[run.case].append(run)
             if not is_success(run.first["case_result"]):
-                yield Fault("failed", run.name, str(run.first["fail_reason"] or "no reason is given")[:200])
+                yield Fault(
+                    "failed",
+                    run.name,
+                    str(run.first["fail_reason"] or "no reason is given")[:200],
+                )
         missing: dict[str, list[str]] = defaultdict(list)
         for test, partition, environ in sorted(cases - ran.keys()):
             name, _, parameters = str(test).partition(" ")
@@ -278,11 +361,19 @@ class _Offer:
             yield Fault("left out", where, text[:300])
         passes = LEVELS[self.level].passes
         for case, found in ran.items():
-            good = sum(run.has_values and is_success(run.first["case_result"]) for run in found)
+            good = sum(
+                run.has_values and is_success(run.first["case_result"]) for run in found
+            )
             if good < passes and case in cases:
-                yield Fault("passes", _name(case), f"{good} good of the {passes} that {self.level} asks for")
+                yield Fault(
+                    "passes",
+                    _name(case),
+                    f"{good} good of the {passes} that {self.level} asks for",
+                )
             if len(found) > passes:
-                many = count_text(len({run.first["session"] for run in found}), "session")
+                many = count_text(
+                    len({run.first["session"] for run in found}), "session"
+                )
                 text = f"{len(found)} runs in {many}, but {passes} were asked for"
                 yield Fault("repeated", _name(case), text)
 
@@ -310,7 +401,9 @@ class _Offer:
         Every build prints their checksums.
         """
         digests: dict[tuple[str, str], set[str]] = defaultdict(set)
-        lacking = {run.folder.rpartition("/")[0].partition("/")[2] for run in self.measured}
+        lacking = {
+            run.folder.rpartition("/")[0].partition("/")[2] for run in self.measured
+        }
         for name in self.names:
             if OWN in name and name.endswith(".out"):
                 lacking.discard(name.partition(OWN)[0].partition("/")[2])
@@ -323,7 +416,11 @@ class _Offer:
             yield Fault("removed", where, text)
         for (where, program), several in digests.items():
             if len(several) > 1:
-                yield Fault("versions", where, f"{len(several)} builds of {program[:120]} that differ")
+                yield Fault(
+                    "versions",
+                    where,
+                    f"{len(several)} builds of {program[:120]} that differ",
+                )
 
     def _collection(self) -> Iterator[Fault]:
         """Compare the vendor's clone with the requested commit."""
@@ -346,7 +443,9 @@ class _Offer:
     def _changed_files(self) -> Iterator[Fault]:
         """Compare the files of the vendor's clone with those of the commit; note new ones of the site."""
         actual = self.state.get("files")
-        if not isinstance(actual, dict) or not re.fullmatch(r"[0-9a-f]{40,64}", self.commit):
+        if not isinstance(actual, dict) or not re.fullmatch(
+            r"[0-9a-f]{40,64}", self.commit
+        ):
             return
         try:
             expected = blobs(self.commit)
@@ -361,7 +460,9 @@ class _Offer:
                 self.found.notes.append(f"of the site: {name}")
             elif expected.get(name) != actual.get(name):
                 is_new, is_gone = name not in expected, name not in actual
-                how = "is new" if is_new else "was deleted" if is_gone else "was changed"
+                how = (
+                    "is new" if is_new else "was deleted" if is_gone else "was changed"
+                )
                 yield Fault("collection", name, f"it {how} (see collection.diff)")
 
 
@@ -373,14 +474,18 @@ def _choices(system: Data) -> Iterator[str]:
     """Yield the vendor's choices, which are no fault and decide what is measured."""
     for partition in system["partitions"]:
         given = {**partition, **partition["extras"]}
-        stated = [f"{key} {json.dumps(given[key])[:200]}" for key in _CHOSEN if given.get(key)]
+        stated = [
+            f"{key} {json.dumps(given[key])[:200]}" for key in _CHOSEN if given.get(key)
+        ]
         yield f"{partition['name']}: {', '.join(stated)}"
     for environ in system["environments"]:
         for suite, program in environ["programs"].items():
             command = str(program.get("command"))[:160]
             yield f"{environ['name']}: {suite} is {program.get('version')}, by `{command}`"
         for suite, why in environ["without"].items():
-            yield f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[:300]
+            yield f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[
+                :300
+            ]
     if idle := system.get("not_run"):
         yield f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}"
 
@@ -390,7 +495,9 @@ def as_json(path: Path, found: Checked) -> str:
     whole = {
         **vars(found),
         "bundle": str(path),
-        "manifest": {name: value for name, value in found.manifest.items() if name != "files"},
+        "manifest": {
+            name: value for name, value in found.manifest.items() if name != "files"
+        },
         "files": len(found.manifest["files"]),
         "objections": [asdict(each) for each in found.objections],
         "not_proved": unproved(),

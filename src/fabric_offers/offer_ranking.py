@@ -25,7 +25,18 @@ from fabric_checks.core.schema import Pattern, Text, option, rules
 
 PRICE = "price"
 #: Fields of records that a ranking needs.
-FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
+FIELDS = (
+    "check",
+    "parameters",
+    "layout",
+    "metric",
+    "unit",
+    "better",
+    "value",
+    "test",
+    "time",
+    "case_result",
+)
 #: The values of each series, by label of the offer and name of the criterion.
 Samples = dict[tuple[str, str], list[np.ndarray]]
 #: How often medians are drawn anew from the runs.
@@ -54,7 +65,11 @@ class Criterion:
     @property
     def patterns(self) -> dict[str, str]:
         """Return the regular expressions by field of records."""
-        return {name: found for name in ("check", "metric", "layout") if (found := getattr(self, name))}
+        return {
+            name: found
+            for name in ("check", "metric", "layout")
+            if (found := getattr(self, name))
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +84,9 @@ class Rules:
     @property
     def weights(self) -> dict[str, float]:
         """The weights of the criteria that decide, and of the price."""
-        given = {each.name: each.weight for each in self.criteria} | {PRICE: self.price_weight}
+        given = {each.name: each.weight for each in self.criteria} | {
+            PRICE: self.price_weight
+        }
         return {name: weight for name, weight in given.items() if weight}
 
     def __post_init__(self) -> None:
@@ -143,7 +160,10 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     weights = rules.weights
     for offer in offers:
         if offer.label in rules.prices:
-            offer.medians[PRICE], offer.units[PRICE] = rules.prices[offer.label], rules.currency
+            offer.medians[PRICE], offer.units[PRICE] = (
+                rules.prices[offer.label],
+                rules.currency,
+            )
         elif PRICE in weights:
             offer.misses.append("no price")
     standing = [offer for offer in offers if not offer.misses]
@@ -151,11 +171,19 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
         _score(standing, signs, weights)
         _draw_runs(standing, samples, signs, weights)
     ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
-    turns = {name: _turn(ranked, weights, name) for name in weights} if len(ranked) > 1 else {}
-    return Ranking(rules, (*ranked, *(offer for offer in offers if offer.misses)), turns)
+    turns = (
+        {name: _turn(ranked, weights, name) for name in weights}
+        if len(ranked) > 1
+        else {}
+    )
+    return Ranking(
+        rules, (*ranked, *(offer for offer in offers if offer.misses)), turns
+    )
 
 
-def _measure(offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame, samples: Samples) -> float:
+def _measure(
+    offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame, samples: Samples
+) -> float:
     """Take the values of each offer by a criterion, and return 1 if larger ones are better, else -1."""
     found = _of(frame, criterion)
     units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
@@ -165,16 +193,26 @@ def _measure(offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame,
             " to one"
         )
     for offer in offers:
-        series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)
-        values = samples[offer.label, criterion.name] = [group["value"].to_numpy() for _, group in series]
+        series = found.filter(pl.col("side") == offer.label).group_by(
+            "test", "metric", maintain_order=True
+        )
+        values = samples[offer.label, criterion.name] = [
+            group["value"].to_numpy() for _, group in series
+        ]
         _take(offer, criterion, values, "".join(units))
     return 1.0 if better == {"larger"} else -1.0
 
 
 def _of(frame: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
-    condition = pl.col("value").is_not_null() & pl.col("case_result").is_in(["pass", "xfail"])
+    condition = pl.col("value").is_not_null() & pl.col("case_result").is_in(
+        ["pass", "xfail"]
+    )
     for name, pattern in criterion.patterns.items():
-        fitting = [each for each in frame[name].unique().to_list() if each and re.fullmatch(pattern, each)]
+        fitting = [
+            each
+            for each in frame[name].unique().to_list()
+            if each and re.fullmatch(pattern, each)
+        ]
         condition &= pl.col(name).is_in(fitting)
     for name, value in criterion.parameters.items():
         condition &= pl.col("test").str.split(" ").list.contains(f"%{name}={value}")
@@ -185,7 +223,9 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
     """Take the median of an offer by a criterion, and hold it to what has to be met."""
     name = criterion.name
     if not values:
-        offer.misses.append(f"{name}: not measured ({' '.join(criterion.patterns.values())})")
+        offer.misses.append(
+            f"{name}: not measured ({' '.join(criterion.patterns.values())})"
+        )
         return
     medians = [float(np.median(each)) for each in values]
     if min(medians) <= 0:
@@ -196,13 +236,24 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
     offer.medians[name], offer.units[name] = median, unit
     offer.runs[name] = min(map(len, values))
     if criterion.at_least is not None and median < criterion.at_least:
-        offer.misses.append(f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required")
+        offer.misses.append(
+            f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required"
+        )
     if criterion.at_most is not None and median > criterion.at_most:
-        offer.misses.append(f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed")
+        offer.misses.append(
+            f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed"
+        )
 
 
-def _score(offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping[str, float]) -> None:
-    logs = np.array([[signs[name] * math.log(offer.medians[name]) for name in weights] for offer in offers])
+def _score(
+    offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping[str, float]
+) -> None:
+    logs = np.array(
+        [
+            [signs[name] * math.log(offer.medians[name]) for name in weights]
+            for offer in offers
+        ]
+    )
     relative = logs - logs.max(axis=0)
     own = np.array(list(weights.values()))
     for offer, row in zip(offers, relative, strict=True):
@@ -211,7 +262,10 @@ def _score(offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping
 
 
 def _draw_runs(
-    offers: Sequence[Offer], samples: Samples, signs: Mapping[str, float], weights: Mapping[str, float]
+    offers: Sequence[Offer],
+    samples: Samples,
+    signs: Mapping[str, float],
+    weights: Mapping[str, float],
 ) -> None:
     """Note how often each offer is first if its runs are redrawn, with replacement."""
     generator = np.random.default_rng(_SEED)
@@ -221,22 +275,39 @@ def _draw_runs(
             # A price is not drawn.
             series = samples.get((offer.label, name), [np.array([offer.medians[name]])])
             for values in series:
-                drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
-                total[:, number] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)
+                drawn = np.median(
+                    generator.choice(values, (DRAWS, len(values))), axis=1
+                )
+                total[:, number] += (
+                    weight
+                    * signs[name]
+                    * np.log(np.maximum(drawn, 1e-300))
+                    / len(series)
+                )
     first = np.argmax(total, axis=1)
     for number, offer in enumerate(offers):
         offer.first_by_runs = float(np.mean(first == number))
 
 
-def _turn(ranked: Sequence[Offer], weights: Mapping[str, float], name: str) -> tuple[float, str] | None:
+def _turn(
+    ranked: Sequence[Offer], weights: Mapping[str, float], name: str
+) -> tuple[float, str] | None:
     """Return the weight of a criterion nearest to its own at which another offer is as good as the first."""
     best = ranked[0]
     nearest: tuple[float, str] | None = None
     for other in ranked[1:]:
-        lead = {each: math.log(best.ratios[each] / other.ratios[each]) for each in weights}
+        lead = {
+            each: math.log(best.ratios[each] / other.ratios[each]) for each in weights
+        }
         if not lead[name]:
             continue
-        turn = -sum(weights[each] * lead[each] for each in weights if each != name) / lead[name]
-        if turn >= 0 and (nearest is None or abs(turn - weights[name]) < abs(nearest[0] - weights[name])):
+        turn = (
+            -sum(weights[each] * lead[each] for each in weights if each != name)
+            / lead[name]
+        )
+        if turn >= 0 and (
+            nearest is None
+            or abs(turn - weights[name]) < abs(nearest[0] - weights[name])
+        ):
             nearest = turn, other.label
     return nearest

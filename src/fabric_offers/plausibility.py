@@ -28,7 +28,9 @@ _FEW_B, _FEW = 300, 3
 _CLOCK_S = 120
 
 
-def implausible(folder: Path, runs: Sequence[Run], system: Data, link_MBps: float | None) -> list[Fault]:
+def implausible(
+    folder: Path, runs: Sequence[Run], system: Data, link_MBps: float | None
+) -> list[Fault]:
     """Return what cannot be true of runs.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
@@ -41,17 +43,25 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
     first: dict[bytes, Run] = {}
     for run in runs:
         path = folder / run.folder / OUTPUT
-        if not path.is_file() or path.stat().st_size < _FEW_B or len(run.records) < _FEW:
+        if (
+            not path.is_file()
+            or path.stat().st_size < _FEW_B
+            or len(run.records) < _FEW
+        ):
             continue
         digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
         other = first.setdefault(digest, run)
         if other is not run:
             yield Fault(
-                KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy"
+                KIND,
+                run.name,
+                f"its output is byte for byte that of {other.name}: one of them is a copy",
             )
 
 
-def _rates(runs: Sequence[Run], system: Data, link_MBps: float | None) -> Iterator[Fault]:
+def _rates(
+    runs: Sequence[Run], system: Data, link_MBps: float | None
+) -> Iterator[Fault]:
     """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
     A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is
@@ -66,7 +76,9 @@ def _rates(runs: Sequence[Run], system: Data, link_MBps: float | None) -> Iterat
     for run in runs:
         nodes = run.first["nodes"] or 1
         if nodes > 1 and run.case[1] in rates:
-            yield from _too_fast(run, nodes, rates[run.case[1]] * (1 if nodes == 2 else nodes))
+            yield from _too_fast(
+                run, nodes, rates[run.case[1]] * (1 if nodes == 2 else nodes)
+            )
 
 
 def _too_fast(run: Run, nodes: int, links_MBps: float) -> Iterator[Fault]:
@@ -74,9 +86,17 @@ def _too_fast(run: Run, nodes: int, links_MBps: float) -> Iterator[Fault]:
     for record in run.records:
         ways = 1 if record["one_way"] else 2
         most = ways * links_MBps
-        if record["metric"] and record["unit"] == "MB/s" and record["value"] > most * _ROUNDED:
+        if (
+            record["metric"]
+            and record["unit"] == "MB/s"
+            and record["value"] > most * _ROUNDED
+        ):
             text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
-            yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
+            yield Fault(
+                KIND,
+                run.name,
+                f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)",
+            )
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -84,7 +104,11 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
     spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
     for run in runs:
         record = run.first
-        elapsed_s, began, ended = record["elapsed_s"], _moment(record["job_began"]), _moment(record["time"])
+        elapsed_s, began, ended = (
+            record["elapsed_s"],
+            _moment(record["job_began"]),
+            _moment(record["time"]),
+        )
         if elapsed_s is None:
             continue
         yield from _longer_than_job(run, elapsed_s)
@@ -92,7 +116,8 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
             continue
         if began + elapsed_s > ended + _CLOCK_S:
             text = (
-                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over"
+                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended "
+                f"before that was over"
             )
             yield Fault(KIND, run.name, text)
         if record["nodes"] == len(nodes := record["nodelist"] or ()):
@@ -104,7 +129,9 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
 def _overlaps(spans: Mapping[str, list[tuple[float, float, Run]]]) -> Iterator[Fault]:
     """Find runs that were on a node at the same time, given begin and end of each by node."""
     for node, found in spans.items():
-        for (_, end, one), (start, _, other) in pairwise(sorted(found, key=lambda each: each[:2])):
+        for (_, end, one), (start, _, other) in pairwise(
+            sorted(found, key=lambda each: each[:2])
+        ):
             if start + 2 < end:
                 text = f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
                 yield Fault(KIND, other.name, text)
@@ -113,7 +140,9 @@ def _overlaps(spans: Mapping[str, list[tuple[float, float, Run]]]) -> Iterator[F
 def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
     """Find times of a run that are longer than its job."""
     for each in run.records:
-        is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
+        is_time = (
+            each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
+        )
         if is_time and each["value"] > elapsed_s + 1:
             took = value_text(elapsed_s)
             text = f"{each['metric']} is {value_text(each['value'])} s, but its job took {took} s"
@@ -122,6 +151,10 @@ def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
 
 def _moment(text: str | None) -> float | None:
     try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() if text else None
+        return (
+            datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+            if text
+            else None
+        )
     except (ValueError, OverflowError):
         return None

@@ -45,7 +45,9 @@ _LONGEST_S = 120
 Recompute = Callable[[Data, str], Data]
 
 
-def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
+def job(
+    system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path
+) -> dict[str, Any]:
     """Return the runs to recompute, as arguments of :func:`fabric_offers.recomputation_run.recompute`."""
     return {
         "system": system,
@@ -72,10 +74,20 @@ def recompute(asked: Data, commit: str) -> Data:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "job.json", Path(folder) / "found.json"
         source.write_text(json.dumps(asked))
-        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
+        variables = {
+            **os.environ,
+            "FABRIC_RESULTS": str(asked["folder"]),
+            "PYTHONPATH": str(LIBRARY),
+        }
         variables["RFM_REFERENCE_PREFIX"] = references_of(asked)
         variables.pop("FABRIC_STACK", None)
-        command = [sys.executable, "-m", "fabric_offers.recomputation_run", str(source), str(target)]
+        command = [
+            sys.executable,
+            "-m",
+            "fabric_offers.recomputation_run",
+            str(source),
+            str(target),
+        ]
         try:
             done = subprocess.run(
                 command,
@@ -106,7 +118,9 @@ def references_of(asked: Data) -> str:
     return str(Path(asked["topology"]).with_name("site") / "references")
 
 
-def differences(folder: Path, run: Run, found: Data, fields: Collection[str]) -> Iterator[Fault]:
+def differences(
+    folder: Path, run: Run, found: Data, fields: Collection[str]
+) -> Iterator[Fault]:
     """Yield the values and facts of a run that differ from those recomputed, and its files that are not
     there.
 
@@ -115,19 +129,29 @@ def differences(folder: Path, run: Run, found: Data, fields: Collection[str]) ->
     if "error" in found:
         has_output = (folder / run.folder / OUTPUT).is_file()
         lost = "" if has_output else f"its output {run.folder}/{OUTPUT} is not there; "
-        yield Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")
+        yield Fault(
+            "record", run.name, f"it cannot be recomputed: {lost}{found['error']}"
+        )
         return
     for text in (*_disagreements(run, found["records"], fields), *_outcome(run, found)):
         yield Fault("record", run.name, text)
     there = {path.name for path in (folder / run.folder).iterdir() if path.is_file()}
     for name in sorted(set(found["files"]) - there):
-        yield Fault("removed", run.folder, f"{name} is not there, which its job script writes")
+        yield Fault(
+            "removed", run.folder, f"{name} is not there, which its job script writes"
+        )
     if run.folder.startswith("output/"):
         for name in sorted(there - set(found["files"])):
-            yield Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write")
+            yield Fault(
+                "added",
+                run.folder,
+                f"{name[:60]} is there, which its job script does not write",
+            )
 
 
-def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) -> Iterator[str]:
+def _disagreements(
+    run: Run, others: Sequence[Record], fields: Collection[str]
+) -> Iterator[str]:
     """Yield how the records of a run differ in some fields from those recomputed, each text once."""
     by_metric = {record["metric"]: record for record in others}
     texts: dict[str, None] = {}
@@ -139,10 +163,15 @@ def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) 
             ] = None
             continue
         for field in fields:
-            one, two = _comparable(field, record[field]), _comparable(field, other[field])
+            one, two = (
+                _comparable(field, record[field]),
+                _comparable(field, other[field]),
+            )
             if not same(one, two):
                 which = f"{record['metric']}: {field}" if field in OF_METRIC else field
-                texts[f"{which} is {_short(one)} in the record, but {_short(two)} by its files"] = None
+                texts[
+                    f"{which} is {_short(one)} in the record, but {_short(two)} by its files"
+                ] = None
     yield from texts
     for metric in by_metric:
         yield f"{metric} is not among its records, but was measured by its files"
@@ -160,7 +189,9 @@ def _comparable(field: str, value: Any) -> Any:
     topology."""
     if field == "findings" and isinstance(value or [], list):
         return [
-            each for each in value or () if not isinstance(each, Mapping) or each.get("kind") != "topology"
+            each
+            for each in value or ()
+            if not isinstance(each, Mapping) or each.get("kind") != "topology"
         ]
     return re.sub(r"(?<=\s)/\S*/", "", value) if isinstance(value, str) else value
 

@@ -52,13 +52,17 @@ def recompute(
     :raises ReframeError: if ReFrame cannot use it.
     """
     take_system(system, Path(folder), Path(topology))
-    ordered, _ = internals.load_cases(ROOT / "checks", {"verify_data": str(LEVELS[level].validates).lower()})
+    ordered, _ = internals.load_cases(
+        ROOT / "checks", {"verify_data": str(LEVELS[level].validates).lower()}
+    )
     cases: dict[Key, internals.TestCase] = {}
     for case in ordered:
         if case.check.is_fixture():
             internals.set_up(case)
         else:
-            cases[case.check.display_name, case.partition.name, case.environ.name] = case
+            cases[case.check.display_name, case.partition.name, case.environ.name] = (
+                case
+            )
     found: list[dict[str, Any] | None] = [None] * len(runs)
     for number, entry in _in_order(runs, cases, system):
         found[number] = entry
@@ -71,9 +75,13 @@ def recompute(
 
 def take_system(system: Any, folder: Path, topology: Path) -> None:
     """Let this process be on a system that was described elsewhere; see :func:`recompute`."""
-    runpy.run_path(str(ROOT / "config" / "library.py"))  # its schedulers and launchers are known from here on
+    runpy.run_path(
+        str(ROOT / "config" / "library.py")
+    )  # its schedulers and launchers are known from here on
     settings = folder / "settings.json"
-    settings.write_text(json.dumps(system_description.configuration(system, folder, topology)))
+    settings.write_text(
+        json.dumps(system_description.configuration(system, folder, topology))
+    )
     internals.take_system([str(settings)], system["name"], folder)
 
 
@@ -87,15 +95,25 @@ def _in_order(
     order = {key: position for position, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
     done = set[Any]()
-    for number in sorted(range(len(runs)), key=lambda each: (runs[each]["group"], order.get(keys[each], -1))):
+    for number in sorted(
+        range(len(runs)),
+        key=lambda each: (runs[each]["group"], order.get(keys[each], -1)),
+    ):
         group, case = runs[number]["group"], cases.get(keys[number])
         if case is None:
             yield number, {"error": "the described system has no such case"}
             continue
-        needed = [dep for dep in case.deps if not dep.check.is_fixture() and (group, dep) not in done]
+        needed = [
+            dep
+            for dep in case.deps
+            if not dep.check.is_fixture() and (group, dep) not in done
+        ]
         if needed:
             name = needed[0].check.display_name
-            yield number, {"error": f"it depends on {name}, for which nothing could be computed"}
+            yield (
+                number,
+                {"error": f"it depends on {name}, for which nothing could be computed"},
+            )
             continue
         entry = _one(case, Path(runs[number]["files"]), system)
         if "error" not in entry:
@@ -130,7 +148,9 @@ def _records(check: Any) -> list[dict[str, Any]]:
     results = [values[-1] for values in check.perfvalues.values()]
     if check.facts.stack == "kept":
         check.facts.stack = check.program["described_stack"]
-    unknown = dict.fromkeys(("version", "check_fail_reason", "check_jobid", "check_job_nodelist"))
+    unknown = dict.fromkeys(
+        ("version", "check_fail_reason", "check_jobid", "check_job_nodelist")
+    )
     of_case = {
         "check_facts": check.facts.as_data(),
         "check_perfvalues": check.perfvalues,
@@ -138,7 +158,9 @@ def _records(check: Any) -> list[dict[str, Any]]:
         "check_partition": check.current_partition.name,
         "check_environ": check.current_environ.name,
         "check_display_name": check.display_name,
-        "check_result": next((each for each in ("fail", "xpass", "xfail") if each in results), "pass"),
+        "check_result": next(
+            (each for each in ("fail", "xpass", "xfail") if each in results), "pass"
+        ),
     }
     return records_of({**unknown, **of_case})
 
@@ -147,7 +169,9 @@ def script(case: Any, system: Any) -> dict[str, Any]:
     """Return the lines of the job script of a case, and what is said of them."""
     job = case.check.job
     directives, commands = internals.job_script(case.check)
-    partition, environ = system_description.of_case(system, case.partition.name, case.environ.name)
+    partition, environ = system_description.of_case(
+        system, case.partition.name, case.environ.name
+    )
     site = system_description.site_lines(partition, environ)
     own = [f"export {name}={value}" for name, value in case.check.env_vars.items()]
     known = system_description.launching(partition)
@@ -156,7 +180,10 @@ def script(case: Any, system: Any) -> dict[str, Any]:
         "script": [*directives, *site, *own, *commands],
         "site": site,
         "files": sorted({job.stdout, job.stderr, job.script_filename, *written}),
-        "unknown": next((partition[key] for key, name in known.items() if name != partition[key]), None),
+        "unknown": next(
+            (partition[key] for key, name in known.items() if name != partition[key]),
+            None,
+        ),
     }
 
 

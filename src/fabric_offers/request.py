@@ -63,7 +63,9 @@ The commit pins what is installed.
 """
 
 
-def make(path: Path, *, level: str, sign: Callable[[bytes], bytes] | None = None) -> dict[str, Any]:
+def make(
+    path: Path, *, level: str, sign: Callable[[bytes], bytes] | None = None
+) -> dict[str, Any]:
     """Write the bundle, and return its manifest.
 
     :raises FabricError: if this is no clone.
@@ -96,7 +98,12 @@ def make(path: Path, *, level: str, sign: Callable[[bytes], bytes] | None = None
 def blobs(commit: str) -> dict[str, str]:
     """Return git's hash of every file of a commit."""
     lines = git("ls-tree", "-r", "-z", commit).split("\0")
-    return {name: entry.split()[2] for line in lines if line for entry, name in [line.split("\t", 1)]}
+    return {
+        name: entry.split()[2]
+        for line in lines
+        if line
+        for entry, name in [line.split("\t", 1)]
+    }
 
 
 def git(*words: str, stdin: bytes | None = None) -> str:
@@ -105,12 +112,26 @@ def git(*words: str, stdin: bytes | None = None) -> str:
     :param stdin: its standard input.
     :raises FabricError: if it fails.
     """
-    base = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
+    base = [
+        "git",
+        "-C",
+        str(ROOT),
+        "-c",
+        f"safe.directory={ROOT}",
+        "-c",
+        "core.fsmonitor=false",
+    ]
     try:
-        done = subprocess.run([*base, *words], input=stdin, capture_output=True, check=False)
+        done = subprocess.run(
+            [*base, *words], input=stdin, capture_output=True, check=False
+        )
     except FileNotFoundError:
-        raise FabricError("git is missing, and only git knows the collection's commit; install it") from None
+        raise FabricError(
+            "git is missing, and only git knows the collection's commit; install it"
+        ) from None
     if done.returncode:
-        cause = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason is given"]
+        cause = done.stderr.decode(errors="replace").strip().splitlines() or [
+            "no reason is given"
+        ]
         raise FabricError(f"{ROOT}: git {words[0]}: {quoted(cause[-1], 200)[1:-1]}")
     return done.stdout.decode(errors="replace")

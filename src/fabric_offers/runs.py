@@ -74,7 +74,9 @@ def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], in
     for name in names:
         parent = name.rpartition("/")[0]
         if name.endswith(f"/{OUTPUT}") and parent not in claimed:
-            faults.append(Fault("record", parent, "there is an output, but no record for it"))
+            faults.append(
+                Fault("record", parent, "there is an output, but no record for it")
+            )
     return list(runs.values()), faults, count
 
 
@@ -85,11 +87,15 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
     yield from reader.records_of(path, report)
 
 
-def _sort_in(record: Data, runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:
+def _sort_in(
+    record: Data, runs: dict[str, Run], folder: Path, faults: list[Fault]
+) -> None:
     output = record["output"]
     what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
     if not isinstance(output, str):
-        faults.append(Fault("record", what, "it does not name the folder with its output"))
+        faults.append(
+            Fault("record", what, "it does not name the folder with its output")
+        )
         return
     parts = output.split("/")
     own = [record[name] for name in ("session", "system", "partition", "environ")]
@@ -100,9 +106,15 @@ def _sort_in(record: Data, runs: dict[str, Run], folder: Path, faults: list[Faul
         or not parts[5].startswith(f"{record['check']}_")
     ):
         faults.append(
-            Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run")
+            Fault(
+                "record",
+                what,
+                f"its output is in {quoted(output, 120)}, which belongs to another run",
+            )
         )
         return
     # Before 0.2 the record of a failed run, too, named the output folder.
-    kept = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
+    kept = (
+        output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
+    )
     runs.setdefault(kept, Run(kept)).records.append(record)

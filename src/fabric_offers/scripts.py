@@ -15,7 +15,9 @@ from fabric_offers.bundle_writer import SYSTEM
 from fabric_offers.runs import SCRIPT, Run
 
 #: What a line has by which other programs or libraries run than those that a script names.
-_REPLACES = re.compile(r"\bLD_(PRELOAD|AUDIT)\b|\bBASH_ENV\b|\balias\b|\bfunction\b|\w\s*\(\s*\)\s*\{")
+_REPLACES = re.compile(
+    r"\bLD_(PRELOAD|AUDIT)\b|\bBASH_ENV\b|\balias\b|\bfunction\b|\w\s*\(\s*\)\s*\{"
+)
 #: How scripts differ, with how many of them and the line.
 _MORE = "in {}, though neither the collection nor " + SYSTEM + " has it: `{}`"
 _LESS = "missing from {}: `{}`"
@@ -56,7 +58,9 @@ def differences(
     for where, line in added:
         notes.append(f"{where}: the system's file adds `{line[:200]}` to job scripts")
         if _REPLACES.search(line):
-            text = f"its system's file adds `{line[:160]}`, which can replace what is run"
+            text = (
+                f"its system's file adds `{line[:160]}`, which can replace what is run"
+            )
             faults.append(Fault("options", where, text))
     return faults, notes
 
@@ -74,7 +78,11 @@ def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:
     """Return lines with one name for the stage folders of the case and of builds, which no two machines
     share."""
     names = "/".join(
-        re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ")
+        re.escape(str(run.first[name]))
+        for name in ("session", "system", "partition", "environ")
     )
     stage = re.compile(rf"/[^\s\"'=:,]*/{names}/\w+|{re.escape(scratch)}(?![\w.-])")
-    return [stage.sub("STAGE", line).replace("STAGE/environment/.spack-env/view", "/view") for line in lines]
+    return [
+        stage.sub("STAGE", line).replace("STAGE/environment/.spack-env/view", "/view")
+        for line in lines
+    ]

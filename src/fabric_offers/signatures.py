@@ -23,7 +23,10 @@ def signature(text: bytes, key: Path) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "manifest"
         path.write_bytes(text)
-        done = _run(["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(path)], b"")
+        done = _run(
+            ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(path)],
+            b"",
+        )
         if done.returncode:
             raise FabricError(f"{key}: it cannot be used to sign: {_last_line(done)}")
         return path.with_suffix(".sig").read_bytes()
@@ -36,15 +39,21 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
     :raises FabricError: if there is no ssh-keygen, or no such file.
     """
     if signers is not None and not signers.is_file():
-        raise FabricError(f"{signers}: there is no such file; its lines have the form `NAME ssh-ed25519 KEY`")
+        raise FabricError(
+            f"{signers}: there is no such file; its lines have the form `NAME ssh-ed25519 KEY`"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "manifest.sig"
         path.write_bytes(signed)
         base = ["ssh-keygen", "-Y"]
         if signers is None:
-            done = _run([*base, "check-novalidate", "-n", NAMESPACE, "-s", str(path)], text)
+            done = _run(
+                [*base, "check-novalidate", "-n", NAMESPACE, "-s", str(path)], text
+            )
             return done.returncode == 0, _last_line(done)
-        found = _run([*base, "find-principals", "-f", str(signers), "-s", str(path)], text)
+        found = _run(
+            [*base, "find-principals", "-f", str(signers), "-s", str(path)], text
+        )
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
             return False, f"the key belongs to nobody in {signers}"
@@ -55,7 +64,9 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
 
 def _run(command: list[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(command, input=text, capture_output=True, check=False, timeout=_LONGEST_S)
+        return subprocess.run(
+            command, input=text, capture_output=True, check=False, timeout=_LONGEST_S
+        )
     except FileNotFoundError:
         raise FabricError(
             "ssh-keygen, which signs and verifies, is missing; install OpenSSH's client"
@@ -68,4 +79,8 @@ def _run(command: list[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
 
 def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
-    return quoted(lines[-1], 200)[1:-1] if lines else f"ssh-keygen ended with status {done.returncode}"
+    return (
+        quoted(lines[-1], 200)[1:-1]
+        if lines
+        else f"ssh-keygen ended with status {done.returncode}"
+    )

@@ -33,11 +33,25 @@ Examples:
 """
 
 
-@click.command("profile", cls=Verb, epilog=_EPILOG, statuses={0: "that of the program, if one was run"})
-@click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile written earlier.")
-@click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
+@click.command(
+    "profile",
+    cls=Verb,
+    epilog=_EPILOG,
+    statuses={0: "that of the program, if one was run"},
+)
 @click.option(
-    "--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into this file, .svg or .png."
+    "--read",
+    "given",
+    type=click.Path(path_type=Path),
+    help="Show a profile written earlier.",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Keep the profile in this file."
+)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw it into this file, .svg or .png.",
 )
 @json_option
 @click.option(
@@ -46,7 +60,10 @@ Examples:
     help="Also write a trace for `fabric-checks replay` into this folder.",
 )
 @click.option(
-    "--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI."
+    "--mpicc",
+    default="mpicc",
+    show_default=True,
+    help="The compiler wrapper of the program's MPI.",
 )
 @click.argument("line", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -67,7 +84,9 @@ def command(
     set.
     """
     if bool(line) == bool(given):
-        raise click.UsageError("give either a command after --, or a profile with --read")
+        raise click.UsageError(
+            "give either a command after --, or a profile with --read"
+        )
     status = 0
     if given:
         if output:
@@ -139,7 +158,9 @@ def _run(line: tuple[str, ...], library: Path, file: Path, more: dict[str, str])
     variables |= more
     try:
         # An interrupt goes to the command, too, and it ends in order.
-        done = subprocess.Popen(line, env=os.environ | variables, stdout=_STANDARD_ERROR)
+        done = subprocess.Popen(
+            line, env=os.environ | variables, stdout=_STANDARD_ERROR
+        )
     except OSError as error:
         raise FabricError(f"{line[0]}: {error.strerror}") from None
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -152,7 +173,9 @@ def _run(line: tuple[str, ...], library: Path, file: Path, more: dict[str, str])
 
 def _explain_nothing(line: tuple[str, ...], status: int) -> None:
     if status:
-        console.error(f"error: {line[0]} ended with status {status}, and no profile was written")
+        console.error(
+            f"error: {line[0]} ended with status {status}, and no profile was written"
+        )
         raise SystemExit(status)
     raise FabricError(
         f"{line[0]}: no profile was written: no rank reached MPI_Finalize with the library in front of its"

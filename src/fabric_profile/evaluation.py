@@ -12,12 +12,23 @@ from fabric_profile.profile import Calls, Profile
 
 #: The metrics of a profile; none has a reference.
 METRICS = [
-    Metric("profile_mpi_share", "%", "smaller", about="Share of the run time in MPI, mean of the ranks"),
     Metric(
-        "profile_collective_share", "%", "smaller", about="Share of the time in MPI that is in collectives"
+        "profile_mpi_share",
+        "%",
+        "smaller",
+        about="Share of the run time in MPI, mean of the ranks",
     ),
     Metric(
-        "profile_wait_share", "%", "smaller", about="Share of the time in MPI that is in waiting for requests"
+        "profile_collective_share",
+        "%",
+        "smaller",
+        about="Share of the time in MPI that is in collectives",
+    ),
+    Metric(
+        "profile_wait_share",
+        "%",
+        "smaller",
+        about="Share of the time in MPI that is in waiting for requests",
     ),
     Metric(
         "profile_imbalance",
@@ -26,8 +37,20 @@ METRICS = [
         about="By how much the busiest rank is longer outside of MPI than the mean",
     ),
     Metric("profile_call_rate", "1/s", "smaller", about="MPI calls a second of a rank"),
-    Metric("profile_message_rate", "1/s", "smaller", can_be_zero=True, about="Messages a second of a rank"),
-    Metric("profile_message_median", "B", "larger", can_be_zero=True, about="Size of the median message"),
+    Metric(
+        "profile_message_rate",
+        "1/s",
+        "smaller",
+        can_be_zero=True,
+        about="Messages a second of a rank",
+    ),
+    Metric(
+        "profile_message_median",
+        "B",
+        "larger",
+        can_be_zero=True,
+        about="Size of the median message",
+    ),
     Metric(
         "profile_bytes_median",
         "B",
@@ -36,9 +59,19 @@ METRICS = [
         about="Size of the message with the median byte",
     ),
     Metric(
-        "profile_sent_rate", "MB/s", "smaller", can_be_zero=True, about="Bytes that a rank sends a second"
+        "profile_sent_rate",
+        "MB/s",
+        "smaller",
+        can_be_zero=True,
+        about="Bytes that a rank sends a second",
     ),
-    Metric("profile_partners", "1", "smaller", can_be_zero=True, about="Ranks that a rank sends messages to"),
+    Metric(
+        "profile_partners",
+        "1",
+        "smaller",
+        can_be_zero=True,
+        about="Ranks that a rank sends messages to",
+    ),
 ]
 
 
@@ -73,18 +106,22 @@ def values(profile: Profile) -> dict[str, float]:
     sent = {size: of[0] for size, of in messages.items()}
     moved = {size: of[1] for size, of in messages.items()}
     collective_s, wait_s = (
-        sum(of.get(kind, 0.0) for of in time_by_kind(profile)) for kind in ("collective", "wait")
+        sum(of.get(kind, 0.0) for of in time_by_kind(profile))
+        for kind in ("collective", "wait")
     )
     return {
         "profile_mpi_share": _percent(mpi_s, wall_s),
         "profile_collective_share": _percent(collective_s, mpi_s),
         "profile_wait_share": _percent(wait_s, mpi_s),
         "profile_imbalance": _percent(max(busy_s) - mean_busy_s, mean_busy_s),
-        "profile_call_rate": sum(each.count for rank in ranks for each in rank.calls) / wall_s,
+        "profile_call_rate": sum(each.count for rank in ranks for each in rank.calls)
+        / wall_s,
         "profile_message_rate": sum(sent.values()) / wall_s,
         "profile_message_median": float(weighted_median(sent)),
         "profile_bytes_median": float(weighted_median(moved)),
-        "profile_sent_rate": sum(each.bytes for rank in ranks for each in rank.calls) / wall_s / 1e6,
+        "profile_sent_rate": sum(each.bytes for rank in ranks for each in rank.calls)
+        / wall_s
+        / 1e6,
         "profile_partners": sum(len(rank.partners) for rank in ranks) / count,
     }
 
@@ -92,16 +129,24 @@ def values(profile: Profile) -> dict[str, float]:
 def is_message(calls: Calls) -> bool:
     """Return whether these sent messages: from one rank to another, not those within a collective."""
     return (
-        calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in ("Start", "Startall")
+        calls.kind == "send"
+        and not calls.call.endswith("_init")
+        and calls.call not in ("Start", "Startall")
     )
 
 
 def moves_in_a_collective(calls: Calls) -> bool:
     """Return whether these are collectives with data: not `MPI_Barrier`, and no initialisations."""
-    return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
+    return (
+        calls.kind == "collective"
+        and not calls.call.endswith("_init")
+        and "arrier" not in calls.call
+    )
 
 
-def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:
+def histogram(
+    profile: Profile, which: Callable[[Calls], bool]
+) -> dict[int, tuple[int, int]]:
     """Return how many calls there were and how many bytes they handed over, by size: 0, or the lower power of
     two.
 

@@ -27,11 +27,25 @@ def build(mpicc: str, folder: Path) -> Path:
     source = folder / "src"
     shutil.copytree(OWN_SOURCES, source)
     command = build_own(mpicc, profiler=True)
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command,
+        cwd=source,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     library = source / "profile.so"
     if done.returncode or not library.exists():
-        lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        first_error = next((line for line in lines if "error:" in line), lines[-1] if lines else "nothing")
+        lines = [
+            line.strip()
+            for line in (done.stderr + done.stdout).splitlines()
+            if line.strip()
+        ]
+        first_error = next(
+            (line for line in lines if "error:" in line),
+            lines[-1] if lines else "nothing",
+        )
         raise FabricError(
             f"{mpicc}: the profiling library cannot be built: it says {quoted(first_error, 200)}; name the"
             " compiler wrapper of the program's MPI with --mpicc"

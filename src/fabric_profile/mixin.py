@@ -64,9 +64,13 @@ class ProfileMixin(RegressionTestPlugin):
     def skip_what_has_no_profile(self):
         """Skip the case where ranks are no processes, and where several launches are compared."""
         if self.profile and len(self.launches) > 1:
-            self.skip("several launches are compared here; profile a check with a single launch")
+            self.skip(
+                "several launches are compared here; profile a check with a single launch"
+            )
         if self.profile and SIMULATED in self.current_partition.features:
-            self.skip("a simulation is not profiled: all of its ranks are in one process")
+            self.skip(
+                "a simulation is not profiled: all of its ranks are in one process"
+            )
 
     def profiled(self, words: list[str]) -> list[str]:
         """Return a command line that profiles that of the check.
@@ -75,7 +79,12 @@ class ProfileMixin(RegressionTestPlugin):
         """
         if not self.profile:
             return words
-        return ["env", f"LD_PRELOAD={self.profile_library}", f"FABRIC_PROFILE={FILE}", *words]
+        return [
+            "env",
+            f"LD_PRELOAD={self.profile_library}",
+            f"FABRIC_PROFILE={FILE}",
+            *words,
+        ]
 
     @run_after("setup")
     def keep_profile(self):

@@ -25,7 +25,10 @@ def draw(profile: Profile, path: Path, title: str) -> str:
     drawings = [("", svg_panels.panel(panel, looks)) for panel in panels]
     if any(rank.partners for rank in profile.ranks):
         drawings.append(
-            ("traffic between ranks, MB (10^6 bytes): senders down, receivers across", _partners(profile))
+            (
+                "traffic between ranks, MB (10^6 bytes): senders down, receivers across",
+                _partners(profile),
+            )
         )
     return svg_panels.save(path, svg_panels.document(title, drawings, looks))
 
@@ -36,7 +39,10 @@ def _messages(profile: Profile) -> Panel:
     lines = []
     for index, name in enumerate(("of the messages", "of their bytes")):
         total = sum(each[index] for each in found.values()) or 1
-        points = tuple((float(size_B), 100 * each[index] / total) for size_B, each in sorted(found.items()))
+        points = tuple(
+            (float(size_B), 100 * each[index] / total)
+            for size_B, each in sorted(found.items())
+        )
         lines += [Line(name, points)] if points else []
     return Panel("messages by size", tuple(lines), "%")
 

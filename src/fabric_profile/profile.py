@@ -17,7 +17,17 @@ FORMAT = "1"
 
 _SENDS = ("Send", "Bsend", "Ssend", "Rsend")
 _COLLECTIVES = (
-    *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall"),
+    *(
+        "Barrier",
+        "Bcast",
+        "Gather",
+        "Gatherv",
+        "Scatter",
+        "Scatterv",
+        "Allgather",
+        "Allgatherv",
+        "Alltoall",
+    ),
     *(
         "Alltoallv",
         "Alltoallw",
@@ -36,27 +46,65 @@ _COLLECTIVES = (
         "Neighbor_alltoallw",
     ),
 )
-_WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
+_WAITS = (
+    "Wait",
+    "Waitall",
+    "Waitany",
+    "Waitsome",
+    "Test",
+    "Testall",
+    "Testany",
+    "Testsome",
+)
 #: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and
 #: ``making`` of communicators and windows.
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
     **dict.fromkeys(
-        ("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace", "Start", "Startall"), "send"
+        (
+            "Sendrecv",
+            "Sendrecv_replace",
+            "Isendrecv",
+            "Isendrecv_replace",
+            "Start",
+            "Startall",
+        ),
+        "send",
     ),
-    **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start"), "receive"),
+    **dict.fromkeys(
+        ("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start"), "receive"
+    ),
     **dict.fromkeys(("Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
     **dict.fromkeys(_WAITS, "wait"),
-    **{f"{name}{end}": "collective" for name in _COLLECTIVES for end in ("", "_init", "_start")},
+    **{
+        f"{name}{end}": "collective"
+        for name in _COLLECTIVES
+        for end in ("", "_init", "_start")
+    },
     **{f"I{name.lower()}": "collective" for name in _COLLECTIVES},
-    **{f"Win_{name}": "making" for name in ("create", "allocate", "allocate_shared", "create_dynamic")},
+    **{
+        f"Win_{name}": "making"
+        for name in ("create", "allocate", "allocate_shared", "create_dynamic")
+    },
     **{
         f"Comm_{name}": "making"
-        for name in ("dup", "dup_with_info", "idup", "split", "split_type", "create", "create_group")
+        for name in (
+            "dup",
+            "dup_with_info",
+            "idup",
+            "split",
+            "split_type",
+            "create",
+            "create_group",
+        )
     },
-    **dict.fromkeys(("Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create"), "making"),
-    **dict.fromkeys(("Dist_graph_create_adjacent", "Intercomm_create", "Intercomm_merge"), "making"),
+    **dict.fromkeys(
+        ("Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create"), "making"
+    ),
+    **dict.fromkeys(
+        ("Dist_graph_create_adjacent", "Intercomm_create", "Intercomm_merge"), "making"
+    ),
 }
 
 
@@ -130,18 +178,28 @@ def parse(text: str, ranks: int | None = None) -> Profile:
     lines = plain.cleaned(text).splitlines()
     first = _FIRST.fullmatch(lines[0]) if lines else None
     if first is None:
-        raise OutputError("this is not a profile: its first line is not '# fabric-checks profile ...'")
+        raise OutputError(
+            "this is not a profile: its first line is not '# fabric-checks profile ...'"
+        )
     if first[1] != FORMAT:
-        raise OutputError(f"the profile has format {quoted(first[1])}, but only {FORMAT} is known", 1)
+        raise OutputError(
+            f"the profile has format {quoted(first[1])}, but only {FORMAT} is known", 1
+        )
     last = _LAST.fullmatch(lines[-1])
     if last is None:
-        raise OutputError("the profile is cut off: its last line is not '# complete: ...'")
-    mpi, asked = (_header(lines, index, key) for index, key in ((1, "mpi"), (2, "ranks")))
+        raise OutputError(
+            "the profile is cut off: its last line is not '# complete: ...'"
+        )
+    mpi, asked = (
+        _header(lines, index, key) for index, key in ((1, "mpi"), (2, "ranks"))
+    )
     expected = whole(asked, 3, "a number of ranks")
     found = tuple(_ranks(lines))
     for count in {expected, int(last[1])}:
         if len(found) != count:
-            raise OutputError(f"{count} ranks were profiled, found {len(found)}: a rank is lost")
+            raise OutputError(
+                f"{count} ranks were profiled, found {len(found)}: a rank is lost"
+            )
     if ranks is not None and len(found) != ranks:
         raise OutputError(f"the profile has {len(found)} ranks, expected {ranks}")
     return Profile(mpi, found)
@@ -150,7 +208,10 @@ def parse(text: str, ranks: int | None = None) -> Profile:
 def _header(lines: list[str], index: int, key: str) -> str:
     line = lines[index] if index < len(lines) else ""
     if not line.startswith(f"# {key}: "):
-        raise OutputError(f"the header line '# {key}: ...' was expected, found {quoted(line)}", index + 1)
+        raise OutputError(
+            f"the header line '# {key}: ...' was expected, found {quoted(line)}",
+            index + 1,
+        )
     return line.removeprefix(f"# {key}: ")
 
 
@@ -160,12 +221,17 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
     while index < end:
         words = _words(lines, index, "rank", 8)
         if words[1] != str(expected):
-            raise OutputError(f"rank {expected} was expected, found {quoted(words[1])}", index + 1)
+            raise OutputError(
+                f"rank {expected} was expected, found {quoted(words[1])}", index + 1
+            )
         wall_s, cpu_s, mpi_s = (_time(word, index) for word in words[3:6])
         not_kept = whole(words[6], index + 1, "a number of calls")
         rows = whole(words[7], index + 1, "a number of rows")
         if index + rows >= end:
-            raise OutputError(f"rank {expected} has {rows} rows, the profile ends before them", index + 1)
+            raise OutputError(
+                f"rank {expected} has {rows} rows, the profile ends before them",
+                index + 1,
+            )
         calls: list[Calls] = []
         partners: dict[int, tuple[int, int]] = {}
         for at in range(index + 1, index + 1 + rows):
@@ -183,7 +249,8 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
             or mpi_s > wall_s * _MOST_THREADS
         ):
             raise OutputError(
-                f"the times of rank {expected} do not add up: the profile is damaged", index + 1
+                f"the times of rank {expected} do not add up: the profile is damaged",
+                index + 1,
             )
         yield Rank(words[2], wall_s, cpu_s, mpi_s, not_kept, tuple(calls), partners)
         index += 1 + rows
@@ -197,7 +264,9 @@ _MOST_THREADS = 10_000
 def _words(lines: list[str], index: int, first: str, count: int) -> list[str]:
     words = lines[index].split(" ")
     if len(words) != count or words[0] != first:
-        raise OutputError(f"a row '{first} ...' was expected, found {quoted(lines[index])}", index + 1)
+        raise OutputError(
+            f"a row '{first} ...' was expected, found {quoted(lines[index])}", index + 1
+        )
     return words
 
 
@@ -207,11 +276,15 @@ def _calls(lines: list[str], index: int) -> Calls:
     if call not in KINDS:
         raise OutputError(f"{quoted(call)} is an unknown call", line)
     if group not in ("intra", "inter"):
-        raise OutputError(f"'intra' or 'inter' was expected, found {quoted(group)}", line)
+        raise OutputError(
+            f"'intra' or 'inter' was expected, found {quoted(group)}", line
+        )
     power, count, moved = (whole(text, line, "a count") for text in counts[:3])
     time_s, longest_s = (_time(text, index) for text in counts[3:])
     if power > 63 or count == 0 or longest_s > time_s:
-        raise OutputError(f"{quoted(lines[index])} is impossible: the profile is damaged", line)
+        raise OutputError(
+            f"{quoted(lines[index])} is impossible: the profile is damaged", line
+        )
     size = whole(comm_size, line, "a number of processes")
     return Calls(call, size, group == "inter", power, count, moved, time_s, longest_s)
 

@@ -7,7 +7,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fabric_checks.core.text import bytes_text, count_text, one_line, size_text, value_text
+from fabric_checks.core.text import (
+    bytes_text,
+    count_text,
+    one_line,
+    size_text,
+    value_text,
+)
 from fabric_profile import evaluation as analysis
 from fabric_profile.profile import Profile
 
@@ -35,9 +41,13 @@ def as_lines(profile: Profile) -> list[str]:
         "",
         *_table_by_size("messages", analysis.histogram(profile, analysis.is_message)),
         "",
-        *_table_by_size("collectives", analysis.histogram(profile, analysis.moves_in_a_collective)),
+        *_table_by_size(
+            "collectives", analysis.histogram(profile, analysis.moves_in_a_collective)
+        ),
     ]
-    if any(each.call.startswith("Win_") for rank in profile.ranks for each in rank.calls):
+    if any(
+        each.call.startswith("Win_") for rank in profile.ranks for each in rank.calls
+    ):
         lines += [
             "",
             "the program makes windows: its one-sided transfers and their synchronisation are not counted",
@@ -87,7 +97,11 @@ def _table_by_size(what: str, found: dict[int, tuple[int, int]]) -> Iterator[str
     count, moved = (sum(each[index] for each in found.values()) for index in (0, 1))
     yield f"  {f'{what} of, B':<24}{what if what == 'messages' else 'calls':>12}{'%':>8}{'bytes':>12}{'%':>8}"
     for size_B, (times, sent) in found.items():
-        span = size_text(size_B) if size_B < 2 else f"{size_text(size_B)} to {size_text(2 * size_B)}"
+        span = (
+            size_text(size_B)
+            if size_B < 2
+            else f"{size_text(size_B)} to {size_text(2 * size_B)}"
+        )
         yield (
             f"  {span:<24}{times:>12}{100 * times / count:>8.1f}{bytes_text(sent):>12}"
             f"{100 * sent / moved if moved else 0:>8.1f}"
@@ -103,13 +117,23 @@ def as_json(profile: Profile) -> str:
             "wall_s": rank.wall_s,
             "cpu_s": rank.cpu_s,
             "mpi_s": rank.mpi_s,
-            "calls": [vars(each) | {"kind": each.kind, "size_B": each.size_B} for each in rank.calls],
+            "calls": [
+                vars(each) | {"kind": each.kind, "size_B": each.size_B}
+                for each in rank.calls
+            ],
             "sent_to": {
-                str(to): {"messages": sent[0], "bytes": sent[1]} for to, sent in rank.partners.items()
+                str(to): {"messages": sent[0], "bytes": sent[1]}
+                for to, sent in rank.partners.items()
             },
         }
         for rank in profile.ranks
     ]
     return json.dumps(
-        {"mpi": profile.mpi, "figures": analysis.values(profile), "units": units, "ranks": ranks}, indent=1
+        {
+            "mpi": profile.mpi,
+            "figures": analysis.values(profile),
+            "units": units,
+            "ranks": ranks,
+        },
+        indent=1,
     )

@@ -36,14 +36,21 @@ def _of(*kinds: str) -> Callable[[int], tuple[str, ...]]:
 _FORMS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
     **dict.fromkeys(("init", "finalize", "barrier", "waitall"), _of()),
     "compute": _of(_NUMBER),
-    **dict.fromkeys(("send", "isend", "recv", "irecv"), _of(_PARTNER, _NUMBER, _NUMBER)),
+    **dict.fromkeys(
+        ("send", "isend", "recv", "irecv"), _of(_PARTNER, _NUMBER, _NUMBER)
+    ),
     "wait": _of(_PARTNER, _PARTNER, _NUMBER),
     "bcast": _of(_NUMBER, _PARTNER, _TYPE),
     "reduce": _of(_NUMBER, _NUMBER, _PARTNER, _TYPE),
     **dict.fromkeys(("allreduce", "scan", "exscan"), _of(_NUMBER, _NUMBER, _TYPE)),
-    **dict.fromkeys(("gather", "scatter"), _of(_NUMBER, _NUMBER, _PARTNER, _TYPE, _TYPE)),
+    **dict.fromkeys(
+        ("gather", "scatter"), _of(_NUMBER, _NUMBER, _PARTNER, _TYPE, _TYPE)
+    ),
     **dict.fromkeys(("allgather", "alltoall"), _of(_NUMBER, _NUMBER, _TYPE, _TYPE)),
-    **dict.fromkeys(("gatherv", "scatterv"), lambda n: (*(_NUMBER,) * (n + 1), _PARTNER, _TYPE, _TYPE)),
+    **dict.fromkeys(
+        ("gatherv", "scatterv"),
+        lambda n: (*(_NUMBER,) * (n + 1), _PARTNER, _TYPE, _TYPE),
+    ),
     "allgatherv": lambda n: (*(_NUMBER,) * (n + 1), _TYPE, _TYPE),
     "reducescatter": lambda n: (*(_NUMBER,) * (n + 1), _TYPE),
     "alltoallv": lambda n: (*(_NUMBER,) * (2 * n + 2), _TYPE, _TYPE),
@@ -83,7 +90,9 @@ def parse(lines: Iterable[str]) -> RankTrace:
     rank, ranks = _header(numbered, _RANK, "the rank")
     (rate,) = _header(numbered, _RATE, "the rate")
     if rank >= ranks or rate == 0:
-        raise OutputError(f"rank {rank} of {ranks}, {rate} flops/s: there is no such rank or rate", 3)
+        raise OutputError(
+            f"rank {rank} of {ranks}, {rate} flops/s: there is no such rank or rate", 3
+        )
     counts: Counter[str] = Counter()
     flops, last, forms = 0, 3, {name: form(ranks) for name, form in _FORMS.items()}
     for number, line in numbered:
@@ -91,7 +100,10 @@ def parse(lines: Iterable[str]) -> RankTrace:
         if line.startswith("#"):
             _require_whole(line, sum(counts.values()), number)
             if next(numbered, None):
-                raise OutputError("there is something after the end of the trace; trace it again", number + 1)
+                raise OutputError(
+                    "there is something after the end of the trace; trace it again",
+                    number + 1,
+                )
             return RankTrace(rank, ranks, rate, flops, dict(counts))
         if line:
             words = line.split()
@@ -99,11 +111,14 @@ def parse(lines: Iterable[str]) -> RankTrace:
             counts[words[1]] += 1
             flops += int(words[2]) if words[1] == "compute" else 0
     raise OutputError(
-        "the trace is cut off: its last line is missing; did the program end with MPI_Finalize?", last
+        "the trace is cut off: its last line is missing; did the program end with MPI_Finalize?",
+        last,
     )
 
 
-def _header(lines: Iterator[tuple[int, str]], pattern: re.Pattern[str], what: str) -> tuple[int, ...]:
+def _header(
+    lines: Iterator[tuple[int, str]], pattern: re.Pattern[str], what: str
+) -> tuple[int, ...]:
     number, line = next(lines, (2, ""))
     found = pattern.fullmatch(line)
     if not found:
@@ -118,31 +133,51 @@ def _require_whole(line: str, actions: int, number: int) -> None:
     how, why = found.groups()
     if how == "cut":
         raise OutputError(
-            f"the trace was cut off: {quoted(why)}; trace fewer steps, or set FABRIC_TRACE_BYTES", number
+            f"the trace was cut off: {quoted(why)}; trace fewer steps, or set FABRIC_TRACE_BYTES",
+            number,
         )
     if how == "stopped":
         raise OutputError(f"the trace was stopped: {quoted(why, 160)}", number)
     counted = _ACTIONS.fullmatch(why)
     if not counted or int(counted[1]) != actions:
         raise OutputError(
-            f"the trace ends with {quoted(why)}, but there are {actions}; trace it again", number
+            f"the trace ends with {quoted(why)}, but there are {actions}; trace it again",
+            number,
         )
 
 
 def _require_action(
-    words: list[str], rank: int, ranks: int, forms: Mapping[str, tuple[str, ...]], number: int
+    words: list[str],
+    rank: int,
+    ranks: int,
+    forms: Mapping[str, tuple[str, ...]],
+    number: int,
 ) -> None:
     if len(words) < 2 or words[0] != str(rank):
-        raise OutputError(f"{quoted(' '.join(words))} is not an action of rank {rank}", number)
+        raise OutputError(
+            f"{quoted(' '.join(words))} is not an action of rank {rank}", number
+        )
     name = words[1]
     if name not in forms:
-        raise OutputError(f"{quoted(name)} is not an action that can be replayed", number)
+        raise OutputError(
+            f"{quoted(name)} is not an action that can be replayed", number
+        )
     if len(words) != len(forms[name]) + 2:
-        raise OutputError(f"{name} has {len(words) - 2} arguments, and needs {len(forms[name])}", number)
+        raise OutputError(
+            f"{name} has {len(words) - 2} arguments, and needs {len(forms[name])}",
+            number,
+        )
     for word, kind in zip(words[2:], forms[name], strict=True):
         if name == "irecv" and word.startswith("-"):
-            raise OutputError("a receive from any source did not complete; it cannot be replayed", number)
+            raise OutputError(
+                "a receive from any source did not complete; it cannot be replayed",
+                number,
+            )
         if not _WHOLE.fullmatch(word):
-            raise OutputError(f"{quoted(word)} is not a valid number for {name}", number)
-        if (kind == _PARTNER and int(word) >= ranks) or (kind == _TYPE and int(word) >= _TYPES):
+            raise OutputError(
+                f"{quoted(word)} is not a valid number for {name}", number
+            )
+        if (kind == _PARTNER and int(word) >= ranks) or (
+            kind == _TYPE and int(word) >= _TYPES
+        ):
             raise OutputError(f"{name}: there is no {kind} {word}", number)

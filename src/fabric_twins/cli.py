@@ -55,10 +55,15 @@ def twin() -> None:
 @twin.command("predict", epilog=_PREDICT)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all."
+    "--shifts",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Rounds of rotate, evenly spread; 0: all.",
 )
 @click.option(
-    "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to."
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write pictures to.",
 )
 @json_option
 def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) -> None:
@@ -79,7 +84,9 @@ def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) ->
 
 
 @twin.command("table", epilog=_TABLE)
-@click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
+@click.option(
+    "--write", is_flag=True, help="Write config/twins/README.md instead of printing it."
+)
 @json_option
 def table(*, write: bool, as_json: bool) -> None:
     """Simulate every value that the documents report for the twins, and print published and simulated
@@ -88,7 +95,9 @@ def table(*, write: bool, as_json: bool) -> None:
     found = published_table.simulate_all(twins)
     text = published_table.text(twins, found)
     if as_json:
-        console.print_json(list(map(published_table.as_json, published_table.rows(twins, found))))
+        console.print_json(
+            list(map(published_table.as_json, published_table.rows(twins, found)))
+        )
     elif write:
         files.write_text(published_table.README, text)
         console.print(str(published_table.README))
@@ -107,7 +116,9 @@ def references() -> None:
 
 @click.command("replay", cls=Verb, epilog=_REPLAY)
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.argument("twins", metavar="TWIN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "twins", metavar="TWIN...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
 @click.option(
     "--ppn",
     type=click.IntRange(min=1),
@@ -124,15 +135,26 @@ def references() -> None:
     help="Speed of a processor relative to the one that was traced on.",
 )
 @click.option(
-    "--sensitivity", is_flag=True, help="Also predict what 10 % of latency, bandwidth, ... cost or gain."
+    "--sensitivity",
+    is_flag=True,
+    help="Also predict what 10 % of latency, bandwidth, ... cost or gain.",
 )
 @json_option
 @click.option(
-    "--table", "as_table", is_flag=True, help="Print the values of one twin in the form that the checks read."
+    "--table",
+    "as_table",
+    is_flag=True,
+    help="Print the values of one twin in the form that the checks read.",
 )
-@number_option("--time-limit", "Time limit of one simulation, in seconds.", least=1, default=600)
 @number_option(
-    "--memory-limit", "Memory limit of one simulation, in MiB.", least=64, is_whole=True, default=4096
+    "--time-limit", "Time limit of one simulation, in seconds.", least=1, default=600
+)
+@number_option(
+    "--memory-limit",
+    "Memory limit of one simulation, in MiB.",
+    least=64,
+    is_whole=True,
+    default=4096,
 )
 def replay(
     trace: Path,
@@ -161,7 +183,9 @@ def replay(
             f"--table takes one twin, but {len(clusters)} are given; leave out the others, or --table"
         )
     bounds = Bounds(time_limit, memory_limit)
-    found = replaying.run(traces, clusters, ppn, cpu_speed, bounds, sensitivity=sensitivity)
+    found = replaying.run(
+        traces, clusters, ppn, cpu_speed, bounds, sensitivity=sensitivity
+    )
     if as_json:
         console.print_json(replaying.as_json(trace, found, cpu_speed))
     elif as_table:

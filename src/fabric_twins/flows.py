@@ -36,15 +36,23 @@ def matrix(twin: Twin, shifts: int = 0) -> PairMatrix:
         )
     wiring = with_faults(twin.topology.wiring(), twin.faults)
     known = fabric_map.of_routes(wiring, routes(wiring, twin.routing))
-    cables_MBps = np.array([cable.rate_MBps for cable in wiring.cables], dtype=np.float64)
+    cables_MBps = np.array(
+        [cable.rate_MBps for cable in wiring.cables], dtype=np.float64
+    )
     # The last resource, which limits nothing, fills up routes that are shorter than the longest.
     capacity = np.append(np.repeat(cables_MBps, 2), np.inf)
     hosts_MBps = _hosts_MBps(twin, wiring)
-    rounds = rotate_patterns.from_end_to_end(shifts if 0 < shifts < half else half, half)
-    senders, receivers = rotate_patterns.pairs("rotate", twin.nodes, np.array(rounds, dtype=np.int32))
+    rounds = rotate_patterns.from_end_to_end(
+        shifts if 0 < shifts < half else half, half
+    )
+    senders, receivers = rotate_patterns.pairs(
+        "rotate", twin.nodes, np.array(rounds, dtype=np.int32)
+    )
     values = np.full((half, half), np.nan)
     for sender, receiver in zip(senders, receivers, strict=True):
-        arcs = arcs_of(known, sender.astype(np.int64), receiver.astype(np.int64)).astype(np.int64)
+        arcs = arcs_of(
+            known, sender.astype(np.int64), receiver.astype(np.int64)
+        ).astype(np.int64)
         links = np.where(arcs == NONE, len(capacity) - 1, arcs)
         most = np.minimum(hosts_MBps[sender], hosts_MBps[receiver])
         values[sender, receiver - half] = max_min(links, capacity, most)
@@ -56,7 +64,9 @@ def alone_MBps(twin: Twin) -> float:
     """Return the bandwidth of a pair of healthy nodes without any switches in between."""
     bus = twin.host_bus
     return min(
-        rate for rate in (twin.inter_node.rate_MBps, bus.each_MBps, bus.together_MBps) if rate is not None
+        rate
+        for rate in (twin.inter_node.rate_MBps, bus.each_MBps, bus.together_MBps)
+        if rate is not None
     )
 
 

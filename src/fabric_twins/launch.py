@@ -65,8 +65,14 @@ def prepare(
     host_list = folder / f"{twin.name}-{nodes}x{ppn}.hosts"
     platform.write_text(platform_file.platform(twin, flops))
     host_list.write_text(hosts)
-    line = command(twin, plugin, host_list, nodes * ppn, program, smpirun=smpirun, flags=flags)
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_REAL_MACHINE}
+    line = command(
+        twin, plugin, host_list, nodes * ppn, program, smpirun=smpirun, flags=flags
+    )
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _OF_THE_REAL_MACHINE
+    }
     return line, FASTER | environment | {PLATFORM_VARIABLE: str(platform.absolute())}
 
 
@@ -89,9 +95,16 @@ def launch(
     line, environment = prepare(twin, nodes, ppn, program, folder)
     with processes.slot():
         # One process simulates all ranks; it inherits the limit.
-        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1])
+        )
         done = subprocess.run(
-            line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False
+            line,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
         )
     sys.stderr.write(done.stderr)
     if done.returncode in _OUT_OF_TIME:
@@ -105,13 +118,19 @@ def launch(
 def _limit_s(variables: Mapping[str, str]) -> int:
     text = variables.get(LIMIT_VARIABLE) or str(_LIMIT_S)
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise TwinError(f"{LIMIT_VARIABLE} is {quoted(text)}; set it to a number of seconds, 1 or more")
+        raise TwinError(
+            f"{LIMIT_VARIABLE} is {quoted(text)}; set it to a number of seconds, 1 or more"
+        )
     return int(text)
 
 
-def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = os.environ) -> int:
+def main(
+    arguments: Sequence[str] | None = None, variables: Mapping[str, str] = os.environ
+) -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m fabric_twins.launch", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fabric_twins.launch", description=__doc__
+    )
     parser.add_argument("--nodes", type=int, required=True)
     parser.add_argument("--ppn", type=int, required=True, help="processes on each node")
     parser.add_argument("program", nargs=argparse.REMAINDER)
@@ -122,7 +141,14 @@ def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = 
                 f"{TWIN_VARIABLE} is not set; set it to the description of a twin (config/twins/*.yaml)"
             )
         twin = description.load(Path(variables[TWIN_VARIABLE]))
-        cause = launch(twin, given.nodes, given.ppn, given.program, Path.cwd(), limit_s=_limit_s(variables))
+        cause = launch(
+            twin,
+            given.nodes,
+            given.ppn,
+            given.program,
+            Path.cwd(),
+            limit_s=_limit_s(variables),
+        )
     except FabricError as error:
         cause = str(error)
     except OSError as error:

@@ -22,4 +22,11 @@ class SmpirunLauncher(JobLauncher):
         numbers = ["--nodes", str(job.num_tasks // ppn), "--ppn", str(ppn)]
         # The library is installed nowhere: it is that of this clone, whatever the shell of the job has
         # sourced.
-        return ["env", f"PYTHONPATH={LIBRARY}", sys.executable, "-m", "fabric_twins.launch", *numbers]
+        return [
+            "env",
+            f"PYTHONPATH={LIBRARY}",
+            sys.executable,
+            "-m",
+            "fabric_twins.launch",
+            *numbers,
+        ]

@@ -25,7 +25,9 @@ LARGEST_B = 4 << 20
 #: routes.
 PAIRS_ON_A_LINK = {
     pairs: f"{word}_pairs_on_a_link"
-    for pairs, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight"), 2)
+    for pairs, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight"), 2
+    )
 }
 
 #: Run a program: nodes, processes on each, the program's name, its arguments; returns its output.
@@ -56,11 +58,21 @@ def values(run: Run, twin: Twin) -> tuple[Values, list[str]]:
 
 def _streaming(run: Run, _: Twin, case: Case) -> tuple[dict[str, float], str]:
     depth = int(case.parameters.get("queue_depth", 0))
-    options = (*PROGRAM_OPTIONS["streaming"], "--directions", "both", "--queue-depth", str(depth))
+    options = (
+        *PROGRAM_OPTIONS["streaming"],
+        "--directions",
+        "both",
+        "--queue-depth",
+        str(depth),
+    )
     text = run(case.layout.nodes, case.layout.ppn, "streaming", options)
-    output = streaming.parse(text, half_octaves(0, LARGEST_B), directions="both", queue_depth=depth)
+    output = streaming.parse(
+        text, half_octaves(0, LARGEST_B), directions="both", queue_depth=depth
+    )
     times = [output.times_us(mode) for mode in streaming.MODES["both"]]
-    return curves.streaming_values(times[0], times[1]) | curves.bidirectional_values(*times[1:]), text
+    return curves.streaming_values(times[0], times[1]) | curves.bidirectional_values(
+        *times[1:]
+    ), text
 
 
 def _rotate(run: Run, twin: Twin, case: Case) -> tuple[dict[str, float], str]:
@@ -88,8 +100,12 @@ def by_sharing(twin: Twin, scan: Transfers) -> dict[int, list[float]]:
     wiring = with_faults(twin.topology.wiring(), twin.faults)
     ways = routes(wiring, twin.routing)
     rounds = defaultdict(list)
-    for number, sender, receiver, rate in zip(scan.round, scan.sender, scan.receiver, scan.MBps, strict=True):
-        rounds[int(number)].append((ways.way(wiring, int(sender), int(receiver)), float(rate)))
+    for number, sender, receiver, rate in zip(
+        scan.round, scan.sender, scan.receiver, scan.MBps, strict=True
+    ):
+        rounds[int(number)].append(
+            (ways.way(wiring, int(sender), int(receiver)), float(rate))
+        )
     found = defaultdict(list)
     for pairs in rounds.values():
         load = Counter(arc for way, _ in pairs for arc in way)

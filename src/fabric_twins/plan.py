@@ -61,8 +61,12 @@ def load(file: Path) -> tuple[Alternative, ...]:
     base = content(file)
     if not isinstance(base, dict):
         return (Alternative(AS_DESCRIBED, describe(file, base)),)
-    own = convert({key: base[key] for key in ("plan", "alternatives") if key in base}, _Plan, file)
-    top = {key: value for key, value in base.items() if key not in ("plan", "alternatives")}
+    own = convert(
+        {key: base[key] for key in ("plan", "alternatives") if key in base}, _Plan, file
+    )
+    top = {
+        key: value for key, value in base.items() if key not in ("plan", "alternatives")
+    }
     found = [Alternative(own.plan, _twin(file, top))]
     for number, item in enumerate(own.alternatives):
         location = f"{file}: alternatives: {number}"
@@ -73,7 +77,9 @@ def load(file: Path) -> tuple[Alternative, ...]:
             twin = _twin(file, merged(top, changes))
         except TwinError as error:
             # The rest of the message names the key, which may be one that the alternative only inherits.
-            raise TwinError(f"{location} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
+            raise TwinError(
+                f"{location} ({name}): {str(error).removeprefix(f'{file}: ')}"
+            ) from None
         found.append(Alternative(name, twin))
     return tuple(found)
 
@@ -83,7 +89,9 @@ def _name(location: str, name: object, taken: Sequence[str]) -> str:
     if not isinstance(name, str) or not name.strip():
         raise TwinError(f"{location}: name is missing; give each alternative one")
     if name in taken:
-        raise TwinError(f"{location}: name: {quoted(name)} is there already; give each its own")
+        raise TwinError(
+            f"{location}: name: {quoted(name)} is there already; give each its own"
+        )
     return name
 
 
@@ -112,18 +120,28 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 def _is_section(value: Any) -> bool:
     """Return whether it is a section, and neither a value with its source nor a table by message size."""
-    return isinstance(value, dict) and "value" not in value and all(isinstance(key, str) for key in value)
+    return (
+        isinstance(value, dict)
+        and "value" not in value
+        and all(isinstance(key, str) for key in value)
+    )
 
 
-def _require_known(location: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
+def _require_known(
+    location: str, changes: Mapping[str, Any], top: Mapping[str, Any]
+) -> None:
     """Refuse no change, and one of the keys that all alternatives share."""
     if not changes:
-        raise TwinError(f"{location}: does not differ; write the keys in which it does, such as topology")
+        raise TwinError(
+            f"{location}: does not differ; write the keys in which it does, such as topology"
+        )
     for key, value in changes.items():
         if key in ("name", "values"):
             raise TwinError(f"{location}: {key}: cannot differ; remove it")
         if value is None and key not in top:
-            raise TwinError(f"{location}: {key}: is removed here, but does not exist; remove this line")
+            raise TwinError(
+                f"{location}: {key}: is removed here, but does not exist; remove this line"
+            )
 
 
 def _twin(file: Path, data: Any) -> Twin:

@@ -73,7 +73,11 @@ def _is_taken(file: TextIO) -> bool:
 
 
 def run(
-    command: Sequence[str], environment: dict[str, str], folder: str, limit_s: float, what: str
+    command: Sequence[str],
+    environment: dict[str, str],
+    folder: str,
+    limit_s: float,
+    what: str,
 ) -> tuple[str, str, int]:
     """Run a command, and return its output, its errors without reports of progress, and its status.
 
@@ -112,7 +116,9 @@ def _kill(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def run_all(jobs: Mapping[_K, Callable[[], _T]], at_once: int | None = None) -> dict[_K, _T]:
+def run_all(
+    jobs: Mapping[_K, Callable[[], _T]], at_once: int | None = None
+) -> dict[_K, _T]:
     """Call functions that simulate, each in a thread; return their results by the same keys.
 
     If one fails, or this is interrupted, the simulations of the others are killed.

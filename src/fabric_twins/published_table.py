@@ -11,7 +11,15 @@ from functools import partial
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
-from fabric_twins.model.description import FITTED, PREDICTED, Case, PublishedValue, Statement, Twin, load_all
+from fabric_twins.model.description import (
+    FITTED,
+    PREDICTED,
+    Case,
+    PublishedValue,
+    Statement,
+    Twin,
+    load_all,
+)
 from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
@@ -87,7 +95,9 @@ def shipped() -> list[Twin]:
     return load_all(DESCRIPTIONS)
 
 
-def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:
+def simulated(
+    twin: Twin, bounds: Bounds | None = None
+) -> tuple[measured.Values, list[str]]:
     """Return the values that are measured on a twin, and the outputs.
 
     :raises TwinError: if a simulation does not end well.
@@ -143,14 +153,20 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     cells: dict[str, list[tuple[str, ...]]] = {FITTED: [], PREDICTED: [], "": []}
     for row in rows(twins, found):
         why = row.published.why_not
-        cells["" if why else row.published.twin].append((*_cells(row), *([why] if why else [])))
+        cells["" if why else row.published.twin].append(
+            (*_cells(row), *([why] if why else []))
+        )
     tables = (
         (titles, cells[FITTED]),
         (titles, cells[PREDICTED]),
         ((*titles, "why"), cells[""]),
         (
             ("twin", "statement", "bound", "source", "the twin"),
-            [_statement_cells(twin, each) for twin in twins for each in twin.statements],
+            [
+                _statement_cells(twin, each)
+                for twin in twins
+                for each in twin.statements
+            ],
         ),
     )
     lines = [_HEAD]
@@ -161,7 +177,13 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
 
 
 def _statement_cells(twin: Twin, statement: Statement) -> tuple[str, ...]:
-    return twin.name, statement.text, _bound(statement), statement.source.text, _outcome(statement)
+    return (
+        twin.name,
+        statement.text,
+        _bound(statement),
+        statement.source.text,
+        _outcome(statement),
+    )
 
 
 def _bound(statement: Statement) -> str:

@@ -61,31 +61,47 @@ def text(twin: Twin) -> str:
         for value in (*entry.parameters.values(), entry.layout):
             level = level.setdefault(value, {})
         level[entry.metric] = entry.reference
-        evidence.setdefault((entry.check, entry.layout, entry.kind, entry.source), []).append(entry.metric)
+        evidence.setdefault(
+            (entry.check, entry.layout, entry.kind, entry.source), []
+        ).append(entry.metric)
     content = {
         **checks,
         "evidence": [
             *(
-                _Mapping(check=check, layout=layout, metric="|".join(metrics), evidence=kind, source=source)
+                _Mapping(
+                    check=check,
+                    layout=layout,
+                    metric="|".join(metrics),
+                    evidence=kind,
+                    source=source,
+                )
                 for (check, layout, kind, source), metrics in evidence.items()
             ),
             _Mapping(evidence="simulated"),
         ],
         "no_reference": [
-            {"why": f"no document reports this value of {twin.name}: it is recorded, not judged"}
+            {
+                "why": f"no document reports this value of {twin.name}: it is recorded, not judged"
+            }
         ],
     }
     return (
-        _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
+        _HEAD.format(name=twin.name)
+        + "\n"
+        + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
     )
 
 
 def _values(twin: Twin) -> Iterator[_Entry]:
     for case in twin.cases:
         for each in case.values:
-            if each.metric not in PAIRS_ON_A_LINK.values():  # only `twin table` has those
+            if (
+                each.metric not in PAIRS_ON_A_LINK.values()
+            ):  # only `twin table` has those
                 share = each.tolerance_percent / 100
-                reference = _or_xfail([each.value, -share, share, each.unit], each.why_not)
+                reference = _or_xfail(
+                    [each.value, -share, share, each.unit], each.why_not
+                )
                 yield _Entry(
                     case.check,
                     case.parameters,
@@ -102,9 +118,13 @@ def _ratios(twin: Twin) -> Iterator[_Entry]:
     found: dict[tuple[str, str, str], dict[Layout, tuple[Case, PublishedValue]]] = {}
     for case in twin.cases:
         for each in case.values:
-            found.setdefault((case.check, str(case.parameters), each.metric), {})[case.layout] = (case, each)
+            found.setdefault((case.check, str(case.parameters), each.metric), {})[
+                case.layout
+            ] = (case, each)
     for by_layout in found.values():
-        for layout, one in ppn_ratio.counterparts(list(by_layout), list(by_layout)).items():
+        for layout, one in ppn_ratio.counterparts(
+            list(by_layout), list(by_layout)
+        ).items():
             (case, more), (_, first) = by_layout[layout], by_layout[one]
             # Each may be off by its own tolerance.
             share = round((more.tolerance_percent + first.tolerance_percent) / 100, 6)
@@ -148,10 +168,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(
-    _Mapping, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True)
+    _Mapping,
+    lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True),
 )
 _Dumper.add_representer(
-    _List, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True)
+    _List,
+    lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True),
 )
 
 

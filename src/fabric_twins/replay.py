@@ -45,12 +45,22 @@ _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 _SURVIVED = {
     "mpich": {
         **dict.fromkeys(
-            ("alltoall", "alltoallv", "allgather", "allgatherv", "scatter", "reduce_scatter"), "mpich"
+            (
+                "alltoall",
+                "alltoallv",
+                "allgather",
+                "allgatherv",
+                "scatter",
+                "reduce_scatter",
+            ),
+            "mpich",
         ),
         "allreduce": "mvapich2_rs",
     },
     "mvapich2": {
-        **dict.fromkeys(("alltoall", "alltoallv", "allgatherv", "reduce_scatter"), "mvapich2"),
+        **dict.fromkeys(
+            ("alltoall", "alltoallv", "allgatherv", "reduce_scatter"), "mvapich2"
+        ),
         "allreduce": "mvapich2_rs",
     },
     "impi": {},
@@ -138,7 +148,11 @@ def load(folder: Path) -> dict[int, Trace]:
     :returns: by the number of ranks.
     :raises FabricError: if two have as many ranks, or one cannot be replayed.
     """
-    folders = sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    folders = (
+        sorted(each for each in folder.iterdir() if each.is_dir())
+        if folder.is_dir()
+        else []
+    )
     found: dict[int, Trace] = {}
     for trace in map(load_trace, folders or [folder]):
         ranks = len(trace.ranks)
@@ -158,7 +172,11 @@ def load_trace(folder: Path) -> Trace:
     first = _rank(folder, 0)
     found = [first, *(_rank(folder, number) for number in range(1, first.ranks))]
     for number, each in enumerate(found):
-        if (each.rank, each.ranks, each.flops_per_s) != (number, first.ranks, first.flops_per_s):
+        if (each.rank, each.ranks, each.flops_per_s) != (
+            number,
+            first.ranks,
+            first.flops_per_s,
+        ):
             raise FabricError(
                 f"{_file(folder, number)}: belongs to a different trace than that of rank 0; trace it again"
             )
@@ -192,14 +210,23 @@ def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
     """
     found = [each for file in files for each in plan.load(file)]
     own = {plan.AS_DESCRIBED: ""}
-    return [(f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin) for each in found]
+    return [
+        (f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin)
+        for each in found
+    ]
 
 
 def layouts(twin: Twin, ranks: Sequence[int], ppns: Sequence[int]) -> list[Layout]:
     """Return the layouts that these numbers of ranks fill on a twin, with these numbers of processes a
     node."""
-    found = {Layout(count // ppn, ppn) for count in ranks for ppn in ppns if count % ppn == 0}
-    return sorted(each for each in found if each.nodes <= twin.nodes and each.ppn <= twin.cpus_per_node)
+    found = {
+        Layout(count // ppn, ppn) for count in ranks for ppn in ppns if count % ppn == 0
+    }
+    return sorted(
+        each
+        for each in found
+        if each.nodes <= twin.nodes and each.ppn <= twin.cpus_per_node
+    )
 
 
 def run(
@@ -227,7 +254,11 @@ def run(
                 f" {twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another"
                 " --ppn, or trace fewer ranks"
             )
-    steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if sensitivity else []
+    steps = (
+        [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)]
+        if sensitivity
+        else []
+    )
 
     def replayed(number: int, layout: Layout, quantity: str, step: float) -> float:
         twin = changed(clusters[number][1], quantity, 1 + step)
@@ -245,10 +276,17 @@ def run(
 
     def point(number: int, layout: Layout) -> Point:
         changed_s = {
-            each: (times_s[number, layout, each, -_STEP], times_s[number, layout, each, _STEP])
+            each: (
+                times_s[number, layout, each, -_STEP],
+                times_s[number, layout, each, _STEP],
+            )
             for each, _ in steps
         }
-        return Point(times_s[number, layout, "", 0.0], traces[layout.tasks].compute_s / cpu_speed, changed_s)
+        return Point(
+            times_s[number, layout, "", 0.0],
+            traces[layout.tasks].compute_s / cpu_speed,
+            changed_s,
+        )
 
     return [
         Series(name, twin, {layout: point(number, layout) for layout in filled[number]})
@@ -256,7 +294,9 @@ def run(
     ]
 
 
-def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bounds) -> float:
+def run_s(
+    twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bounds
+) -> float:
     """Return the run time of a trace on a twin, in s, from MPI_Init to MPI_Finalize.
 
     :param cpu_speed: how many times as fast its processors compute as the traced ones.
@@ -276,7 +316,13 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
         flops = cpu_speed * trace.ranks[0].flops_per_s
         words = ["-replay", str(listed), *_FLAGS]
         prepared = launch.prepare(
-            twin, layout.nodes, layout.ppn, words, Path(folder), flops=flops, flags=flags
+            twin,
+            layout.nodes,
+            layout.ppn,
+            words,
+            Path(folder),
+            flops=flops,
+            flags=flags,
         )
         stdout, stderr, status = bounded(prepared, ranks, folder, bounds, what)
     printed = stderr + stdout
@@ -291,7 +337,10 @@ def _collectives(selector: str, ranks: int) -> list[str]:
         # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it
         # is the same number of steps, each of a block out and one in.
         chosen["alltoall"] = "ring"
-    return [f"--cfg=smpi/{collective}:{algorithm}" for collective, algorithm in chosen.items()]
+    return [
+        f"--cfg=smpi/{collective}:{algorithm}"
+        for collective, algorithm in chosen.items()
+    ]
 
 
 def changed(twin: Twin, quantity: str, factor: float) -> Twin:
@@ -300,15 +349,22 @@ def changed(twin: Twin, quantity: str, factor: float) -> Twin:
     costs, topology = twin.inter_node, twin.topology
     if quantity == "latency":
         longer = 2 - factor
-        latency_us, hop_us = _times(costs.latency_us, longer), costs.hop_latency_us * longer
+        latency_us, hop_us = (
+            _times(costs.latency_us, longer),
+            costs.hop_latency_us * longer,
+        )
         costs = replace(costs, latency_us=latency_us, hop_latency_us=hop_us)
     elif quantity == "message rate":
-        send_us, receive_us = (_times(table, 1 / factor) for table in (costs.send_us, costs.receive_us))
+        send_us, receive_us = (
+            _times(table, 1 / factor) for table in (costs.send_us, costs.receive_us)
+        )
         costs = replace(costs, send_us=send_us, receive_us=receive_us)
     elif quantity == "bandwidth":
         costs = replace(costs, rate_MBps=factor * costs.rate_MBps)
         if isinstance(topology, Dragonfly):
-            topology = replace(topology, global_link_MBps=factor * topology.global_link_MBps)
+            topology = replace(
+                topology, global_link_MBps=factor * topology.global_link_MBps
+            )
         if isinstance(topology, FatTree | Dragonfly):
             topology = replace(topology, link_MBps=factor * topology.link_MBps)
     return replace(twin, inter_node=costs, topology=topology)
@@ -324,12 +380,19 @@ def _times(table: Table, factor: float) -> Table:
 def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:
     """Return the results as lines for a terminal."""
     heads = ("", "layout", "run time", "communication", "against 1 a node, on", "")
-    rows: list[tuple[str, ...]] = [heads, ("", "", "s", "%", "as many nodes, %", "as many processes, %")]
+    rows: list[tuple[str, ...]] = [
+        heads,
+        ("", "", "s", "%", "as many nodes, %", "as many processes, %"),
+    ]
     for series in found:
         for layout, point in series.points.items():
             longer = (series.gap_percent(layout), series.spread_percent(layout))
             compared = ("" if each is None else f"{each:+.2f}" for each in longer)
-            values = (f"{point.run_s:.6g}", f"{point.communication_percent:.1f}", *compared)
+            values = (
+                f"{point.run_s:.6g}",
+                f"{point.communication_percent:.1f}",
+                *compared,
+            )
             rows.append((series.name, str(layout), *values))
     lines = [
         (
@@ -346,8 +409,12 @@ def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[st
             "change of the run time in %, if 10 % worse / 10 % better",
             *aligned(_sensitivity(found)),
         ]
-        lines.append("message rate: the processor time of a message between nodes, which limits it")
-    return lines + [line for series in found for line in replaced(series.name, series.twin)]
+        lines.append(
+            "message rate: the processor time of a message between nodes, which limits it"
+        )
+    return lines + [
+        line for series in found for line in replaced(series.name, series.twin)
+    ]
 
 
 def _sensitivity(found: Sequence[Series]) -> list[tuple[str, ...]]:
@@ -399,12 +466,20 @@ def as_json(folder: Path, found: Sequence[Series], cpu_speed: float) -> str:
         {
             "name": series.name,
             "sources": sources_by_kind(series.twin.sources),
-            "layouts": {str(layout): _entry(series, layout) for layout in series.points},
+            "layouts": {
+                str(layout): _entry(series, layout) for layout in series.points
+            },
         }
         for series in found
     ]
     return json.dumps(
-        {"traces": str(folder), "kind": "predicted", "cpu_speed": cpu_speed, "twins": twins}, indent=1
+        {
+            "traces": str(folder),
+            "kind": "predicted",
+            "cpu_speed": cpu_speed,
+            "twins": twins,
+        },
+        indent=1,
     )
 
 
@@ -414,13 +489,21 @@ def _entry(series: Series, layout: Layout) -> dict[str, Any]:
         "run_s": point.run_s,
         "communication_percent": point.communication_percent,
         "against_one_a_node_on_as_many_nodes_percent": series.gap_percent(layout),
-        "against_one_a_node_with_as_many_processes_percent": series.spread_percent(layout),
+        "against_one_a_node_with_as_many_processes_percent": series.spread_percent(
+            layout
+        ),
     }
     if point.changed_s:
         entry["sensitivity"] = {
             quantity: {
                 "keys": keys,
-                **dict(zip(("worse_percent", "better_percent"), point.change_percent(quantity), strict=True)),
+                **dict(
+                    zip(
+                        ("worse_percent", "better_percent"),
+                        point.change_percent(quantity),
+                        strict=True,
+                    )
+                ),
             }
             for quantity, keys in QUANTITIES.items()
         }

@@ -13,7 +13,12 @@ from fabric_checks.parsers import fabric
 
 TABLE = fabric.Table(
     "replay-series",
-    {"nodes": fabric.COUNT, "ppn": fabric.COUNT, "run_s": fabric.POSITIVE, "compute_s": fabric.POSITIVE},
+    {
+        "nodes": fabric.COUNT,
+        "ppn": fabric.COUNT,
+        "run_s": fabric.POSITIVE,
+        "compute_s": fabric.POSITIVE,
+    },
     keys=("nodes", "ppn"),
 )
 
@@ -40,9 +45,15 @@ def parse(text: str, layouts: Sequence[Layout]) -> dict[Layout, Replayed]:
     :param layouts: the layouts that were asked for, in order.
     :raises OutputError: if it is not whole or its values are not believable.
     """
-    columns = fabric.read(text, TABLE, [(each.nodes, each.ppn) for each in layouts]).columns
+    columns = fabric.read(
+        text, TABLE, [(each.nodes, each.ppn) for each in layouts]
+    ).columns
     for run_s, compute_s in zip(columns["run_s"], columns["compute_s"], strict=True):
         if compute_s > run_s * (1 + 1e-6):
-            raise OutputError(f"{compute_s} s of computation is more than the run time of {run_s} s")
+            raise OutputError(
+                f"{compute_s} s of computation is more than the run time of {run_s} s"
+            )
     times = zip(columns["run_s"], columns["compute_s"], strict=True)
-    return {layout: Replayed(*each) for layout, each in zip(layouts, times, strict=True)}
+    return {
+        layout: Replayed(*each) for layout, each in zip(layouts, times, strict=True)
+    }

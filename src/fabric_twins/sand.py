@@ -59,14 +59,22 @@ def answer(results: Results, machine: str, ask: Ask) -> Value | None:
         return found[0]
     top = max(found, key=lambda value: value.median)
     return replace(
-        top, derived=f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B"
+        top,
+        derived=f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B",
     )
 
 
 def _sendrecv(layout: str) -> tuple[Ask, ...]:
     return (
         Ask("both directions (streaming)", "MB/s", "peak_bandwidth_exchange", layout),
-        Ask("Sendrecv (IMB)", "MB/s", "bandwidth", layout, {"benchmark": "Sendrecv"}, peak=True),
+        Ask(
+            "Sendrecv (IMB)",
+            "MB/s",
+            "bandwidth",
+            layout,
+            {"benchmark": "Sendrecv"},
+            peak=True,
+        ),
     )
 
 
@@ -82,7 +90,10 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
             Ask("reduction", "%", "zero_byte_latency_reduction", BETWEEN),
         ),
     ),
-    3: ("Message rate at 8 bytes, streaming", (Ask("message rate", "Mmsg/s", "message_rate_8B", BETWEEN),)),
+    3: (
+        "Message rate at 8 bytes, streaming",
+        (Ask("message rate", "Mmsg/s", "message_rate_8B", BETWEEN),),
+    ),
     4: (
         "Peak bandwidth between two nodes",
         (
@@ -98,7 +109,10 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
             Ask("increase", "%", "half_peak_size_increase", BETWEEN),
         ),
     ),
-    6: ("Peak bandwidth of SendRecv between two nodes, both directions together", _sendrecv(BETWEEN)),
+    6: (
+        "Peak bandwidth of SendRecv between two nodes, both directions together",
+        _sendrecv(BETWEEN),
+    ),
     7: (
         "Zero-byte ping-pong latency between two processes of a node",
         (
@@ -128,7 +142,10 @@ def table(
 
     :param published: published values, in rows of their own where they have the columns.
     """
-    columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
+    columns = [
+        (ask, [answer(results, machine, ask) for machine in results.machines])
+        for ask in asks
+    ]
     kept = [(ask, values) for ask, values in columns if any(values)]
     if not kept:
         return None
@@ -140,7 +157,13 @@ def table(
         found = [known.get((ask.layout, ask.quantity)) for ask, _ in kept]
         if any(found):
             rows.append((f"{name} (published)", tuple(map(_published_cell, found))))
-    return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
+    return Table(
+        key,
+        caption,
+        "machine",
+        tuple(Column(ask.title, ask.unit) for ask, _ in kept),
+        tuple(rows),
+    )
 
 
 def _published_cell(published: PublishedValue | None) -> Cell:
@@ -155,8 +178,12 @@ def published_platforms() -> Platforms:
     for twin in load_all(ROOT / "config" / "twins"):
         for case in twin.cases:
             for each in case.values:
-                if each.source.text.startswith("SAND Table") and not (case.parameters or each.why_not):
-                    found.setdefault(twin.name, {})[str(case.layout), each.metric] = each
+                if each.source.text.startswith("SAND Table") and not (
+                    case.parameters or each.why_not
+                ):
+                    found.setdefault(twin.name, {})[str(case.layout), each.metric] = (
+                        each
+                    )
     return found
 
 
@@ -168,7 +195,14 @@ def platforms(results: Results) -> Table:
         "Nodes and processes a node are the most that were used. MPI and compiler are as reported by the"
         " programs."
     )
-    return Table("table-1", "Table 1. Platforms", "machine", tuple(map(Column, columns)), rows, (note,))
+    return Table(
+        "table-1",
+        "Table 1. Platforms",
+        "machine",
+        tuple(map(Column, columns)),
+        rows,
+        (note,),
+    )
 
 
 def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
@@ -183,7 +217,9 @@ def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
         _all_of(values, "mpi"),
         _all_of(values, "compiler"),
     )
-    return tuple(Cell(text) if text else Cell("not known", missing=True) for text in texts)
+    return tuple(
+        Cell(text) if text else Cell("not known", missing=True) for text in texts
+    )
 
 
 def _most(values: Sequence[Value], name: str) -> str:
@@ -191,15 +227,23 @@ def _most(values: Sequence[Value], name: str) -> str:
 
 
 def _all_of(values: Sequence[Value], name: str) -> str:
-    return "; ".join(dict.fromkeys(clean(value.record[name]) for value in values if value.record[name]))
+    return "; ".join(
+        dict.fromkeys(
+            clean(value.record[name]) for value in values if value.record[name]
+        )
+    )
 
 
-def section(results: Results, provenance: Provenance, published: bool = False) -> Section | None:
+def section(
+    results: Results, provenance: Provenance, published: bool = False
+) -> Section | None:
     """Return the tables that have a value; None if none has, or if nothing was measured between nodes.
 
     :param published: whether to show the platforms of the document itself, next to the machines.
     """
-    if not published and all((value.record["nodes"] or 0) < 2 for value in results.values):
+    if not published and all(
+        (value.record["nodes"] or 0) < 2 for value in results.values
+    ):
         return None
     known = published_platforms() if published else {}
     listed = (
@@ -212,6 +256,12 @@ def section(results: Results, provenance: Provenance, published: bool = False) -
     intro = (
         "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005),"
         " for these machines. MB/s is 10^6 bytes a second."
-        + (" Published values are as printed in 2005, and were not measured here." if published else ""),
+        + (
+            " Published values are as printed in 2005, and were not measured here."
+            if published
+            else ""
+        ),
     )
-    return Section("tables", "As in the SAND report", (platforms(results), *tables), intro)
+    return Section(
+        "tables", "As in the SAND report", (platforms(results), *tables), intro
+    )

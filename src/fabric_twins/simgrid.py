@@ -63,7 +63,9 @@ def release() -> str:
     :raises TwinError: if there is none, or it does not print its release.
     """
     path = tool("smpirun")
-    done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [path, "-version"], capture_output=True, text=True, check=False
+    )
     version = done.stdout + done.stderr
     found = re.search(r"SimGrid version (\d\S*)", version)
     if found is None:
@@ -86,7 +88,12 @@ def plugin(folder: Path | None = None) -> Path:
         "twin.so",
         [SOURCE / "twin.cpp", *sorted(SOURCE.glob("*.h")), makefile],
         f"{release()} {tool('smpirun')}",
-        command=["make", "-f", str(makefile), *([f"SIMGRID={prefix}"] if prefix else [])],
+        command=[
+            "make",
+            "-f",
+            str(makefile),
+            *([f"SIMGRID={prefix}"] if prefix else []),
+        ],
         failed="the plugin of the twins cannot be built: make",
         remedy="; it needs g++ and the headers of SimGrid",
         folder=folder,
@@ -135,13 +142,26 @@ def built(
 
 def _run(command: Sequence[str], folder: str, failed: str, remedy: str) -> None:
     # A make that this runs under would hand its own options on.
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MFLAGS")
+    }
     if shutil.which(command[0]) is None:
         raise TwinError(f"{failed}: {command[0]} is missing; install it")
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
-        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or [
-            "nothing"
-        ]
+        lines = [
+            line.strip()
+            for line in (done.stdout + done.stderr).splitlines()
+            if line.strip()
+        ] or ["nothing"]
         first_error = next((line for line in lines if "error:" in line), lines[0])
         raise TwinError(f"{failed} says {quoted(first_error, 160)}{remedy}")

@@ -49,11 +49,18 @@ def program(name: str, folder: Path | None = None) -> Path:
     smpicc = simgrid.tool("smpicc")
     failed = f"{SOURCE / name}.c cannot be compiled for the simulator: smpicc"
     sources = [
-        file for file in sorted(SOURCE.rglob("*")) if file.name == "Makefile" or file.suffix in {".c", ".h"}
+        file
+        for file in sorted(SOURCE.rglob("*"))
+        if file.name == "Makefile" or file.suffix in {".c", ".h"}
     ]
     command = ["make", "-s", "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", name]
     return simgrid.built(
-        name, sources, f"{simgrid.release()} {smpicc}", command=command, failed=failed, folder=folder
+        name,
+        sources,
+        f"{simgrid.release()} {smpicc}",
+        command=command,
+        failed=failed,
+        folder=folder,
     )
 
 
@@ -80,7 +87,11 @@ def output(
 
 
 def bounded(
-    prepared: tuple[list[str], dict[str, str]], ranks: int, folder: str, bounds: Bounds, what: str
+    prepared: tuple[list[str], dict[str, str]],
+    ranks: int,
+    folder: str,
+    bounds: Bounds,
+    what: str,
 ) -> tuple[str, str, int]:
     """Run a prepared command; return its output, its errors and its status.
 

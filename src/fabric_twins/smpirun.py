@@ -64,10 +64,36 @@ FEWEST = (
 #: of the pairs that share a cable: each is slow, and is so when measured again.
 PROGRAM_OPTIONS = {
     **dict.fromkeys(
-        ("streaming", "buffer_reuse", "hot_spot", "notification", "overlap", "collective_overlap"), FEWEST
+        (
+            "streaming",
+            "buffer_reuse",
+            "hot_spot",
+            "notification",
+            "overlap",
+            "collective_overlap",
+        ),
+        FEWEST,
     ),
-    "rotate": ("--size", "1M", "--messages", "2", "--tests", "1", "--confirm-limit", "8"),
-    "latency_map": ("--samples", "1", "--repetitions", "1", "--warmup", "1", "--passes", "1"),
+    "rotate": (
+        "--size",
+        "1M",
+        "--messages",
+        "2",
+        "--tests",
+        "1",
+        "--confirm-limit",
+        "8",
+    ),
+    "latency_map": (
+        "--samples",
+        "1",
+        "--repetitions",
+        "1",
+        "--warmup",
+        "1",
+        "--passes",
+        "1",
+    ),
 }
 
 #: Variables that make a simulation faster and change nothing in it. Large pages save it a sixth of its time:
@@ -93,7 +119,9 @@ def command(
     :param flags: in addition to :data:`FLAGS`.
     """
     eager = twin.eager_below_B
-    waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
+    waits = (
+        twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
+    )
     return [
         smpirun,
         *FLAGS,
@@ -104,7 +132,11 @@ def command(
         # A message that waits for its turn has a long latency, which no window of TCP has to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
         # It intercepts calls of MPI only if it is loaded before SimGrid.
-        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
+        *(
+            ["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"]
+            if twin.inter_node.needs_calls
+            else []
+        ),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),
@@ -146,7 +178,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
         "the plugin was built with another SimGrid; delete `twins` in FABRIC_HOME, so that it is built anew",
     ),
     (r"twin\.so: (?P<text>.+)", "{text}"),
-    (r"the file '(?P<text>[^']+)' does not exist", "{text} is not there; build or write it first"),
+    (
+        r"the file '(?P<text>[^']+)' does not exist",
+        "{text} is not there; build or write it first",
+    ),
     (
         r"Deadlock detected",
         "the simulated ranks wait for each other (deadlock); look for a message that is never sent",
@@ -172,8 +207,14 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
     :returns: cause and remedy in one line.
     """
     lines, errors = _said(stdout), _said(stderr)
-    ended = last_line is None or (bool(lines) and re.fullmatch(last_line, lines[-1]) is not None)
-    if ended and status == 0 and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr)):
+    ended = last_line is None or (
+        bool(lines) and re.fullmatch(last_line, lines[-1]) is not None
+    )
+    if (
+        ended
+        and status == 0
+        and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr))
+    ):
         return None
     first = quoted(errors[0], 160) if errors else "it gave no reason"
     for pattern, cause in _CAUSES:

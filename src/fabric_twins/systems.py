@@ -37,10 +37,17 @@ def systems(twins: Sequence[Twin], together: str) -> list[Data]:
     :param together: the name of the last.
     """
     cores = len(os.sched_getaffinity(0))
-    each = [_system(twin.name, _descr(twin), [_partition(twin, "twin", cores)]) for twin in twins]
+    each = [
+        _system(twin.name, _descr(twin), [_partition(twin, "twin", cores)])
+        for twin in twins
+    ]
     return [
         *each,
-        _system(together, "All simulated clusters", [_partition(twin, twin.name, 1) for twin in twins]),
+        _system(
+            together,
+            "All simulated clusters",
+            [_partition(twin, twin.name, 1) for twin in twins],
+        ),
     ]
 
 
@@ -50,7 +57,9 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     :param folder: with the scopes of Spack and the traces of LAMMPS.
     :param names: the systems.
     """
-    simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
+    simgrid = os.environ.get("SIMGRID_ROOT") and sound_path(
+        "SIMGRID_ROOT", os.environ["SIMGRID_ROOT"]
+    )
     not_compiled = (
         "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name"
         " one that is)"
@@ -85,14 +94,23 @@ def _named(variable: str, describe: Callable[[str, str], Program]) -> list[Progr
         return []
     prefix, at, version = text.rpartition("@")
     if not (at and prefix.startswith("/") and version):
-        raise FabricError(f"{variable} is {text!r}; write prefix and release, as in /opt/imb-smpi@2021.7")
-    return [describe(str(sound_path(variable, prefix)), sound_name(f"the release in {variable}", version))]
+        raise FabricError(
+            f"{variable} is {text!r}; write prefix and release, as in /opt/imb-smpi@2021.7"
+        )
+    return [
+        describe(
+            str(sound_path(variable, prefix)),
+            sound_name(f"the release in {variable}", version),
+        )
+    ]
 
 
 def _intel(prefix: str, version: str) -> Program:
     """Describe an installation of IMB, which may lack all but IMB-MPI1."""
     programs = tuple(
-        name for name in ("nbc", "rma", "p2p") if Path(prefix, "bin", f"IMB-{name.upper()}").exists()
+        name
+        for name in ("nbc", "rma", "p2p")
+        if Path(prefix, "bin", f"IMB-{name.upper()}").exists()
     )
     return imb.installed(prefix, version, programs=programs)
 
@@ -104,12 +122,18 @@ def _layouts(twin: Twin) -> list[str]:
     information.
     """
     found = ["1x1", "1x2", "2x1", f"{twin.nodes}x1"]
-    return list(dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])]))
+    return list(
+        dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])])
+    )
 
 
 def _descr(twin: Twin) -> str:
-    network = {Star: "one switch", FatTree: "a fat tree", Dragonfly: "a dragonfly"}[type(twin.topology)]
-    return f"Simulated: {twin.about}; {network}, {twin.inter_node.rate_MBps:g} MB/s a node"
+    network = {Star: "one switch", FatTree: "a fat tree", Dragonfly: "a dragonfly"}[
+        type(twin.topology)
+    ]
+    return (
+        f"Simulated: {twin.about}; {network}, {twin.inter_node.rate_MBps:g} MB/s a node"
+    )
 
 
 def _partition(twin: Twin, name: str, max_jobs: int) -> Data:
@@ -125,7 +149,9 @@ def _partition(twin: Twin, name: str, max_jobs: int) -> Data:
         # Work that reads the clock is slow to simulate, and all ranks share one process.
         "largest_work_B": 128 * 1024,
         "most_work_tasks": 2,
-        "program_options": {name: list(options) for name, options in smpirun.PROGRAM_OPTIONS.items()},
+        "program_options": {
+            name: list(options) for name, options in smpirun.PROGRAM_OPTIONS.items()
+        },
     }
     if isinstance(twin.topology, FatTree):
         # Cables between switches may be faster than what one pair of nodes can do.
@@ -144,4 +170,9 @@ def _partition(twin: Twin, name: str, max_jobs: int) -> Data:
 
 
 def _system(name: str, descr: str, partitions: list[Data]) -> Data:
-    return {"name": name, "descr": descr, "hostnames": ["(?!)"], "partitions": partitions}
+    return {
+        "name": name,
+        "descr": descr,
+        "hostnames": ["(?!)"],
+        "partitions": partitions,
+    }

@@ -87,7 +87,16 @@ def predict(
 
 # ---------------------------------------------------------------------------------------------------- output
 
-_HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate", "perceived", "of ideal")
+_HEAD = (
+    "alternative",
+    "median",
+    "p10",
+    "slowest",
+    "slowest pair",
+    "aggregate",
+    "perceived",
+    "of ideal",
+)
 _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")
 
 _NOTES = (
@@ -110,21 +119,32 @@ def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
         f"PREDICTED by flows that share links, not measured. {_basis(first)}",
         "",
         f"rotate: {outcomes[0].pairs} pairs, all at once, with long messages",
-        *aligned([_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)], left=(0, 4)),
+        *aligned(
+            [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)], left=(0, 4)
+        ),
         *_NOTES,
     ]
 
 
 def _basis(twin: Twin) -> str:
     """Return how many values of the description are published, fitted and assumed."""
-    kinds = {kind: len(names) for kind, names in sources_by_kind(twin.sources).items() if names}
-    return f"Its values: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}."
+    kinds = {
+        kind: len(names)
+        for kind, names in sources_by_kind(twin.sources).items()
+        if names
+    }
+    return (
+        f"Its values: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}."
+    )
 
 
 def _row(outcome: Prediction) -> tuple[str, ...]:
     found = outcome.values
     rates = (found[f"{name}_bandwidth"] for name in ("median", "p10", "slowest_pair"))
-    totals = (found[f"{name}_bandwidth"] / 1000 for name in ("aggregate", "perceived_aggregate"))
+    totals = (
+        found[f"{name}_bandwidth"] / 1000
+        for name in ("aggregate", "perceived_aggregate")
+    )
     return (
         outcome.alternative.name,
         *map(value_text, rates),
@@ -144,9 +164,17 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
         }
         for outcome in outcomes
     ]
-    units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
+    units = {
+        name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values
+    }
     return json.dumps(
-        {"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1
+        {
+            "file": str(file),
+            "kind": "predicted",
+            "units": units,
+            "alternatives": alternatives,
+        },
+        indent=1,
     )
 
 
@@ -159,16 +187,23 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
     for each in outcomes:
         rates, found = each.matrix.measured, each.values
         counts, edges = np.histogram(rates, bins=60, range=(0, top_MBps))
-        levels = [("median", found["median_bandwidth"]), ("slowest", found["slowest_pair_bandwidth"])]
+        levels = [
+            ("median", found["median_bandwidth"]),
+            ("slowest", found["slowest_pair_bandwidth"]),
+        ]
         if found["slowest_pair_bandwidth"] > 0.9 * found["median_bandwidth"]:
             levels.pop()  # one would hide the other
         caption = (
             f"{each.alternative.name}: perceived {value_text(found['perceived_aggregate_bandwidth'] / 1000)}"
             f" GB/s, {found['share_of_ideal']:.0f} % of ideal"
         )
-        histograms.append((caption, svg_panels.histogram(counts.tolist(), edges.tolist(), levels)))
+        histograms.append(
+            (caption, svg_panels.histogram(counts.tolist(), edges.tolist(), levels))
+        )
     title = f"{twin.name}, {twin.nodes} nodes, predicted: bandwidth of the pairs while all pairs run"
-    svg_panels.save(folder / "distributions.svg", svg_panels.document(title, histograms))
+    svg_panels.save(
+        folder / "distributions.svg", svg_panels.document(title, histograms)
+    )
     for each in outcomes:
         found = each.values
         title = (
@@ -177,7 +212,9 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
             " of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        svg_panels.save(path, svg_panels.pair_bandwidths(title, each.matrix, _link_MBps(each)))
+        svg_panels.save(
+            path, svg_panels.pair_bandwidths(title, each.matrix, _link_MBps(each))
+        )
 
 
 def _link_MBps(outcome: Prediction) -> float:
@@ -192,5 +229,7 @@ def _link_MBps(outcome: Prediction) -> float:
 
 def _file_name(name: str) -> str:
     """Return a name of an alternative as part of the name of a file."""
-    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    words = "".join(
+        c if c.isascii() and c.isalnum() else " " for c in name.lower()
+    ).split()
     return "-".join(words)[:100] or "unnamed"

@@ -62,18 +62,33 @@ def test_the_link_rate_is_that_of_the_fastest_pairs():
 
 
 def test_the_histogram_counts_every_pair_once():
-    counts, edges = bandwidths.histogram(of_output(run(Fabric(64, 0.05, 1, sharing=(0.5, 0.5)))))
+    counts, edges = bandwidths.histogram(
+        of_output(run(Fabric(64, 0.05, 1, sharing=(0.5, 0.5))))
+    )
     assert (counts.sum(), edges[0]) == (32 * 32, 0)
 
 
-@pytest.mark.parametrize(("of_rail", "of_node", "expected"), [(0.5, 1.0, (50, 100)), (1.0, 0.8, (100, 80))])
-def test_the_slowest_rail_and_node_are_held_to_the_median_ones(of_rail, of_node, expected):
+@pytest.mark.parametrize(
+    ("of_rail", "of_node", "expected"), [(0.5, 1.0, (50, 100)), (1.0, 0.8, (100, 80))]
+)
+def test_the_slowest_rail_and_node_are_held_to_the_median_ones(
+    of_rail, of_node, expected
+):
     """Four nodes of three GPUs, of which one rail or one node is slow."""
     rates = np.full((12, 12), np.nan)
-    for one, other in [(one, other) for one in range(4) for other in range(4) if one != other]:
+    for one, other in [
+        (one, other) for one in range(4) for other in range(4) if one != other
+    ]:
         for rail in range(3):
-            slow = (of_rail if rail == 1 else 1.0) * (of_node if 3 in (one, other) else 1.0)
+            slow = (of_rail if rail == 1 else 1.0) * (
+                of_node if 3 in (one, other) else 1.0
+            )
             rates[3 * one + rail, 3 * other + rail] = 100 * slow
-    pairs = PairMatrix(np.arange(12), np.arange(12), rates, tuple(f"gpu{rank}" for rank in range(12)))
+    pairs = PairMatrix(
+        np.arange(12), np.arange(12), rates, tuple(f"gpu{rank}" for rank in range(12))
+    )
     found = bandwidths.of_rails(pairs, 3)
-    assert (found["slowest_rail_to_median"], found["slowest_node_to_median"]) == pytest.approx(expected)
+    assert (
+        found["slowest_rail_to_median"],
+        found["slowest_node_to_median"],
+    ) == pytest.approx(expected)

@@ -33,7 +33,16 @@ def test_bidirectional_values_of_the_source():
 
 
 def test_half_peak_size_is_the_least_squares_line_of_four_points():
-    bandwidths = {1: 1.0, 2: 2.0, 4: 4.5, 8: 7.0, 16: 11.0, 32: 14.0, 64: 15.0, 128: 15.2}
+    bandwidths = {
+        1: 1.0,
+        2: 2.0,
+        4: 4.5,
+        8: 7.0,
+        16: 11.0,
+        32: 14.0,
+        64: 15.0,
+        128: 15.2,
+    }
     # Half of the peak is 7.6; two points on each side of it are 4, 8 and 16, 32.
     slope, offset = np.polyfit([4, 8, 16, 32], [4.5, 7.0, 11.0, 14.0], 1)
     assert curves.half_peak_size_B(bandwidths) == pytest.approx((7.6 - offset) / slope)
@@ -42,17 +51,28 @@ def test_half_peak_size_is_the_least_squares_line_of_four_points():
 @pytest.mark.parametrize(
     ("bandwidths", "least", "most"),
     [
-        ({1: 1.0, 2: 9.0, 4: 10.0}, 1.5, 1.5),  # fewer than four points: between the two nearest
-        ({1: 10.0, 2: 1.0, 4: 21.0, 8: 2.0, 16: 20.0}, 2, 4),  # the line of four points leaves them
+        (
+            {1: 1.0, 2: 9.0, 4: 10.0},
+            1.5,
+            1.5,
+        ),  # fewer than four points: between the two nearest
+        (
+            {1: 10.0, 2: 1.0, 4: 21.0, 8: 2.0, 16: 20.0},
+            2,
+            4,
+        ),  # the line of four points leaves them
     ],
 )
-def test_half_peak_size_is_between_two_points_where_four_give_no_line(bandwidths, least, most):
+def test_half_peak_size_is_between_two_points_where_four_give_no_line(
+    bandwidths, least, most
+):
     assert least <= curves.half_peak_size_B(bandwidths) <= most
 
 
 def test_half_peak_size_outside_the_curve_is_refused():
     with pytest.raises(
-        OutputError, match="the smallest message, 1 B, already has half of the peak bandwidth"
+        OutputError,
+        match="the smallest message, 1 B, already has half of the peak bandwidth",
     ):
         curves.half_peak_size_B({1: 6.0, 2: 9.0, 4: 10.0})
 
@@ -65,7 +85,9 @@ def test_the_values_of_the_source():
     values = curves.streaming_values(ping_pong, streaming)
     assert values["zero_byte_latency_ping_pong"] == 1.35
     assert values["zero_byte_latency_streaming"] == 0.36
-    assert values["zero_byte_latency_reduction"] == pytest.approx(73.3, abs=0.05)  # as printed for InfiniPath
+    assert values["zero_byte_latency_reduction"] == pytest.approx(
+        73.3, abs=0.05
+    )  # as printed for InfiniPath
     assert values["message_rate_8B"] == pytest.approx(1 / 0.36)
     assert values["peak_bandwidth_streaming"] == pytest.approx(954)
     ratio = values["half_peak_size_ping_pong"] / values["half_peak_size_streaming"]

@@ -21,7 +21,9 @@ def test_a_gap_within_the_error_is_none():
 def test_a_gap_without_groups_is_no_level():
     """Nodes are near those of the other kind only, so that no three are near each other."""
     half = np.arange(12) % 2
-    assert groups.nearest(np.where(half[:, None] != half[None, :], 1.0, 2.0), 0.0) is None
+    assert (
+        groups.nearest(np.where(half[:, None] != half[None, :], 1.0, 2.0), 0.0) is None
+    )
 
 
 def test_a_pair_that_is_slow_does_not_tear_its_group_apart():
@@ -42,7 +44,9 @@ def test_a_node_far_from_the_next_ranks_is_misplaced_where_ranks_follow_switches
     assert groups.misplaced(group, NO_SWITCH) == {}
     group[[3, 20]] = group[[20, 3]]
     assert groups.misplaced(group, NO_SWITCH) == {3: 0, 20: 2}
-    assert groups.misplaced(np.arange(32) % 4, NO_SWITCH) == {}, "ranks do not follow the switches"
+    assert groups.misplaced(np.arange(32) % 4, NO_SWITCH) == {}, (
+        "ranks do not follow the switches"
+    )
 
 
 def test_two_switches_in_one_group_misplace_nobody():

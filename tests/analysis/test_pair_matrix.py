@@ -15,7 +15,9 @@ from tests.diagnosis.cross_section.model import Fabric, run
 def test_every_pair_has_its_place():
     output = run(Fabric(16, 0.1, 1))
     found = of_output(output)
-    assert list(found.senders) == list(range(8)) and list(found.receivers) == list(range(8, 16))
+    assert list(found.senders) == list(range(8)) and list(found.receivers) == list(
+        range(8, 16)
+    )
     for sender, receiver, rate in zip(
         output.scan.sender, output.scan.receiver, output.scan.MBps, strict=True
     ):
@@ -45,6 +47,10 @@ def test_more_pairs_than_fit_are_refused():
     """One round of 200,000 processes is a few megabytes of output, and 74 GiB as a matrix."""
     sender = np.arange(100_000, dtype=np.int32)
     scan = Transfers(0 * sender, sender, sender + 100_000, np.ones(100_000))
-    output = replace(run(Fabric(4, 0.0, 1)), hosts=("n",) * 200_000, phases={"scan": scan})
-    with pytest.raises(OutputError, match="100000 senders and 100000 receivers make more pairs than"):
+    output = replace(
+        run(Fabric(4, 0.0, 1)), hosts=("n",) * 200_000, phases={"scan": scan}
+    )
+    with pytest.raises(
+        OutputError, match="100000 senders and 100000 receivers make more pairs than"
+    ):
         of_output(output)

@@ -21,7 +21,14 @@ from fabric_checks.core.metrics import Metric, curve
             "several",
             4,
             4,
-            {"1x2": "2x1", "1x4": "4x1", "2x2": "2x1", "2x4": "2x1", "4x2": "4x1", "4x4": "4x1"},
+            {
+                "1x2": "2x1",
+                "1x4": "4x1",
+                "2x2": "2x1",
+                "2x4": "2x1",
+                "4x2": "4x1",
+                "4x4": "4x1",
+            },
         ),
         ("several", 2, 4, {"1x2": "2x1", "2x2": "2x1", "2x4": "2x1"}),
         ("pairs", 3, 2, {"1x2": "2x1", "2x2": "2x1"}),
@@ -40,8 +47,14 @@ def test_metrics_at_both_layouts_are_compared_and_no_others():
         Metric("share", "%", "smaller"),
         Metric("only_here", "s", "smaller"),
     ]
-    more = [*one[:2], Metric("only_there", "s", "smaller"), *curve("time", "us", "smaller", [8])]
-    found = ppn_ratio.comparisons([*one, *curve("time", "us", "smaller", [8, 16])], more)
+    more = [
+        *one[:2],
+        Metric("only_there", "s", "smaller"),
+        *curve("time", "us", "smaller", [8]),
+    ]
+    found = ppn_ratio.comparisons(
+        [*one, *curve("time", "us", "smaller", [8, 16])], more
+    )
     assert [c.metric for c in found] == [
         Metric("rate_ratio", "1", "larger"),
         Metric("share_difference", "%", "smaller"),
@@ -51,7 +64,9 @@ def test_metrics_at_both_layouts_are_compared_and_no_others():
 
 
 def compare(unit, one, more, **declared):
-    (found,) = ppn_ratio.comparisons(*[[Metric("latency", unit, "larger", **declared)]] * 2)
+    (found,) = ppn_ratio.comparisons(
+        *[[Metric("latency", unit, "larger", **declared)]] * 2
+    )
     return found.value({"2x1": one, "1x2": more})
 
 

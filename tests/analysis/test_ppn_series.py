@@ -16,7 +16,9 @@ def times(**seconds):
 
 
 def test_a_problem_of_one_size():
-    found = ppn_series.values(times(_1x1=8.0, _1x2=4.0, _2x1=4.0, _2x2=2.5), scaled=False)
+    found = ppn_series.values(
+        times(_1x1=8.0, _1x2=4.0, _2x1=4.0, _2x2=2.5), scaled=False
+    )
     assert found == {
         "loop_time_1x1": 8.0,
         "loop_time_1x2": 4.0,
@@ -31,7 +33,9 @@ def test_a_problem_of_one_size():
 
 
 def test_a_problem_that_grows_with_the_nodes():
-    found = ppn_series.values(times(_1x1=8.0, _1x2=4.0, _2x1=10.0, _2x2=5.0), scaled=True)
+    found = ppn_series.values(
+        times(_1x1=8.0, _1x2=4.0, _2x1=10.0, _2x2=5.0), scaled=True
+    )
     assert (found["efficiency_2x1"], found["efficiency_2x2"]) == (80, 80)
     assert found["ppn_gap_per_doubling"] == pytest.approx(0)
 
@@ -49,12 +53,19 @@ def test_the_slope_is_by_doubling_also_where_the_last_step_is_less():
     series = {}
     for layout in ppn_series.launches(Layout(12, 2)):
         series[layout] = 1.0 if layout.ppn == 1 else 1 + 0.03 * log2(layout.nodes)
-    assert ppn_series.values(series, scaled=True)["ppn_gap_per_doubling"] == pytest.approx(3)
+    assert ppn_series.values(series, scaled=True)[
+        "ppn_gap_per_doubling"
+    ] == pytest.approx(3)
 
 
 @given(st.integers(1, 40), st.integers(2, 64), st.booleans())
 def test_every_declared_value_is_there(nodes, ppn, scaled):
     largest = Layout(nodes, ppn)
     series = {layout: 1.0 + layout.tasks for layout in ppn_series.launches(largest)}
-    assert list(ppn_series.values(series, scaled=scaled)) == [m.name for m in ppn_series.metrics(largest)]
-    assert all(set(map(str, series)) >= set(values) for values in ppn_series.compared(series).values())
+    assert list(ppn_series.values(series, scaled=scaled)) == [
+        m.name for m in ppn_series.metrics(largest)
+    ]
+    assert all(
+        set(map(str, series)) >= set(values)
+        for values in ppn_series.compared(series).values()
+    )

@@ -15,4 +15,8 @@ def cases(patch, set_up=True):
     """
     with patch.context() as settings:
         settings.setattr(loading, "SETTINGS", SETTINGS)
-        return [case for case in loading.cases("rich", set_up) if not case.check.is_fixture()]
+        return [
+            case
+            for case in loading.cases("rich", set_up)
+            if not case.check.is_fixture()
+        ]

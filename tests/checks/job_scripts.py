@@ -42,7 +42,9 @@ def dry_run(system, results):
     """Return the job scripts of a system's :data:`CASES` for every MPI, by (partition+environment, case)."""
     results = Path(results)
     env = {
-        name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_", "FLUX_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FABRIC_", "RFM_", "FLUX_"))
     }
     env |= {
         "FABRIC_HOME": str(home()),
@@ -62,12 +64,16 @@ def dry_run(system, results):
     done = programs.run(command, env=env)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     found = {}
-    for case, digest, where in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @(\S+)", done.stdout):
+    for case, digest, where in re.findall(
+        r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @(\S+)", done.stdout
+    ):
         if case in CASES:
             partition, environ = where.split(":")[1].split("+")
             stage = results / "stage/dry" / system / partition / environ
             (script,) = stage.glob(f"{case.split(' ')[0]}_{digest}/rfm_job.sh")
-            found[f"{partition}+{environ}", case] = without_this_machine(script.read_text(), results)
+            found[f"{partition}+{environ}", case] = without_this_machine(
+                script.read_text(), results
+            )
     return found
 
 
@@ -82,7 +88,9 @@ def without_this_machine(script, results):
         script = script.replace(str(path), placeholder)
     script = re.sub(r"(?<=/parts/)([a-z-]+)-[0-9a-f]{12}\b", r"\1", script)
     script = re.sub(r"(?<=_)[0-9a-f]{8}\b", "<hash>", script)
-    script = re.sub(r"(#PBS -N .*_)[0-9a-f]+$", r"\1<hash>", script, flags=re.MULTILINE)  # cut by PBS's limit
+    script = re.sub(
+        r"(#PBS -N .*_)[0-9a-f]+$", r"\1<hash>", script, flags=re.MULTILINE
+    )  # cut by PBS's limit
     script = re.sub(r"python3\.\d+", "python3.N", script)
     return re.sub(r"^export OMPI_ALLOW_RUN_AS_ROOT.*\n", "", script, flags=re.MULTILINE)
 
@@ -94,7 +102,9 @@ def path_of(system, where):
 
 def as_text(scripts):
     """Return scripts by case as one text."""
-    return "\n".join(f"==> {case} <==\n{script}" for case, script in sorted(scripts.items()))
+    return "\n".join(
+        f"==> {case} <==\n{script}" for case, script in sorted(scripts.items())
+    )
 
 
 def by_environment(found):

@@ -76,12 +76,19 @@ def text(checks):
 
 def some(names):
     """Return the names of checks, of many the first three."""
-    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return (
+        ", ".join(names)
+        if len(names) < 5
+        else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    )
 
 
 def main():
     """Write the page."""
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as results:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory() as results,
+    ):
         patch.setenv("FABRIC_RESULTS", results)
         PAGE.write_text(text([case.check for case in everything.cases(patch)]))
 

@@ -25,16 +25,27 @@ OWN = {
     "BufferReuse": (lambda _: "buffer_reuse/mpich-5.0.2.txt", [2, 7]),
     "CollectiveOverlap": (lambda _: "collective_overlap/mpich-5.0.2.txt", [1, 2]),
     "HotSpot": (lambda _: "hot_spot/mpich-5.0.2.txt", [2, 7]),
-    "LammpsReplay": (lambda check: f"replay/{check.problem}.{check.layout}.txt", [2, 3]),
+    "LammpsReplay": (
+        lambda check: f"replay/{check.problem}.{check.layout}.txt",
+        [2, 3],
+    ),
     "LatencyMap": (lambda _: "latency_map/mpich-5.0.2.txt", [4, 5]),
     "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
     "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
     "Rotate": (lambda check: f"rotate/mpich-5.0.2{ROTATE[check.pattern]}.txt", [3]),
     "RotateOnDevice": (lambda _: "rotate/mpich-5.0.2.stand-in-cuda.txt", [3]),
     "Streaming": (lambda _: "streaming/mpich-5.0.2.txt", [1, 6, 11, 16]),
-    "StreamingQueue": (lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt", [1, 6, 11, 16]),
+    "StreamingQueue": (
+        lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt",
+        [1, 6, 11, 16],
+    ),
 }
-ROTATE = {"rotate": "", "shift": ".shift", "bisection": ".bisection", "round-robin": ".round-robin"}
+ROTATE = {
+    "rotate": "",
+    "shift": ".shift",
+    "bisection": ".bisection",
+    "round-robin": ".round-robin",
+}
 
 
 #: The columns of OSU's tables that hold what is measured, where it is not only the one after the size.
@@ -66,18 +77,24 @@ def osu_output(check):
         # Every benchmark was run with a fence; what else another synchronisation changes is its name in the
         # header.
         asked = osu.SYNCHRONISATIONS[check.synchronisation]
-        return (GOLDEN / f"{name}.fence.txt").read_text().replace("MPI_Win_fence", asked)
+        return (
+            (GOLDEN / f"{name}.fence.txt").read_text().replace("MPI_Win_fence", asked)
+        )
     if check.benchmark == "latency_persistent":
         name += ".all"
     text = (GOLDEN / f"{name}.txt").read_text()
-    return text + ("launch_to_end_ns: 123456789\n" if check.benchmark == "hello" else "")
+    return text + (
+        "launch_to_end_ns: 123456789\n" if check.benchmark == "hello" else ""
+    )
 
 
 def imb_output(check):
     """Return a golden output of IMB."""
     name, program = check.benchmark, check.imb_program
     if program == "IMB-P2P":
-        name = f"P2P.{name}" + (".1MiB" if check.num_tasks == 2 else f".{check.num_tasks}")
+        name = f"P2P.{name}" + (
+            ".1MiB" if check.num_tasks == 2 else f".{check.num_tasks}"
+        )
     elif program in ("IMB-NBC", "IMB-RMA") and len(check.rows_B) > 1:
         name += ".1MiB"
     return (GOLDEN / f"imb/2021.11/{name}.txt").read_text()
@@ -93,16 +110,22 @@ def healthy_output(check):
     if kind.startswith("Imb"):
         return imb_output(check)
     if kind == "NpbKernel":
-        return (GOLDEN / f"npb/3.4/{check.kernel}.{check.problem_class}.2.txt").read_text()
+        return (
+            GOLDEN / f"npb/3.4/{check.kernel}.{check.problem_class}.2.txt"
+        ).read_text()
     if kind.startswith("MppDyna"):
         return dyna.output(check.num_tasks)
     if kind == "LammpsScaled":
         return (GOLDEN / f"lammps/22Jul2025/{check.problem}.scaled2.2.txt").read_text()
     if kind == "LammpsBench":
-        return (GOLDEN / f"lammps/22Jul2025/{check.problem}.{check.num_tasks}.txt").read_text()
+        return (
+            GOLDEN / f"lammps/22Jul2025/{check.problem}.{check.num_tasks}.txt"
+        ).read_text()
     if kind in OWN:
         return (GOLDEN / OWN[kind][0](check)).read_text()
-    raise AssertionError(f"no golden output for {kind}: add one, so that its silent passes are tested")
+    raise AssertionError(
+        f"no golden output for {kind}: add one, so that its silent passes are tested"
+    )
 
 
 def value_columns(check):
@@ -111,7 +134,12 @@ def value_columns(check):
     if kind in OWN:
         return OWN[kind][1]
     if kind.startswith("Imb"):
-        if check.benchmark in ("One_put_all", "One_get_all", "Put_all_local", "Get_all_local"):
+        if check.benchmark in (
+            "One_put_all",
+            "One_get_all",
+            "Put_all_local",
+            "Get_all_local",
+        ):
             return [2]
         return IMB_COLUMNS.get(kind, [2, 3, 4])
     if kind.startswith("Osu") and check.program["program"] == "osu":
@@ -137,15 +165,30 @@ def broken_outputs(check, text):
 #: Programs that print no table: patterns of the values in their reports.
 DYNA = [
     rf"(?<={text})\d\S*"
-    for text in ("Elapsed time     ", "Problem cycle      =     ", "for   ", "with       ")
+    for text in (
+        "Elapsed time     ",
+        "Problem cycle      =     ",
+        "for   ",
+        "with       ",
+    )
 ]
 REPORTS = {
     "MppDyna": DYNA,
     "MppDynaDecomposition": DYNA,
-    "OsuInit": [r"(?<=min: )\d+", r"(?<=avg: )\d+", r"(?<=max: )\d+", r"(?<=nprocs: )\d+"],
+    "OsuInit": [
+        r"(?<=min: )\d+",
+        r"(?<=avg: )\d+",
+        r"(?<=max: )\d+",
+        r"(?<=nprocs: )\d+",
+    ],
     "NpbKernel": [
         rf"(?<={value} =) *\S+"
-        for value in ("Time in seconds", "Mop/s total    ", "Mop/s/process  ", "Total processes")
+        for value in (
+            "Time in seconds",
+            "Mop/s total    ",
+            "Mop/s/process  ",
+            "Total processes",
+        )
     ],
     "OsuHello": [r"(?<=launch_to_end_ns: )\d+", r"(?<=with )\d+"],
 }

@@ -7,9 +7,19 @@ is installed: its checks are loaded and set up, never run.
 
 import os
 
-OSU = {"program": "osu", "version": "7.4", "stack": "spack", "command": "/osu/{folder}/{benchmark}"}
+OSU = {
+    "program": "osu",
+    "version": "7.4",
+    "stack": "spack",
+    "command": "/osu/{folder}/{benchmark}",
+}
 OSU |= {"takes_sizes": True, "smallest_message_B": 1}
-IMB = {"program": "imb", "version": "2021.11", "stack": "wheels", "command": "/imb/{benchmark}"}
+IMB = {
+    "program": "imb",
+    "version": "2021.11",
+    "stack": "wheels",
+    "command": "/imb/{benchmark}",
+}
 LAMMPS = {
     "program": "lammps",
     "version": "22 Jul 2025 - Update 4",
@@ -17,10 +27,25 @@ LAMMPS = {
     "command": "/lammps/{benchmark}",
 }
 LAMMPS |= {"inputs": "/lammps/bench"}
-NPB = {"program": "npb", "version": "3.4", "stack": "spack", "command": "/npb/{benchmark}"}
-DYNA = {"program": "ls_dyna", "version": "R13", "stack": "modules", "command": "/dyna/mppdyna memory=200m"}
+NPB = {
+    "program": "npb",
+    "version": "3.4",
+    "stack": "spack",
+    "command": "/npb/{benchmark}",
+}
+DYNA = {
+    "program": "ls_dyna",
+    "version": "R13",
+    "stack": "modules",
+    "command": "/dyna/mppdyna memory=200m",
+}
 DYNA |= {"deck": "/dyna/deck.k", "pfile": "/dyna/pfile"}
-NCCL = {"program": "nccl-tests", "version": "2.19.6", "stack": "modules", "command": "/nccl/{benchmark}_perf"}
+NCCL = {
+    "program": "nccl-tests",
+    "version": "2.19.6",
+    "stack": "modules",
+    "command": "/nccl/{benchmark}_perf",
+}
 RCCL = {
     "program": "rccl-tests",
     "version": "develop",
@@ -36,8 +61,16 @@ ls_dyna_pfile replay nccl_tests rccl_tests osu_xccl imb_cuda mpi_cuda
 
 def site(name, partitions, environment):
     """Return the configuration of one system with one environment, whose partitions run jobs on this host."""
-    of_all = {"scheduler": "local", "launcher": "mpirun", "environs": [environment["name"]]}
-    system = {"name": name, "hostnames": [name], "prefix": os.environ.get("FABRIC_RESULTS", ".")}
+    of_all = {
+        "scheduler": "local",
+        "launcher": "mpirun",
+        "environs": [environment["name"]],
+    }
+    system = {
+        "name": name,
+        "hostnames": [name],
+        "prefix": os.environ.get("FABRIC_RESULTS", "."),
+    }
     stdout = {"type": "stream", "name": "stdout", "level": "info"}
     return {
         "systems": [system | {"partitions": [of_all | each for each in partitions]}],
@@ -53,7 +86,15 @@ site_configuration = site(
     "rich",
     [
         {"name": "cpu", "features": [], "extras": {"nodes": 2} | SIZES},
-        {"name": "gpu", "features": ["cuda"], "extras": {"nodes": 1, "gpus": 2} | SIZES},
+        {
+            "name": "gpu",
+            "features": ["cuda"],
+            "extras": {"nodes": 1, "gpus": 2} | SIZES,
+        },
     ],
-    {"name": "full", "features": FEATURES.split(), "extras": {"programs": PROGRAMS, "traces": "/traces"}},
+    {
+        "name": "full",
+        "features": FEATURES.split(),
+        "extras": {"programs": PROGRAMS, "traces": "/traces"},
+    },
 )

@@ -33,7 +33,10 @@ def rich(tmp_path_factory):
 
 def the_first(checks, kind, **values):
     return next(
-        c for c in checks if type(c).__name__ == kind and all(getattr(c, n) == v for n, v in values.items())
+        c
+        for c in checks
+        if type(c).__name__ == kind
+        and all(getattr(c, n) == v for n, v in values.items())
     )
 
 
@@ -45,7 +48,9 @@ def programs(folder, *built, stderr=STDERR):
     for name in built:
         (folder / name).write_text("")
     of = SimpleNamespace(
-        stagedir=str(folder), current_environ=SimpleNamespace(name="e", cc="mpicc"), profile=False
+        stagedir=str(folder),
+        current_environ=SimpleNamespace(name="e", cc="mpicc"),
+        profile=False,
     )
     of.container = None
     of.build_job = SimpleNamespace(stderr="rfm_build.err")
@@ -59,18 +64,25 @@ def test_a_program_that_is_not_built_names_its_own_first_error(tmp_path):
     assert sn.evaluate(own.programs_exist())
     assert own.require_program("rotate") == tmp_path / "rotate"
     with pytest.raises(
-        SanityError, match=r"overlap cannot be built in e: .overlap\.c:7:1: error: unknown type"
+        SanityError,
+        match=r"overlap cannot be built in e: .overlap\.c:7:1: error: unknown type",
     ):
         own.require_program("overlap")
     with pytest.raises(
-        SanityError, match=r"profile\.so cannot be built in e: .calls\.h:9:12: error: conflicting"
+        SanityError,
+        match=r"profile\.so cannot be built in e: .calls\.h:9:12: error: conflicting",
     ):
         own.require_program("profile.so")
 
 
 def test_without_a_compiler_its_absence_is_the_error(tmp_path):
-    own = programs(tmp_path, stderr="error: there is no mpicc; see cc and PATH of the environment\n")
-    with pytest.raises(SanityError, match=r"placement cannot be built in e: 'error: there is no mpicc"):
+    own = programs(
+        tmp_path,
+        stderr="error: there is no mpicc; see cc and PATH of the environment\n",
+    )
+    with pytest.raises(
+        SanityError, match=r"placement cannot be built in e: 'error: there is no mpicc"
+    ):
         sn.evaluate(own.programs_exist())
 
 
@@ -98,12 +110,15 @@ def test_osu_verifies_its_data_in_a_launch_of_its_own(rich, tmp_path, monkeypatc
     assert line.endswith("osu_latency -m 1:4194304 -c -x 0 -i 2 > validation.txt || :")
     monkeypatch.setattr(type(check), "stagedir", str(tmp_path))
     monkeypatch.setattr(check, "with_cause", lambda what: what)
-    with pytest.raises(SanityError, match=r"OSU did not verify the data \(-c\): .*No such file"):
+    with pytest.raises(
+        SanityError, match=r"OSU did not verify the data \(-c\): .*No such file"
+    ):
         check.read("")
     table = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)        Validation\n1    1.50    Fail\n"
     (tmp_path / "validation.txt").write_text(table)
     with pytest.raises(
-        SanityError, match=r"^OSU's own validation found wrong data at 1 B \(line 3\); see /.*\.txt"
+        SanityError,
+        match=r"^OSU's own validation found wrong data at 1 B \(line 3\); see /.*\.txt",
     ):
         check.read("")
     monkeypatch.setitem(check.program, "version", "7.4")
@@ -119,25 +134,36 @@ def test_osu_verifies_sums_as_integers(rich, monkeypatch):
 
 
 def test_more_spinning_threads_than_cores_are_not_run(rich, monkeypatch):
-    check = the_first(rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt")
+    check = the_first(
+        rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt"
+    )
     monkeypatch.setitem(check.current_partition.extras, "cores", 3)
     monkeypatch.setattr(type(check.current_partition.processor), "num_cores", 3)
     check.require_cores()
     monkeypatch.setitem(check.current_partition.extras, "cores", 2)
     with pytest.raises(
-        SkipTestError, match="latency_mt keeps 3 cores of a node busy, and those of cpu have 2"
+        SkipTestError,
+        match="latency_mt keeps 3 cores of a node busy, and those of cpu have 2",
     ):
         check.require_cores()
 
 
 @pytest.mark.parametrize(("cores", "findings"), [("0:1", 1), ("0:1,0:2", 0)])
-def test_threads_that_are_bound_to_one_core_are_a_finding(rich, monkeypatch, cores, findings):
+def test_threads_that_are_bound_to_one_core_are_a_finding(
+    rich, monkeypatch, cores, findings
+):
     from tests.checks.outputs import healthy_output
 
-    check = the_first(rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt")
-    ranks = [RankPlace(rank, "n", "n", "0", frozenset(cores.split(","))) for rank in range(2)]
+    check = the_first(
+        rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt"
+    )
+    ranks = [
+        RankPlace(rank, "n", "n", "0", frozenset(cores.split(","))) for rank in range(2)
+    ]
     monkeypatch.setattr(type(check), "ranks", ranks)
     monkeypatch.setattr(check.facts, "findings", None)
     check.measure(healthy_output(check))
     texts = [each["text"] for each in check.facts.findings or []]
-    assert len(texts) == findings and all(text.startswith("rank 1 is bound to one core") for text in texts)
+    assert len(texts) == findings and all(
+        text.startswith("rank 1 is bound to one core") for text in texts
+    )

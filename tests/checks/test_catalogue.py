@@ -81,11 +81,21 @@ def test_the_catalogue_is_complete(local_cases):
         }
 
     assert have("Osu", "benchmark") == OSU
-    imb = [case.check for case in local_cases if type(case.check).__name__.startswith("Imb")]
+    imb = [
+        case.check
+        for case in local_cases
+        if type(case.check).__name__.startswith("Imb")
+    ]
     for program, benchmarks in IMB.items():
-        assert {check.benchmark for check in imb if check.imb_program == program} == benchmarks
+        assert {
+            check.benchmark for check in imb if check.imb_program == program
+        } == benchmarks
     assert have("Lammps", "problem") == LAMMPS
-    assert {type(case.check).__name__ for case in local_cases if hasattr(case.check, "own_program")} == OWN
+    assert {
+        type(case.check).__name__
+        for case in local_cases
+        if hasattr(case.check, "own_program")
+    } == OWN
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +110,11 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
     checks = [case.check for case in all_cases if case.partition.name == "cpu"]
 
     def have(kind, attribute="benchmark"):
-        return {getattr(check, attribute) for check in checks if type(check).__name__.startswith(kind)}
+        return {
+            getattr(check, attribute)
+            for check in checks
+            if type(check).__name__.startswith(kind)
+        }
 
     assert have("Osu") == OSU_C
     synchronised = {
@@ -109,31 +123,52 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
         if type(check).__name__ in ("OsuOneSidedLatency", "OsuOneSidedAtomic")
     }
     assert len(synchronised) == 6 * len(osu.SYNCHRONISATIONS)
-    assert have("Imb") == {name for names in IMB.values() for name in names} | {"Stencil2D"}
+    assert have("Imb") == {name for names in IMB.values() for name in names} | {
+        "Stencil2D"
+    }
     assert {
-        (check.kernel, check.problem_class) for check in checks if type(check).__name__ == "NpbKernel"
+        (check.kernel, check.problem_class)
+        for check in checks
+        if type(check).__name__ == "NpbKernel"
     } == {(kernel, problem_class) for kernel in ("is", "ft") for problem_class in "ABC"}
     assert have("LammpsScaled", "problem") == LAMMPS
     assert not any(
-        "smoke" in check.tags for check in checks if {"nbc", "one-sided", "startup", "npb"} & check.tags
+        "smoke" in check.tags
+        for check in checks
+        if {"nbc", "one-sided", "startup", "npb"} & check.tags
     )
 
 
 def test_every_feature_that_a_check_needs_is_declared(all_cases):
     """Without a declaration no environment offers it, and the cases would never run."""
-    declared = {name for suite in SUITES.values() for name in (suite.name, *suite.features)}
+    declared = {
+        name for suite in SUITES.values() for name in (suite.name, *suite.features)
+    }
     needed = set()
     for cls in {type(case.check) for case in all_cases}:
-        of_values = [needs for by_value in cls.needs_of.values() for needs in by_value.values()]
-        needed |= {feature for features in (cls.needed(), *of_values) for feature in features}
+        of_values = [
+            needs for by_value in cls.needs_of.values() for needs in by_value.values()
+        ]
+        needed |= {
+            feature for features in (cls.needed(), *of_values) for feature in features
+        }
     # A trace is no program of a suite, and what waits by blocking, or takes the memory of GPUs, is an MPI.
     of_mpi = {"mpi", "mpicc", "blocking_wait", "mpi_cuda", "mpi_rocm"}
-    assert {"osu_c", "imb_rma", "npb", "mpi_cuda"} <= needed <= declared | of_mpi | {"replay"}
+    assert (
+        {"osu_c", "imb_rma", "npb", "mpi_cuda"}
+        <= needed
+        <= declared | of_mpi | {"replay"}
+    )
 
 
 def test_every_check_has_a_family_and_its_tag(all_cases):
-    of_class = {type(case.check).__name__.removesuffix("PpnRatio"): case.check for case in all_cases}
-    assert not [name for name, check in of_class.items() if check.family == families.OTHERS]
+    of_class = {
+        type(case.check).__name__.removesuffix("PpnRatio"): case.check
+        for case in all_cases
+    }
+    assert not [
+        name for name, check in of_class.items() if check.family == families.OTHERS
+    ]
     assert all(families.tag(check.family) in check.tags for check in of_class.values())
 
 
@@ -143,11 +178,22 @@ def test_every_headline_is_of_a_declared_metric(all_cases):
     rows, fitted = {}, set()
     for check in (case.check for case in all_cases):
         for headline in check.headlines:
-            rows.setdefault(headline.title, set()).add((headline.section, headline.order, headline.point))
-            if any(headline.fits(metric.quantity, check.own_parameters) for metric in check.metrics()):
+            rows.setdefault(headline.title, set()).add(
+                (headline.section, headline.order, headline.point)
+            )
+            if any(
+                headline.fits(metric.quantity, check.own_parameters)
+                for metric in check.metrics()
+            ):
                 fitted.add((type(check).__name__, headline.title))
-    assert len(rows) == 22 and all(len(positions) == 1 for positions in rows.values()), rows
-    declared = {(type(c.check).__name__, each.title) for c in all_cases for each in c.check.headlines}
+    assert len(rows) == 22 and all(
+        len(positions) == 1 for positions in rows.values()
+    ), rows
+    declared = {
+        (type(c.check).__name__, each.title)
+        for c in all_cases
+        for each in c.check.headlines
+    }
     assert fitted == declared
 
 
@@ -157,14 +203,23 @@ def test_a_bandwidth_of_one_direction_is_marked(all_cases):
             case.check
             for case in all_cases
             if type(case.check).__name__ == name
-            and all(getattr(case.check, key) == value for key, value in parameters.items())
+            and all(
+                getattr(case.check, key) == value for key, value in parameters.items()
+            )
         ]
         return {metric.quantity for metric in found.metrics() if metric.one_way}
 
-    assert one_way("OsuBandwidth", benchmark="bw") == one_way("OsuMessageRate") == {"bandwidth"}
+    assert (
+        one_way("OsuBandwidth", benchmark="bw")
+        == one_way("OsuMessageRate")
+        == {"bandwidth"}
+    )
     assert one_way("ImbPointToPoint", benchmark="PingPong") == {"bandwidth"}
     assert "median_bandwidth" in one_way("Rotate", pattern="shift")
-    assert one_way("Streaming") == {"peak_bandwidth_ping_pong", "peak_bandwidth_streaming"}
+    assert one_way("Streaming") == {
+        "peak_bandwidth_ping_pong",
+        "peak_bandwidth_streaming",
+    }
     assert (
         one_way("OsuBandwidth", benchmark="bibw")
         == one_way("ImbParallel")
@@ -182,14 +237,20 @@ def test_every_metric_has_its_sentence_and_the_page_has_all(all_cases):
         if not metric.about
     }
     assert not without
-    assert metrics_page.text(checks) == metrics_page.PAGE.read_text(), "python -m tests.checks.metrics_page"
+    assert metrics_page.text(checks) == metrics_page.PAGE.read_text(), (
+        "python -m tests.checks.metrics_page"
+    )
 
 
 def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
     """Those of comparisons too, which are made when the checks are loaded; and none of a class that is only a
     base."""
     loaded = {type(case.check).__name__ for case in all_cases}
-    assert {"OsuLatency", "OsuLatencyPpnRatio", "LammpsPpnSeries"} <= loaded <= check_names()
+    assert (
+        {"OsuLatency", "OsuLatencyPpnRatio", "LammpsPpnSeries"}
+        <= loaded
+        <= check_names()
+    )
     assert not {"OsuCheck", "FabricCheck", "LammpsBenchPpnRatio"} & check_names()
 
 
@@ -198,7 +259,10 @@ def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
     [
         ("latency", "/osu/pt2pt/osu_latency -m 1:4194304 -d cuda D D"),
         ("allreduce", "/osu/collective/osu_allreduce -m 1:1048576 -d cuda"),
-        ("put_latency", "/osu/one-sided/osu_put_latency -m 1:4194304 -w create -s lock -d cuda D D"),
+        (
+            "put_latency",
+            "/osu/one-sided/osu_put_latency -m 1:4194304 -w create -s lock -d cuda D D",
+        ),
         (
             "Sendrecv",
             "/imb/IMB-MPI1-GPU Sendrecv -mem_alloc_type device -npmin 2 -msglog 0:22 -iter 5000,200",
@@ -211,7 +275,10 @@ def test_a_partition_with_gpus_needs_only_its_feature(all_cases, name, command):
     first = on_device[0].check
     assert " ".join([first.executable, *first.executable_opts]) == command
     assert {case.partition.name for case in on_device} == {"gpu"}
-    assert all("cuda" in case.check.tags and "smoke" not in case.check.tags for case in on_device)
+    assert all(
+        "cuda" in case.check.tags and "smoke" not in case.check.tags
+        for case in on_device
+    )
     in_host_memory = [case.check for case in cases if case.check.memory == "host"]
     assert in_host_memory
     assert not any("-d" in check.executable_opts for check in in_host_memory)
@@ -225,14 +292,19 @@ def test_buffers_in_the_wrong_memory_are_refused(all_cases):
     )
     text = (GOLDEN / "osu/7.4/osu_bw.txt").read_text()
     with pytest.raises(
-        OutputError, match="buffers in cuda memory were asked for, but these are in host memory"
+        OutputError,
+        match="buffers in cuda memory were asked for, but these are in host memory",
     ):
         check.measure(text)
     check.measure(text.replace("OSU MPI Bandwidth", "OSU MPI-CUDA Bandwidth"))
 
 
 def test_large_collectives_stay_within_the_limit_of_osu(all_cases):
-    check = next(case.check for case in all_cases if getattr(case.check, "benchmark", "") == "allreduce")
+    check = next(
+        case.check
+        for case in all_cases
+        if getattr(case.check, "benchmark", "") == "allreduce"
+    )
     check.num_tasks = 2048
     assert check.sizes_B[-1] == 256 * 1024
 
@@ -243,7 +315,9 @@ def test_scaled_inputs_grow_with_the_nodes(all_cases):
         for case in all_cases
         if type(case.check).__name__ == "LammpsScaled"
     }
-    assert commands["chain"] == "-in in.chain.scaled -log none -var x 2 -var y 1 -var z 1"
+    assert (
+        commands["chain"] == "-in in.chain.scaled -log none -var x 2 -var y 1 -var z 1"
+    )
     assert commands["chute"] == "-in in.chute.scaled -log none -var x 2 -var y 1"
     assert commands["lj"] == "-in in.lj -log none -var x 2 -var y 1 -var z 1"
 
@@ -263,30 +337,44 @@ def test_each_environment_runs_what_it_offers(local_cases):
 def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
     for environ in {case.environ.name: case.environ for case in local_cases}.values():
         without = environ.extras["without"]
-        for suite in (name for name, suite in SUITES.items() if not suite.only_of_sites):
-            assert (suite in environ.features) != bool(without.get(suite)), (environ.name, suite)
+        for suite in (
+            name for name, suite in SUITES.items() if not suite.only_of_sites
+        ):
+            assert (suite in environ.features) != bool(without.get(suite)), (
+                environ.name,
+                suite,
+            )
         for feature in ("osu_c", "imb_nbc", "imb_rma", "imb_p2p"):
             suite = feature.split("_")[0]
-            assert suite not in environ.features or (feature in environ.features) != bool(
-                without.get(feature)
-            )
+            assert suite not in environ.features or (
+                feature in environ.features
+            ) != bool(without.get(feature))
 
 
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
 TWINS = sorted(path.stem for path in (TESTS.parent / "config" / "twins").glob("*.yaml"))
 
 #: All twins together take a minute; alone each is what it is among all, and one is enough every day.
-SYSTEMS = [name for name in loading.shipped_systems() if name not in TWINS and name != "twins"]
+SYSTEMS = [
+    name for name in loading.shipped_systems() if name not in TWINS and name != "twins"
+]
 
 
-@pytest.fixture(scope="module", params=[*SYSTEMS, TWINS[0], pytest.param("twins", marks=pytest.mark.long)])
+@pytest.fixture(
+    scope="module",
+    params=[*SYSTEMS, TWINS[0], pytest.param("twins", marks=pytest.mark.long)],
+)
 def of_system(request, tmp_path_factory):
     """Return the name of a shipped system and its cases."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         patch.setenv("FABRIC_MPI", "all")
-        cases = [case for case in loading.cases(request.param) if not case.check.is_fixture()]
-        assert {case.partition.fullname.split(":")[0] for case in cases} == {request.param}
+        cases = [
+            case for case in loading.cases(request.param) if not case.check.is_fixture()
+        ]
+        assert {case.partition.fullname.split(":")[0] for case in cases} == {
+            request.param
+        }
         yield request.param, cases
 
 
@@ -299,11 +387,16 @@ def test_every_metric_has_a_reference_or_a_reason(of_system):
         for name in names:
             reference = check.reference[f"{case.partition.fullname}:{name}"]
             judged = any(bound is not None for bound in reference[1:3])
-            assert judged != bool(check.facts.metrics[name].no_reference), (check.display_name, name)
+            assert judged != bool(check.facts.metrics[name].no_reference), (
+                check.display_name,
+                name,
+            )
 
 
 def test_every_reference_file_belongs_to_a_system():
-    assert {path.stem for path in REFERENCES.glob("*.yaml")} == set(loading.shipped_systems()) - {"twins"}
+    assert {path.stem for path in REFERENCES.glob("*.yaml")} == set(
+        loading.shipped_systems()
+    ) - {"twins"}
 
 
 def test_a_twin_alone_is_what_it_is_among_all():
@@ -313,7 +406,10 @@ def test_a_twin_alone_is_what_it_is_among_all():
     assert names == TWINS and last == "twins"
     for name, among_all in zip(names, systems["twins"], strict=True):
         (alone,) = systems[name]
-        assert alone["extras"] == among_all["extras"] and alone["env_vars"] == among_all["env_vars"]
+        assert (
+            alone["extras"] == among_all["extras"]
+            and alone["env_vars"] == among_all["env_vars"]
+        )
         assert (alone["name"], among_all["name"]) == ("twin", name)
 
 
@@ -323,10 +419,18 @@ def test_no_shipped_reference_file_has_a_fault(of_system):
     system, cases = of_system
     for name in {case.partition.extras.get("references", system) for case in cases}:
         file = reference_file.load(REFERENCES / f"{name}.yaml")
-        own = [case for case in cases if case.partition.extras.get("references", system) == name]
+        own = [
+            case
+            for case in cases
+            if case.partition.extras.get("references", system) == name
+        ]
         items = audit.index_items(file)
         assert (
-            audit.of_file(file, check_names(), [Case.of(catalogue.data_of(case, items)) for case in own])
+            audit.of_file(
+                file,
+                check_names(),
+                [Case.of(catalogue.data_of(case, items)) for case in own],
+            )
             == []
         )
 
@@ -341,7 +445,11 @@ def test_no_check_names_a_system_a_scheduler_or_an_mpi():
     allowed = {("builds.py", "spack"), ("base.py", "spack"), ("base.py", "sbatch")}
     for path in sorted((TESTS.parent / "checks").rglob("*.py")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            found = [word for word in words.findall(line) if (path.name, word.lower()) not in allowed]
+            found = [
+                word
+                for word in words.findall(line)
+                if (path.name, word.lower()) not in allowed
+            ]
             assert not found, f"{path.name}:{number}: {found[0]}"
 
 

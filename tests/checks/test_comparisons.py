@@ -31,19 +31,29 @@ def rich(tmp_path_factory):
     """Return the checks of a system that offers everything, on its partition of two nodes of two cores."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        return [case.check for case in everything.cases(patch) if case.partition.name == "cpu"]
+        return [
+            case.check
+            for case in everything.cases(patch)
+            if case.partition.name == "cpu"
+        ]
 
 
 @pytest.fixture
 def on_two_processes(rich):
     """Return every comparison of a node's two processes with those of two nodes: all outputs are of two
     processes."""
-    return [check for check in rich if comparison(check) and list(map(str, check.launches)) == ["2x1", "1x2"]]
+    return [
+        check
+        for check in rich
+        if comparison(check) and list(map(str, check.launches)) == ["2x1", "1x2"]
+    ]
 
 
 def test_every_check_has_a_comparison(rich):
     several = {kind_of(check) for check in rich if check.current_layout.ppn > 1}
-    assert {kind_of(check) for check in rich if comparison(check)} - {"LammpsPpnSeries"} == several - WITHOUT
+    assert {kind_of(check) for check in rich if comparison(check)} - {
+        "LammpsPpnSeries"
+    } == several - WITHOUT
 
 
 def test_what_is_compared_with_what(rich):
@@ -63,7 +73,11 @@ def prepared(check):
     """Return the lines of a check's job that start programs."""
     for hook in ("probe_placement", "wrap_launch"):
         getattr(check, hook)()
-    return [*check.prerun_cmds, " ".join([check.executable, *check.executable_opts]), *check.postrun_cmds]
+    return [
+        *check.prerun_cmds,
+        " ".join([check.executable, *check.executable_opts]),
+        *check.postrun_cmds,
+    ]
 
 
 def the_only(checks, kind, layout="1x2", **values):
@@ -112,7 +126,9 @@ def test_every_metric_of_every_check_is_compared(on_two_processes):
     for check in on_two_processes:
         text = output(check)
         values = measured(check, text, text)
-        assert set(values) == {metric.name for metric in check.metrics()}, check.display_name
+        assert set(values) == {metric.name for metric in check.metrics()}, (
+            check.display_name
+        )
         with check.launched_in(Layout(1, 2)):
             assert len(values) == len(check.metrics())
         for metric in check.metrics():
@@ -126,13 +142,18 @@ def test_the_ratio_is_of_the_layout_to_its_counterpart(on_two_processes):
     text = output(check)
     row = next(line for line in text.splitlines() if line.split()[:1] == ["4194304"])
     size, repetitions, time, bandwidth = row.split()
-    slow = text.replace(row, f"{size} {repetitions} {2 * float(time):.2f} {float(bandwidth) / 2:.2f}")
+    slow = text.replace(
+        row, f"{size} {repetitions} {2 * float(time):.2f} {float(bandwidth) / 2:.2f}"
+    )
     values = measured(check, text, slow)
     assert values["time_ratio_4194304B"] == pytest.approx(2, rel=1e-3)
     assert values["time_ratio_0B"] == 1
     compared = check.facts.metrics["time_ratio_4194304B"].compared
     assert (compared["metric"], compared["unit"]) == ("time_4194304B", "us")
-    assert compared["values"] == {"2x1": float(time), "1x2": pytest.approx(2 * float(time), rel=1e-3)}
+    assert compared["values"] == {
+        "2x1": float(time),
+        "1x2": pytest.approx(2 * float(time), rel=1e-3),
+    }
 
 
 def test_a_broken_first_launch_is_refused_and_named(on_two_processes):
@@ -173,12 +194,17 @@ def test_the_placement_of_each_launch_is_verified(on_two_processes, monkeypatch)
 
 def test_a_series_over_the_nodes(rich):
     check = the_only(rich, "LammpsPpnSeries", "2x2", problem="lj", scaling="fixed")
-    one, two = ((GOLDEN / f"lammps/22Jul2025/lj.{count}.txt").read_text() for count in (1, 2))
+    one, two = (
+        (GOLDEN / f"lammps/22Jul2025/lj.{count}.txt").read_text() for count in (1, 2)
+    )
     four = (
         two.replace("on 2 procs", "on 4 procs")
         .replace("2 MPI tasks", "4 MPI tasks")
         .replace("1 by 1 by 2", "1 by 2 by 2")
-        .replace("16000 ave       16001 max       15999 min", " 8000 ave        8001 max        7999 min")
+        .replace(
+            "16000 ave       16001 max       15999 min",
+            " 8000 ave        8001 max        7999 min",
+        )
         .replace("Histogram: 1 0 0 0 0 0 0 0 0 1", "Histogram: 2 0 0 0 0 0 0 0 0 2")
     )
     stage = Path(check.stagedir)
@@ -187,6 +213,9 @@ def test_a_series_over_the_nodes(rich):
     values = check.measure(four)
     assert set(values) == {metric.name for metric in check.metrics()}
     assert values["loop_time_1x2"] == values["loop_time_2x1"]
-    assert check.facts.metrics["ppn_gap_1x2"].compared["values"]["1x1"] == values["loop_time_1x1"]
+    assert (
+        check.facts.metrics["ppn_gap_1x2"].compared["values"]["1x1"]
+        == values["loop_time_1x1"]
+    )
     with pytest.raises(OutputError, match="the launch 2x2: "):
         check.measure(two)

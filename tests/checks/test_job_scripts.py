@@ -20,7 +20,11 @@ def dry(request, tmp_path_factory):
     """Return a system and its job scripts."""
     results = tmp_path_factory.mktemp("dry")
     found = job_scripts.dry_run(request.param, results)
-    left = [path for folder in ("logs", "reports", "perflogs") for path in results.glob(f"{folder}/**/*.*")]
+    left = [
+        path
+        for folder in ("logs", "reports", "perflogs")
+        for path in results.glob(f"{folder}/**/*.*")
+    ]
     assert not left, "a dry run is no session"
     return request.param, found
 
@@ -30,9 +34,14 @@ def test_the_scripts_are_the_golden_ones(dry):
     system, found = dry
     golden = {path.name for path in job_scripts.SCRIPTS.glob(f"{system}.*.txt")}
     by_environment = job_scripts.by_environment(found)
-    assert golden == {job_scripts.path_of(system, where).name for where in by_environment}
+    assert golden == {
+        job_scripts.path_of(system, where).name for where in by_environment
+    }
     for where, scripts in by_environment.items():
-        assert job_scripts.as_text(scripts) == job_scripts.path_of(system, where).read_text(), where
+        assert (
+            job_scripts.as_text(scripts)
+            == job_scripts.path_of(system, where).read_text()
+        ), where
 
 
 def test_nothing_ties_a_job_to_the_host_it_was_submitted_from(dry):
@@ -47,8 +56,18 @@ def test_a_described_system_has_the_same_scripts_elsewhere(dry, tmp_path, monkey
     wrote."""
     system, found = dry
     described = tmp_path / "system.json"
-    env = {"FABRIC_MPI": "all", "FABRIC_HOME": str(home()), "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", system, described]
+    env = {
+        "FABRIC_MPI": "all",
+        "FABRIC_HOME": str(home()),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "fabric_checks.reframe_ext.system_description",
+        system,
+        described,
+    ]
     programs.run(command, env={"PATH": os.environ["PATH"], **env})
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     data = json.loads(described.read_text())
@@ -62,9 +81,13 @@ def test_a_described_system_has_the_same_scripts_elsewhere(dry, tmp_path, monkey
             if case.check.display_name in job_scripts.CASES:
                 again = recomputation_run.script(case, data)
                 assert again["unknown"] is None
-                text = "\n".join(["#!/bin/bash", *again["script"], ""]).replace(str(tmp_path), "<stage>")
+                text = "\n".join(["#!/bin/bash", *again["script"], ""]).replace(
+                    str(tmp_path), "<stage>"
+                )
                 where = f"{case.partition.name}+{case.environ.name}"
-                made[where, case.check.display_name] = job_scripts.without_this_machine(text, tmp_path)
+                made[where, case.check.display_name] = job_scripts.without_this_machine(
+                    text, tmp_path
+                )
     assert made.keys() == found.keys()
     for key, script in found.items():
         assert made[key] == re.sub(r"<stage>/\S+_<hash>", "<stage>", script), key

@@ -26,10 +26,16 @@ def test_what_lammps_printed_is_right(golden, problem, name):
 @pytest.mark.parametrize("name", SCALED)
 def test_each_item_is_held(golden, problem, name):
     output = output_of(golden, problem, name)
-    tolerance = physics.SCALED_TOLERANCE[problem] if SCALED[name] else physics.REFERENCE[problem][1]
+    tolerance = (
+        physics.SCALED_TOLERANCE[problem]
+        if SCALED[name]
+        else physics.REFERENCE[problem][1]
+    )
     for item in physics.REFERENCE[problem][0]:
         for factor in (1 - 2 * tolerance, 1 + 2 * tolerance):
-            wrong = replace(output, thermo={**output.thermo, item: factor * output.thermo[item]})
+            wrong = replace(
+                output, thermo={**output.thermo, item: factor * output.thermo[item]}
+            )
             with pytest.raises(OutputError, match=f"^wrong physics: {item} is "):
                 physics.require(wrong, problem, SCALED[name])
 
@@ -39,11 +45,16 @@ def test_another_machine_starts_with_other_velocities(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.aarch64.1.txt"), 1)
     physics.require(output, "lj", None, "aarch64")
     with pytest.raises(
-        OutputError, match=r"^wrong physics: Temp is 0\.76087792 at the last step and 0\.7574531 in the"
+        OutputError,
+        match=r"^wrong physics: Temp is 0\.76087792 at the last step and 0\.7574531 in the",
     ):
         physics.require(output, "lj", None, "x86_64")
-    hot = replace(output, thermo={**output.thermo, "TotEng": 0.99 * output.thermo["TotEng"]})
-    with pytest.raises(OutputError, match=r"^wrong physics: TotEng changes by .* in the reference log "):
+    hot = replace(
+        output, thermo={**output.thermo, "TotEng": 0.99 * output.thermo["TotEng"]}
+    )
+    with pytest.raises(
+        OutputError, match=r"^wrong physics: TotEng changes by .* in the reference log "
+    ):
         physics.require(hot, "lj", None, "aarch64")
 
 
@@ -57,7 +68,8 @@ def test_an_energy_that_drifts_is_wrong(golden, problem):
         start = output.thermo[item] - times * drift
         wrong = replace(output, thermo_at_start={**output.thermo_at_start, item: start})
         with pytest.raises(
-            OutputError, match=f"^wrong physics: {item} changes by .* over the run and by .* in 2 times"
+            OutputError,
+            match=f"^wrong physics: {item} changes by .* over the run and by .* in 2 times",
         ):
             physics.require(wrong, problem, 2)
 

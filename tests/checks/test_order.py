@@ -36,7 +36,10 @@ for program in environment["extras"]["programs"].values():
     program["stack"] = "wheels"
 """
 PLAIN = ("LammpsBench %problem=lj %layout=2x2", "OsuHello %layout=2x2")
-SEVERAL = ("OsuHelloPpnRatio %layout=2x2", "LammpsPpnSeries %problem=lj %scaling=fixed %layout=2x2")
+SEVERAL = (
+    "OsuHelloPpnRatio %layout=2x2",
+    "LammpsPpnSeries %problem=lj %scaling=fixed %layout=2x2",
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,12 @@ def rich(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         checks = [case.check for case in everything.cases(patch)]
-    (base,) = {each for check in checks for each in type(check).__mro__ if each.__name__ == "FabricCheck"}
+    (base,) = {
+        each
+        for check in checks
+        for each in type(check).__mro__
+        if each.__name__ == "FabricCheck"
+    }
     return checks, base
 
 
@@ -62,8 +70,12 @@ def documented_order(base):
     for line in blocks(base)[0][2:]:
         if name := line[:20].strip():
             when, _, phase = name.rpartition(" ")
-            hooks = order[f"{ {'before': 'pre', 'after': 'post', '': 'in'}[when] }_{phase}"] = []
-        if hook := line[20:48].removesuffix("* ").strip():  # or else the line goes on with what there is
+            hooks = order[
+                f"{ {'before': 'pre', 'after': 'post', '': 'in'}[when] }_{phase}"
+            ] = []
+        if (
+            hook := line[20:48].removesuffix("* ").strip()
+        ):  # or else the line goes on with what there is
             hooks.append(hook.split()[0])
     assert order.pop("in_sanity") == ["validate"]
     return order
@@ -73,7 +85,9 @@ def name_of(hook):
     """Return the name that the table has for a hook."""
     # ReFrame loads a folder FOLDER as a package FOLDER@HASH.
     folders = re.sub(r"@\w+", "", hook.__module__).split(".")
-    return "OWN" if folders[0] == "checks" and folders[1:] != ["base"] else hook.__name__
+    return (
+        "OWN" if folders[0] == "checks" and folders[1:] != ["base"] else hook.__name__
+    )
 
 
 def test_the_hooks_of_every_check_run_in_the_order_of_the_docstring(rich):
@@ -85,7 +99,9 @@ def test_the_hooks_of_every_check_run_in_the_order_of_the_docstring(rich):
             names = [name_of(hook) for hook in hooks]
             met[phase] |= set(names)
             # Those of a suite's classes come where the classes do, before those that come last.
-            positions = [documented[phase].index(name) for name in names if name != "OWN"]
+            positions = [
+                documented[phase].index(name) for name in names if name != "OWN"
+            ]
             assert positions == sorted(positions), (check.name, phase, names)
     assert {phase: set(names) for phase, names in documented.items()} == met
 
@@ -95,7 +111,9 @@ def dry_run(folder):
     (folder / "rich.yaml").write_text("no_reference:\n- why: it is no machine\n")
     names = "|".join(re.escape(case.replace(" ", "")) for case in (*PLAIN, *SEVERAL))
     settings = SETTINGS.format(rich=str(everything.SETTINGS))
-    done = sessions.dry_run(folder, settings, "--system=rich:cpu", f"--name=^({names})$")
+    done = sessions.dry_run(
+        folder, settings, "--system=rich:cpu", f"--name=^({names})$"
+    )
     found = {}
     for case, digest in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @", done.stdout):
         if case in (*PLAIN, *SEVERAL):
@@ -120,8 +138,13 @@ def pattern_of(lines):
 
 def test_the_lines_of_a_script_are_in_the_order_of_the_docstring(rich, tmp_path):
     _, plain, several = blocks(rich[1])
-    probe = next(number for number, line in enumerate(plain) if line.startswith("LAUNCH PROBE"))
-    each_launch, last_launch = list(pattern_of(several[:2])), list(pattern_of(several[2:]))
+    probe = next(
+        number for number, line in enumerate(plain) if line.startswith("LAUNCH PROBE")
+    )
+    each_launch, last_launch = (
+        list(pattern_of(several[:2])),
+        list(pattern_of(several[2:])),
+    )
     head = list(pattern_of(plain[:probe]))
     of_plain = "".join(pattern_of(plain))
     of_several = "".join([*head, "(?:", *each_launch, ")+", *last_launch])
@@ -132,5 +155,6 @@ def test_the_lines_of_a_script_are_in_the_order_of_the_docstring(rich, tmp_path)
     # Each line is there in one of them.
     for line in pattern_of([*plain, *several]):
         assert any(
-            re.search(f"^{line.removesuffix('*')}", script, re.MULTILINE) for script in scripts.values()
+            re.search(f"^{line.removesuffix('*')}", script, re.MULTILINE)
+            for script in scripts.values()
         ), line

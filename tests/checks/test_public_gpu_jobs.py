@@ -35,7 +35,11 @@ UENV = ANY | {
     "FI_CXI_RDZV_THRESHOLD": "0",
 }
 MI300 = {"NCCL_MIN_NCHANNELS": "32"}
-RCCL = {"NCCL_GDRCOPY_ENABLE": "1", "NCCL_NET_FORCE_FLUSH": "1", "FI_CXI_DISABLE_NON_INJECT_MSG_IDC": "1"}
+RCCL = {
+    "NCCL_GDRCOPY_ENABLE": "1",
+    "NCCL_NET_FORCE_FLUSH": "1",
+    "FI_CXI_DISABLE_NON_INJECT_MSG_IDC": "1",
+}
 PMIX = {"PMIX_MCA_psec": "^munge", "PMIX_MCA_gds": "^shmem2"}
 #: By partition and environment: options of the job, plugin of srun, the EDF, and the variables of the
 #: processes.
@@ -127,7 +131,9 @@ class Job:
 def jobs(tmp_path_factory):
     """Return a function that returns the job of a partition, an environment and a collective."""
     folder = tmp_path_factory.mktemp("dry")
-    settings = SETTINGS.format(theirs=THEIRS, of_sendrecv=OF_SENDRECV, nodes=NODES, gpus=GPUS)
+    settings = SETTINGS.format(
+        theirs=THEIRS, of_sendrecv=OF_SENDRECV, nodes=NODES, gpus=GPUS
+    )
     chosen = f"--name=^[NR]cclCollective%benchmark=(all_reduce|sendrecv)%layout={NODES}x{GPUS}$"
     done = sessions.dry_run(folder, settings, "--system=alps", chosen)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
@@ -137,17 +143,37 @@ def jobs(tmp_path_factory):
 
     def of(partition, environ, benchmark):
         scripts = [*folder.glob(f"**/{partition}/{environ}/*clCollective_*/rfm_job.sh")]
-        (script,) = [each for each in scripts if f"/{benchmark}_perf" in each.read_text()]
+        (script,) = [
+            each for each in scripts if f"/{benchmark}_perf" in each.read_text()
+        ]
         calls = script.with_name("calls.json")
-        base = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "CALLS": str(calls), "LC_ALL": "C.UTF-8"}
-        subprocess.run(["bash", script], cwd=script.parent, env=base, check=True, capture_output=True)
+        base = {
+            "PATH": f"{folder}/bin:{os.environ['PATH']}",
+            "CALLS": str(calls),
+            "LC_ALL": "C.UTF-8",
+        }
+        subprocess.run(
+            ["bash", script],
+            cwd=script.parent,
+            env=base,
+            check=True,
+            capture_output=True,
+        )
         args, variables = json.loads(calls.read_text().splitlines()[-1])
         options = re.findall(r"^#SBATCH (\S+)$", script.read_text(), re.MULTILINE)
-        own = {name for name in variables if name not in {*base, "PWD", "OLDPWD", "SHLVL", "_"}}
-        at = next(number for number, word in enumerate(args) if not word.startswith("-"))
+        own = {
+            name
+            for name in variables
+            if name not in {*base, "PWD", "OLDPWD", "SHLVL", "_"}
+        }
+        at = next(
+            number for number, word in enumerate(args) if not word.startswith("-")
+        )
         words = args[at:]
         assert words[0].endswith("/ports") and words[3] == "--"
-        return Job(options, args[:at], {name: variables[name] for name in own}, words[4:])
+        return Job(
+            options, args[:at], {name: variables[name] for name in own}, words[4:]
+        )
 
     return of
 
@@ -157,7 +183,9 @@ def jobs(tmp_path_factory):
 def test_a_job_has_the_effect_of_the_public_check(jobs, of, benchmark):
     access, plugin, edf, variables = THEIRS[of]
     job = jobs(*of, benchmark)
-    assert {f"--ntasks={NODES * GPUS}", f"--ntasks-per-node={GPUS}", access} <= set(job.options)
+    assert {f"--ntasks={NODES * GPUS}", f"--ntasks-per-node={GPUS}", access} <= set(
+        job.options
+    )
     assert not [
         option for option in job.options if "gpu" in option or "gres" in option
     ]  # theirs asks for none
@@ -165,7 +193,9 @@ def test_a_job_has_the_effect_of_the_public_check(jobs, of, benchmark):
     assert given.get("mpi", job.variables.pop("SLURM_MPI_TYPE", None)) == plugin
     assert given.get("environment") == edf and given.keys() <= {"mpi", "environment"}
     assert job.variables.pop("NCCL_DEBUG").lower() == variables["NCCL_DEBUG"].lower()
-    expected = {name: value for name, value in variables.items() if name != "NCCL_DEBUG"}
+    expected = {
+        name: value for name, value in variables.items() if name != "NCCL_DEBUG"
+    }
     assert {
         name: value for name, value in job.variables.items() if name not in OURS
     } == expected | OF_SENDRECV
@@ -173,11 +203,21 @@ def test_a_job_has_the_effect_of_the_public_check(jobs, of, benchmark):
     values = dict(zip(options[::2], options[1::2], strict=True))
     assert Path(program).name == f"{benchmark}_perf"
     first_B, last_B, factor = (int(values[name]) for name in ("-b", "-e", "-f"))
-    assert any(first_B * factor**power == SIZE_B for power in range(20)) and last_B == SIZE_B
+    assert (
+        any(first_B * factor**power == SIZE_B for power in range(20))
+        and last_B == SIZE_B
+    )
     assert values["-g"] == "1" and values.keys() == {"-b", "-e", "-f", "-g", "-c"}
 
 
-def test_iterations_are_timed_from_release_2_19_2_on_unless_the_site_measures_graphs(jobs):
+def test_iterations_are_timed_from_release_2_19_2_on_unless_the_site_measures_graphs(
+    jobs,
+):
     words = jobs("clariden", "uenv-nccl-new", "all_reduce").words
     assert words[-4:] == ["-I", "1", "-J", "nccl/iterations.json"]
-    assert jobs("clariden-graphs", "uenv-nccl-new", "all_reduce").words[-4:] == ["-c", "1", "-G", "10"]
+    assert jobs("clariden-graphs", "uenv-nccl-new", "all_reduce").words[-4:] == [
+        "-c",
+        "1",
+        "-G",
+        "10",
+    ]

@@ -86,7 +86,9 @@ def checks(tmp_path_factory):
         return found
 
 
-@pytest.mark.parametrize(("key", "command"), COMMANDS.items(), ids=lambda each: each[0] if each else "")
+@pytest.mark.parametrize(
+    ("key", "command"), COMMANDS.items(), ids=lambda each: each[0] if each else ""
+)
 def test_the_command_line_has_what_is_set_and_the_program_takes(checks, key, command):
     words = " ".join([checks[key].executable, *checks[key].executable_opts])
     assert (
@@ -101,7 +103,11 @@ def test_sizes_iterations_and_steps_are_in_the_record(checks):
     bandwidth = checks["OsuBandwidth", "2x1"]
     assert bandwidth.facts.sizes_B == [2**power for power in range(11)]
     numbers = {"largest_B": 1024, "iterations": 8, "warmup": 2, "window": 16}
-    assert bandwidth.facts.parameters == {"benchmark": "bw", "program_options": "--one,--two", **numbers}
+    assert bandwidth.facts.parameters == {
+        "benchmark": "bw",
+        "program_options": "--one,--two",
+        **numbers,
+    }
     assert bandwidth.display_name.endswith(
         "%layout=2x1 %program_options=--one,--two %largest_B=1024 %iterations=8 %warmup=2 %window=16"
     )
@@ -122,7 +128,9 @@ def unset(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(loading, "SETTINGS", everything.SETTINGS)
 
     def of(name, **variables):
-        cases = loading.cases("rich", set_up=False, variables=variables, suite=SUITES[name])
+        cases = loading.cases(
+            "rich", set_up=False, variables=variables, suite=SUITES[name]
+        )
         for case in cases:
             if case.check.is_fixture():
                 internals.set_up(case)
@@ -133,7 +141,12 @@ def unset(tmp_path_factory, monkeypatch):
     return of
 
 
-SUITES = {"OsuBandwidth": "osu", "OsuCollective": "osu", "ImbPointToPoint": "imb", "ImbCollective": "imb"}
+SUITES = {
+    "OsuBandwidth": "osu",
+    "OsuCollective": "osu",
+    "ImbPointToPoint": "imb",
+    "ImbCollective": "imb",
+}
 SUITES |= {"StreamingQueue": "fabric", "BufferReuse": "fabric", "LatencyMap": "fabric"}
 
 
@@ -152,8 +165,16 @@ SUITES |= {"StreamingQueue": "fabric", "BufferReuse": "fabric", "LatencyMap": "f
             {"largest_B": "1073741824"},
             "largest_B is 1073741824: OSU leaves out what is above 268435456",
         ),
-        ("ImbPointToPoint", {"largest_B": "1000"}, "largest_B is 1000: give a power of two, such as 1024"),
-        ("StreamingQueue", {"window": "18"}, "window is 18: give a multiple of 4, half of the queue"),
+        (
+            "ImbPointToPoint",
+            {"largest_B": "1000"},
+            "largest_B is 1000: give a power of two, such as 1024",
+        ),
+        (
+            "StreamingQueue",
+            {"window": "18"},
+            "window is 18: give a multiple of 4, half of the queue",
+        ),
         ("BufferReuse", {"iterations": "6"}, "iterations is 6: give a multiple of 4"),
     ],
 )
@@ -162,7 +183,9 @@ def test_a_value_that_the_program_cannot_take_fails_at_set_up(unset, name, given
         unset(name, **given)
 
 
-def test_with_other_settings_values_are_recorded_and_not_judged(unset, tmp_path, monkeypatch):
+def test_with_other_settings_values_are_recorded_and_not_judged(
+    unset, tmp_path, monkeypatch
+):
     """A reference of a size that is not measured is no fault."""
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path))
     held = "{bandwidth_8B: [1, -0.5, null, MB/s], bandwidth_4194304B: [1, -0.5, null, MB/s]}"
@@ -171,4 +194,7 @@ def test_with_other_settings_values_are_recorded_and_not_judged(unset, tmp_path,
     assert unset("OsuBandwidth").facts.metrics["bandwidth_8B"].no_reference is None
     check = unset("OsuBandwidth", largest_B="16")
     assert check._reference_error == ""
-    assert all("not -S largest_B=16" in each.no_reference for each in check.facts.metrics.values())
+    assert all(
+        "not -S largest_B=16" in each.no_reference
+        for each in check.facts.metrics.values()
+    )

@@ -31,18 +31,30 @@ def checks(tmp_path_factory):
         # What compares several launches reads each as the check it is made of does: test_comparisons.py
         # breaks those.
         found = [
-            c.check for c in loading.cases("local") if not c.check.is_fixture() and not comparison(c.check)
+            c.check
+            for c in loading.cases("local")
+            if not c.check.is_fixture() and not comparison(c.check)
         ]
         for check in found:
-            check.one_rank_loop_time_s = 1.0  # what the case it depends on would have measured
+            check.one_rank_loop_time_s = (
+                1.0  # what the case it depends on would have measured
+            )
         # The other inputs on one process have no golden output; their form is that of lj.
         found = [
-            c for c in found if type(c).__name__ != "LammpsBench" or c.num_tasks == 2 or c.problem == "lj"
+            c
+            for c in found
+            if type(c).__name__ != "LammpsBench"
+            or c.num_tasks == 2
+            or c.problem == "lj"
         ]
         # What the wheels do not offer, on two processes of a system that offers everything.
-        offered = {(type(check).__name__, getattr(check, "benchmark", "")) for check in found}
+        offered = {
+            (type(check).__name__, getattr(check, "benchmark", "")) for check in found
+        }
         rich = [
-            c.check for c in everything.cases(patch) if c.partition.name == "cpu" and not comparison(c.check)
+            c.check
+            for c in everything.cases(patch)
+            if c.partition.name == "cpu" and not comparison(c.check)
         ]
         for check in rich:
             check.one_rank_loop_time_s = check.one_node_loop_time_s = 1.0
@@ -54,16 +66,24 @@ def checks(tmp_path_factory):
             "LammpsReplay": "2x2",
         }
         rich = [
-            check for check in rich if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")
+            check
+            for check in rich
+            if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")
         ]
-        yield found + [c for c in rich if (type(c).__name__, getattr(c, "benchmark", "")) not in offered]
+        yield found + [
+            c
+            for c in rich
+            if (type(c).__name__, getattr(c, "benchmark", "")) not in offered
+        ]
 
 
 def test_healthy_outputs_give_every_declared_metric(checks):
     classes = set()
     for check in checks:
         values = check.measure(healthy_output(check))
-        assert set(values) == {metric.name for metric in check.metrics()}, check.display_name
+        assert set(values) == {metric.name for metric in check.metrics()}, (
+            check.display_name
+        )
         assert all(isinstance(value, float | int) for value in values.values())
         classes.add(type(check).__name__)
     # What runs between GPUs alone is in test_gpus.py.
@@ -101,7 +121,9 @@ def test_lammps_with_wrong_physics_is_refused(checks):
         if type(check).__name__ == "LammpsBench" and check.problem == "lj":
             # Both energies by as much: the kinetic one still fits the temperature.
             text = (
-                healthy_output(check).replace("-5.7585055", "-5.7595055").replace("-4.6223613", "-4.6233613")
+                healthy_output(check)
+                .replace("-5.7585055", "-5.7595055")
+                .replace("-4.6223613", "-4.6233613")
             )
             with pytest.raises(OutputError, match="wrong physics: E_pair"):
                 check.measure(text)

@@ -24,7 +24,9 @@ BARE = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 
 def run(command, *arguments, **environment):
     env = BARE | {"FABRIC_PYTHON": sys.executable} | environment
-    return subprocess.run([command, *arguments], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    return subprocess.run(
+        [command, *arguments], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
 
 
 def one_error(done):
@@ -63,13 +65,19 @@ def test_a_missing_tool_is_named_with_its_package(tools, tmp_path, tool):
 #: Wrong command lines of `ci/run` and `ci/mirror`, and their errors.
 MISUSES = [
     (["run", "--mpi", "lam"], "--mpi names 'lam'; choose from mpich, openmpi, impi"),
-    (["run", "--stack", "conda"], "--stack names 'conda'; choose from wheels, spack, modules, simgrid"),
+    (
+        ["run", "--stack", "conda"],
+        "--stack names 'conda'; choose from wheels, spack, modules, simgrid",
+    ),
     *(
         (["run", option], f"{option} needs a value")
         for option in ("--mpi", "--stack", "--mirror", "--prefix")
     ),
     (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
-    (["run", "--mirror", "/nonexistent"], "there is no folder /nonexistent; ci/mirror writes one"),
+    (
+        ["run", "--mirror", "/nonexistent"],
+        "there is no folder /nonexistent; ci/mirror writes one",
+    ),
     (["mirror"], "no folder is given"),
     (["mirror", "a", "b"], "one folder, not two: a and b"),
     (["mirror", "--mpi"], "--mpi needs a value"),
@@ -78,7 +86,9 @@ MISUSES = [
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), MISUSES, ids=lambda each: " ".join(each) if isinstance(each, list) else ""
+    ("words", "says"),
+    MISUSES,
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
 def test_a_wrong_option_is_one_error(words, says, tmp_path):
     command, *arguments = words
@@ -94,7 +104,10 @@ def test_a_python_that_is_too_old_or_too_new(version, tmp_path):
     )
     other.chmod(0o755)
     line = one_error(run(RUN, FABRIC_PYTHON=str(other)))
-    assert line.startswith(f"error: no Python 3.10 to 3.14 (tried: {other})") and "FABRIC_PYTHON" in line
+    assert (
+        line.startswith(f"error: no Python 3.10 to 3.14 (tried: {other})")
+        and "FABRIC_PYTHON" in line
+    )
 
 
 NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b")
@@ -105,7 +118,11 @@ NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b"
 def test_a_path_that_cannot_be_in_a_job_script(variable, name, tmp_path):
     variables = {"FABRIC_HOME": str(tmp_path / "home"), variable: str(tmp_path / name)}
     line = one_error(run(RUN, **variables))
-    assert f"{variable} is " in line and "paths in job scripts cannot contain " in line and "move it" in line
+    assert (
+        f"{variable} is " in line
+        and "paths in job scripts cannot contain " in line
+        and "move it" in line
+    )
     assert list(tmp_path.iterdir()) == [], "something was made before it was refused"
 
 
@@ -120,7 +137,13 @@ def test_a_clone_in_such_a_path(name, tmp_path):
 @pytest.mark.parametrize("command", ["run", "nightly", "test"])
 @pytest.mark.parametrize("name", ["../../x", "`touch run`", "a b"])
 def test_a_session_that_is_no_name(command, name, tmp_path):
-    line = one_error(run(ROOT / "ci" / command, FABRIC_HOME=str(tmp_path / "home"), FABRIC_SESSION=name))
+    line = one_error(
+        run(
+            ROOT / "ci" / command,
+            FABRIC_HOME=str(tmp_path / "home"),
+            FABRIC_SESSION=name,
+        )
+    )
     assert f"FABRIC_SESSION is {name!r}, which is not a name" in line
     assert list(tmp_path.iterdir()) == []
 
@@ -136,7 +159,9 @@ def refused(config, folder, variables=None):
         "-l",
     ]
     env = os.environ | {"FABRIC_RESULTS": str(folder)} | (variables or {})
-    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S, cwd=folder)
+    done = subprocess.run(
+        line, env=env, capture_output=True, text=True, timeout=GUARD_S, cwd=folder
+    )
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -148,7 +173,10 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
         {"FABRIC_RESULTS": f"{tmp_path}/$(touch {tmp_path}/run)"},
         {"FABRIC_HOME": f"{tmp_path}/a;touch run"},
         {"FABRIC_LAMMPS_INPUTS": f"{tmp_path}/$(touch {tmp_path}/run)"},
-        {"FABRIC_SIMGRID_IMB": f"{tmp_path}/`touch {tmp_path}/run`@2021.7", "RFM_SYSTEM": "cbc"},
+        {
+            "FABRIC_SIMGRID_IMB": f"{tmp_path}/`touch {tmp_path}/run`@2021.7",
+            "RFM_SYSTEM": "cbc",
+        },
         {"SIMGRID_ROOT": f"{tmp_path}/a;touch run", "RFM_SYSTEM": "cbc"},
     ):
         assert f"failed to load configuration: {next(iter(variables))} is " in refused(
@@ -160,8 +188,14 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
 def test_an_environment_that_does_not_exist(tmp_path):
     """Of a list and of a run; ReFrame would find no case."""
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
-    results = {"FABRIC_RESULTS": str(tmp_path), "FABRIC_HOME": home, "PATH": os.environ["PATH"]}
-    said = "no environment: none that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    results = {
+        "FABRIC_RESULTS": str(tmp_path),
+        "FABRIC_HOME": home,
+        "PATH": os.environ["PATH"],
+    }
+    said = (
+        "no environment: none that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    )
     for option in (["-l"], ["-n", "Streaming"]):
         done = run(RUN, "--mpi", "mpich,openmpi", "-p", "nosuchenv", *option, **results)
         assert one_error(done).endswith(said) and "No case ran" not in done.stdout
@@ -170,7 +204,10 @@ def test_an_environment_that_does_not_exist(tmp_path):
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file" / "home")))
-    assert "cannot write to" in line and "set FABRIC_HOME to a folder that can be written" in line
+    assert (
+        "cannot write to" in line
+        and "set FABRIC_HOME to a folder that can be written" in line
+    )
 
 
 def test_a_home_that_can_only_be_read_or_not_even_that(monkeypatch):
@@ -199,11 +236,17 @@ def test_too_little_disk(tmp_path):
 def test_no_network(tmp_path):
     """The package index is at an address where nothing listens."""
     done = run(
-        RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0"
+        RUN,
+        FABRIC_HOME=str(tmp_path / "home"),
+        PIP_INDEX_URL="http://127.0.0.1:9/simple",
+        PIP_RETRIES="0",
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "the Python package index cannot be reached; check the network, point pip to a mirror" in line
+    assert (
+        "the Python package index cannot be reached; check the network, point pip to a mirror"
+        in line
+    )
     assert "a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER" in line
 
 
@@ -214,8 +257,18 @@ def test_the_releases_of_simgrid_are_those_of_the_library():
 @pytest.mark.parametrize("system", ["twins", "cbc", "feynman:twin"])
 def test_simgrid_is_not_in_the_prefix(system, tmp_path):
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
-    done = run(RUN, "--system", system, FABRIC_HOME=home, SIMGRID_ROOT=str(tmp_path), PATH=os.environ["PATH"])
-    assert f"there is no smpicc in {tmp_path}/bin (SIMGRID_ROOT); set it to a prefix" in one_error(done)
+    done = run(
+        RUN,
+        "--system",
+        system,
+        FABRIC_HOME=home,
+        SIMGRID_ROOT=str(tmp_path),
+        PATH=os.environ["PATH"],
+    )
+    assert (
+        f"there is no smpicc in {tmp_path}/bin (SIMGRID_ROOT); set it to a prefix"
+        in one_error(done)
+    )
 
 
 def test_no_simgrid_and_no_root(tmp_path):
@@ -225,22 +278,34 @@ def test_no_simgrid_and_no_root(tmp_path):
         "import os, shutil; os.geteuid = lambda: 1000; real = shutil.which\n"
         "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)"
     )
-    line = one_error(set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home))
+    line = one_error(
+        set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home)
+    )
     assert (
-        "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
+        "install Debian's libsimgrid-dev" in line
+        and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
     )
 
 
 def without_spack(tmp_path, *arguments, **environment):
     home = str(linked(tmp_path / "home", "spack"))
-    return run(RUN, "--stack", "spack", *arguments, FABRIC_HOME=home, PATH=os.environ["PATH"], **environment)
+    return run(
+        RUN,
+        "--stack",
+        "spack",
+        *arguments,
+        FABRIC_HOME=home,
+        PATH=os.environ["PATH"],
+        **environment,
+    )
 
 
 def test_spack_cannot_be_brought(tmp_path):
     done = without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/nowhere")
     line = one_error(done)
     assert (
-        "release v1.1.0 cannot be cloned from file://" in line and "set FABRIC_SPACK_URL to a mirror" in line
+        "release v1.1.0 cannot be cloned from file://" in line
+        and "set FABRIC_SPACK_URL to a mirror" in line
     )
 
 
@@ -252,11 +317,23 @@ def test_no_git(tmp_path, tools):
 
 def origin_of(folder, tag=installed.SPACK.tag, message="x"):
     """Make a repository with a release of a Spack, and return the commit."""
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.invalid", "-C", str(folder)]
+    git = [
+        "git",
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.invalid",
+        "-C",
+        str(folder),
+    ]
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
     (folder / "bin").mkdir()
     (folder / "bin/spack").write_text("#!/bin/sh\n")
-    for words in (["add", "."], ["commit", "--quiet", "-m", message], ["tag", "-a", "-m", "x", tag]):
+    for words in (
+        ["add", "."],
+        ["commit", "--quiet", "-m", message],
+        ["tag", "-a", "-m", "x", tag],
+    ):
         subprocess.run([*git, *words], check=True)
     return subprocess.run(
         [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
@@ -266,21 +343,32 @@ def origin_of(folder, tag=installed.SPACK.tag, message="x"):
 def test_spack_is_brought_once_from_where_it_is_told(tmp_path):
     clone, home = Toy(tmp_path / "clone"), tmp_path / "home"
     clone.pin_spack(origin_of(tmp_path / "origin"))
-    variables = {"FABRIC_STACK": "spack", "FABRIC_SPACK_URL": f"file://{tmp_path}/origin"}
+    variables = {
+        "FABRIC_STACK": "spack",
+        "FABRIC_SPACK_URL": f"file://{tmp_path}/origin",
+    }
     status, output = clone.run(home, **variables)
     assert status == 0 and "set-up 2/2: Spack v1.1.0" in output, output
     (program,) = home.glob("parts/spack-*/bin/spack")
-    status, output = clone.run(home, **variables | {"FABRIC_SPACK_URL": "file:///nowhere"})
+    status, output = clone.run(
+        home, **variables | {"FABRIC_SPACK_URL": "file:///nowhere"}
+    )
     assert (status, output) == (0, "")
-    assert str(tmp_path / "origin") not in (program.parent.parent / ".git/config").read_text()
+    assert (
+        str(tmp_path / "origin")
+        not in (program.parent.parent / ".git/config").read_text()
+    )
 
 
 def test_a_tag_that_was_moved_is_refused(tmp_path):
     """Spack's own commit is pinned, and this is another."""
     commit = origin_of(tmp_path / "origin")
-    line = one_error(without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/origin"))
+    line = one_error(
+        without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/origin")
+    )
     assert (
-        f"release v1.1.0 is {commit} there, but {installed.SPACK.commit} is pinned: the tag was moved" in line
+        f"release v1.1.0 is {commit} there, but {installed.SPACK.commit} is pinned: the tag was moved"
+        in line
     )
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
@@ -292,9 +380,18 @@ def test_a_moved_tag_in_a_mirror_is_refused(tmp_path):
     clone = Toy(tmp_path / "clone")
     clone.pin_spack(origin_of(tmp_path / "spack.git"))
     origin_of(tmp_path / "spack-packages.git", installed.PACKAGES.tag, "another")
-    done = run(clone.root / "ci/run", "--mirror", str(tmp_path), "-l", FABRIC_HOME=str(tmp_path / "home"))
+    done = run(
+        clone.root / "ci/run",
+        "--mirror",
+        str(tmp_path),
+        "-l",
+        FABRIC_HOME=str(tmp_path / "home"),
+    )
     line = one_error(done)
-    assert f"spack-packages.git: release {installed.PACKAGES.tag} is " in line and "the tag was moved" in line
+    assert (
+        f"spack-packages.git: release {installed.PACKAGES.tag} is " in line
+        and "the tag was moved" in line
+    )
     assert not (tmp_path / "home").exists()
 
 
@@ -320,14 +417,19 @@ def test_a_spack_of_the_users_own_is_not_brought(tmp_path):
     (tmp_path / "mine/bin").mkdir(parents=True)
     (tmp_path / "mine/bin/spack").write_text("#!/bin/sh\n")
     done = without_spack(
-        tmp_path, "-l", SPACK_ROOT=str(tmp_path / "mine"), FABRIC_SPACK_URL="file:///nowhere"
+        tmp_path,
+        "-l",
+        SPACK_ROOT=str(tmp_path / "mine"),
+        FABRIC_SPACK_URL="file:///nowhere",
     )
     assert done.returncode == 0, done.stderr
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
 
 def test_a_mirror_that_is_not_whole_is_refused(tmp_path):
-    assert "has no wheels; write it with ci/mirror" in one_error(run(RUN, "--mirror", str(tmp_path)))
+    assert "has no wheels; write it with ci/mirror" in one_error(
+        run(RUN, "--mirror", str(tmp_path))
+    )
     for part in ("wheels", "spack.git", "spack-packages.git", "sources"):
         (tmp_path / part).mkdir()
     line = one_error(run(RUN, "--mirror", str(tmp_path), "--stack", "wheels"))
@@ -349,7 +451,9 @@ def test_env_makes_the_literal_command_work(tmp_path):
         " checks -l"
     )
     env = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("Found ") == 2
     assert not list(tmp_path.iterdir()), "something was written to HOME"
@@ -359,31 +463,49 @@ def test_env_makes_the_literal_command_work(tmp_path):
     ("options", "says"),
     [
         (["--nonsense"], "unrecognized arguments: --nonsense; see ci/run --help"),
-        (["--sytem", "local"], "unrecognized arguments: --sytem local; did you mean --system?"),
+        (
+            ["--sytem", "local"],
+            "unrecognized arguments: --sytem local; did you mean --system?",
+        ),
         (["--mod", "smoke"], "--module-path; did you mean --mode?"),
         (["--mode", "smok"], "there is no mode 'smok'; did you mean smoke?"),
     ],
 )
 def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    done = subprocess.run([RUN, *options], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = subprocess.run(
+        [RUN, *options], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert one_error(done).endswith(says) and done.stdout == ""
 
 
-VET = re.findall(r"^    (ci/run --mode vet .*?)(?: +#.*)?$", (ROOT / "docs/vet.md").read_text(), re.MULTILINE)
+VET = re.findall(
+    r"^    (ci/run --mode vet .*?)(?: +#.*)?$",
+    (ROOT / "docs/vet.md").read_text(),
+    re.MULTILINE,
+)
 
 
 @pytest.mark.parametrize(
-    "line", [*VET, "ci/run --mode vet --budget=8 --step-minutes 5 --metrics=x --only n1 --json"]
+    "line",
+    [
+        *VET,
+        "ci/run --mode vet --budget=8 --step-minutes 5 --metrics=x --only n1 --json",
+    ],
 )
 def test_the_options_of_a_vet_reach_it(line, tmp_path):
     """Here it ends with its first question, whether jobs can be given their nodes."""
     command, *words = line.replace("--system yours", "").split()
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
     done = subprocess.run(
-        [ROOT / command, *words, "--system", "local"], env=env, capture_output=True, text=True
+        [ROOT / command, *words, "--system", "local"],
+        env=env,
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 1 and "jobs cannot be given their nodes" in done.stderr, done.stderr
+    assert done.returncode == 1 and "jobs cannot be given their nodes" in done.stderr, (
+        done.stderr
+    )
 
 
 def test_a_wrong_configuration_is_one_line(tmp_path):
@@ -394,7 +516,9 @@ def test_a_wrong_configuration_is_one_line(tmp_path):
     said = refused(config, tmp_path, {"FABRIC_MPI": "lam"})
     assert "failed to load configuration: FABRIC_MPI names 'lam'; choose from" in said
     shutil.copy(config / "environments/wheels.py", config / "environments/again.py")
-    assert "two files define 'mpich'; give one another name" in refused(config, tmp_path)
+    assert "two files define 'mpich'; give one another name" in refused(
+        config, tmp_path
+    )
 
 
 def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):
@@ -405,7 +529,9 @@ def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):
     pins = tmp_path / "pins.txt"
     pins.write_text(f"thing==1.0 --hash=sha256:{'0' * 64}\n")
     monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
-    with pytest.raises(setup["SetupError"], match="a download differs from its pinned hash"):
+    with pytest.raises(
+        setup["SetupError"], match="a download differs from its pinned hash"
+    ):
         setup["pip"](Path(sys.executable), "install", "--no-deps", "--no-index", "--find-links",
                      str(tmp_path), "--require-hashes", "--target", str(tmp_path / "t"),
                      "-r", str(pins))  # fmt: skip
@@ -415,13 +541,25 @@ def test_where_results_go_is_for_the_whole_run(tmp_path):
     """The summary finds what ReFrame writes: by its option, or its variable, and not where it would be
     hidden."""
     home = str(linked(tmp_path / "home"))
-    told = {"option": (["--prefix", "mine"], {}), "variable": ([], {"RFM_PREFIX": "mine"})}
+    told = {
+        "option": (["--prefix", "mine"], {}),
+        "variable": ([], {"RFM_PREFIX": "mine"}),
+    }
     for name, (options, variables) in told.items():
         (tmp_path / name).mkdir()
         env = BARE | {"FABRIC_PYTHON": sys.executable, "FABRIC_HOME": home} | variables
         line = [RUN, *options, "-n", "^OsuBarrier%layout=1x2", "--dry-run"]
         done = subprocess.run(
-            line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S
+            line,
+            env=env,
+            cwd=tmp_path / name,
+            capture_output=True,
+            text=True,
+            timeout=GUARD_S,
         )
-        assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout + done.stderr
-        assert (tmp_path / name / "mine/logs").is_dir() and list((tmp_path / name / "mine/stage").iterdir())
+        assert done.returncode == 0 and "PASSED" in done.stdout, (
+            done.stdout + done.stderr
+        )
+        assert (tmp_path / name / "mine/logs").is_dir() and list(
+            (tmp_path / name / "mine/stage").iterdir()
+        )

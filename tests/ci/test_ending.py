@@ -54,7 +54,14 @@ sys.exit(asked["status"])
 def line(tmp_path, **asked):
     script = tmp_path / "reframe.py"
     script.write_text(REFRAME)
-    asked = {"starts": True, "cases": [], "said": str(SAID), "words": "", "waits": False, "status": 0} | asked
+    asked = {
+        "starts": True,
+        "cases": [],
+        "said": str(SAID),
+        "words": "",
+        "waits": False,
+        "status": 0,
+    } | asked
     return [
         sys.executable,
         "-m",
@@ -83,39 +90,71 @@ def case(name, result, **fields):
 
 
 def run(tmp_path, env, **asked):
-    return subprocess.run(line(tmp_path, **asked), env=env, capture_output=True, text=True, timeout=GUARD_S)
+    return subprocess.run(
+        line(tmp_path, **asked),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
+    )
 
 
 def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
     cases = [
-        case("Streaming %layout=1x2", "fail", fail_phase="run", fail_reason="job timed out (1.2s > 1.0s)"),
         case(
-            "ImbBarrier %layout=1x2", "pass", perfvalues={"local:node:t": [1.0, 0, None, None, "us", "pass"]}
+            "Streaming %layout=1x2",
+            "fail",
+            fail_phase="run",
+            fail_reason="job timed out (1.2s > 1.0s)",
+        ),
+        case(
+            "ImbBarrier %layout=1x2",
+            "pass",
+            perfvalues={"local:node:t": [1.0, 0, None, None, "us", "pass"]},
         ),
     ]
     done = run(tmp_path, env, cases=cases, status=1)
     assert done.returncode == 1 and "reframe: a word on standard error" in done.stderr
-    assert "1 of 2 cases passed, 1 failed" in done.stdout and "Streaming 1x2 @local:node+mpich" in done.stdout
     assert (
-        "in run: job timed out (1.2s > 1.0s)" in done.stdout and "not in the perflog: 1 of 1" in done.stdout
+        "1 of 2 cases passed, 1 failed" in done.stdout
+        and "Streaming 1x2 @local:node+mpich" in done.stdout
+    )
+    assert (
+        "in run: job timed out (1.2s > 1.0s)" in done.stdout
+        and "not in the perflog: 1 of 1" in done.stdout
     )
     assert "[ RUN" not in done.stdout and len(done.stdout.splitlines()) <= 62
     # By now the run can be asked for again.
-    words = [sys.executable, "-m", "fabric_checks", "show", "--short", "--session", SESSION]
-    again = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    words = [
+        sys.executable,
+        "-m",
+        "fabric_checks",
+        "show",
+        "--short",
+        "--session",
+        SESSION,
+    ]
+    again = subprocess.run(
+        words, env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert "1 of 2 cases passed, 1 failed" in again.stdout
 
 
 def test_a_run_without_a_case_is_no_success(tmp_path, env):
     done = run(tmp_path, env, cases=[], status=0)
     assert done.returncode == 1
-    assert "Failed: no case ran" in done.stdout and "ci/run -l lists the checks there are" in done.stdout
+    assert (
+        "Failed: no case ran" in done.stdout
+        and "ci/run -l lists the checks there are" in done.stdout
+    )
     assert "report   none: nothing was measured" in done.stdout
 
 
 def test_reframe_that_is_not_there_is_one_line(env):
     words = [sys.executable, "-m", "fabric_checks", "run", "--", "/no/such/reframe"]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = subprocess.run(
+        words, env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     assert done.returncode == 1 and done.stdout == ""
     assert (
         done.stderr
@@ -142,5 +181,7 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
         process.send_signal(how)
     out, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 1
-    assert "Incomplete: 1 of 2 cases passed, 1 not run, as the run was interrupted" in out
+    assert (
+        "Incomplete: 1 of 2 cases passed, 1 not run, as the run was interrupted" in out
+    )
     assert "WARNING: run session stopped: cancelled by user" in out

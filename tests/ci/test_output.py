@@ -38,12 +38,18 @@ def clone(tmp_path):
     )
     for tool in bin_.iterdir():
         tool.chmod(0o755)
-    (folder / "ci" / "env.sh").write_text(f'export FABRIC_HOME="{folder}/home" PATH="{bin_}:$PATH"\n')
+    (folder / "ci" / "env.sh").write_text(
+        f'export FABRIC_HOME="{folder}/home" PATH="{bin_}:$PATH"\n'
+    )
     return folder
 
 
 def call(clone, line, status=0):
-    env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(clone / "results"), "STATUS": str(status)}
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "FABRIC_RESULTS": str(clone / "results"),
+        "STATUS": str(status),
+    }
     line = f"{line}; exit ${{PIPESTATUS[0]}}"
     done = programs.run(["bash", "-c", line], env=os.environ | env, cwd=clone)
     return done.returncode, done.stdout, done.stderr

@@ -14,7 +14,9 @@ from tests import programs
 from tests.guard import GUARD_S
 from tests.homes import Toy
 
-WHERE = 'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
+WHERE = (
+    'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
+)
 
 #: ci/setup.py with one part whose installation prints a line when it is half done, and waits for a line of
 #: input.
@@ -98,7 +100,10 @@ def test_each_clone_runs_its_own_library_on_parts_that_both_share(clones, home):
     assert status == 0 and "set-up 1/1" in first, first
     status, second = two.run(home, WHERE)
     assert status == 0, second
-    assert second.split() == [f"{two.root}/src/fabric_checks/__init__.py", first.split()[-1]]
+    assert second.split() == [
+        f"{two.root}/src/fabric_checks/__init__.py",
+        first.split()[-1],
+    ]
     assert first.split()[-2] == f"{one.root}/src/fabric_checks/__init__.py"
     assert len(parts(home)) == 1
 
@@ -107,9 +112,13 @@ def test_sourcing_another_clone_replaces_the_first(clones, home):
     one, two = clones
     two.pin("2")
     status, output = one.run(
-        home, f'. "{two.root}/ci/env.sh" || exit 1\n{WHERE}\necho $PATH $PYTHONPATH $RFM_CONFIG_FILES'
+        home,
+        f'. "{two.root}/ci/env.sh" || exit 1\n{WHERE}\necho $PATH $PYTHONPATH $RFM_CONFIG_FILES',
     )
-    assert status == 0 and f"{two.root}/src/fabric_checks/__init__.py {home}/parts/core-" in output, output
+    assert (
+        status == 0
+        and f"{two.root}/src/fabric_checks/__init__.py {home}/parts/core-" in output
+    ), output
     assert str(one.root) not in output and len(complete(home)) == 2
     assert output.splitlines()[-1].count("/parts/") == 1
 
@@ -117,7 +126,9 @@ def test_sourcing_another_clone_replaces_the_first(clones, home):
 def test_the_home_of_another_clone_is_left_and_the_users_own_is_kept(clones, home):
     one, two = clones
     for given, used in (("", two.root / ".fabric"), (home, home)):
-        status, output = one.run(given, f'. "{two.root}/ci/env.sh" || exit 1\necho $FABRIC_HOME')
+        status, output = one.run(
+            given, f'. "{two.root}/ci/env.sh" || exit 1\necho $FABRIC_HOME'
+        )
         assert status == 0 and output.splitlines()[-1] == str(used)
 
 
@@ -131,8 +142,13 @@ def test_other_pins_are_installed_beside_a_running_session(clones, home):
     one.pin("2")
     status, output = one.run(home, "echo ready")
     assert status == 0 and output.endswith("ready\n"), output
-    assert f"session needs:\n    {home}/parts/{before}\nready\n" in output and len(complete(home)) == 2
-    assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/{before}" in end(session)
+    assert (
+        f"session needs:\n    {home}/parts/{before}\nready\n" in output
+        and len(complete(home)) == 2
+    )
+    assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/{before}" in end(
+        session
+    )
     assert one.run(home) == two.run(home) == (0, "")
 
 
@@ -188,9 +204,9 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
     )
     done = programs.run([sys.executable, "-c", script], env=two.environment(home))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), (
-        done.stderr
-    )
+    assert done.stderr.startswith(
+        f"error: {home}/.lock: locked by process {first.process.pid} of "
+    ), done.stderr
     assert len(done.stderr.splitlines()) == 1
     first.end()
 
@@ -204,7 +220,9 @@ def test_a_virtual_environment_is_made_by_its_base_python(clones, home):
     one.pin("2")
     output = end(shell)
     made_by = [line for line in output.splitlines() if line.startswith("home =")]
-    assert len(made_by) == 2 and not [line for line in made_by if str(home) in line], output
+    assert len(made_by) == 2 and not [line for line in made_by if str(home) in line], (
+        output
+    )
 
 
 OTHER_PYTHON = "was set up with Python "
@@ -229,7 +247,10 @@ def test_a_second_python_says_that_it_installs_everything_again(clones, home):
         " everything is"
     )
     assert status == 0 and output.startswith(f"==> {again} installed again"), output
-    assert "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output and "set-up 1/1" in output
+    assert (
+        "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output
+        and "set-up 1/1" in output
+    )
     one.pin("2")
     status, output = one.run(home)
     assert status == 0 and "set-up 1/1" in output and OTHER_PYTHON not in output, output
@@ -240,4 +261,6 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     script = f'cd "{tmp_path}" && . "{one.root}/ci/env.sh" && echo "$FABRIC_HOME" "$FABRIC_RESULTS"'
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
     done = programs.run(["bash", "-c", script], env=env)
-    assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", (
+        done.stdout + done.stderr
+    )

@@ -41,17 +41,25 @@ def run(*command, **more):
 
 
 def test_its_command(other):
-    assert run("fabric-checks", "--version").stdout.startswith("fabric-checks, version 0.")
-    assert run(other / "ci/bin/fabric-checks", "--version").stdout.startswith("fabric-checks, version 99.0.")
+    assert run("fabric-checks", "--version").stdout.startswith(
+        "fabric-checks, version 0."
+    )
+    assert run(other / "ci/bin/fabric-checks", "--version").stdout.startswith(
+        "fabric-checks, version 99.0."
+    )
     home = {
         "FABRIC_HOME": "/sourced/.fabric",
         "FABRIC_DEFAULT_HOME": "/sourced/.fabric",
         "FABRIC_RESULTS": "",
     }
-    said = programs.run([other / "ci/bin/fabric-checks", "show"], env=os.environ | SOURCED | home).stderr
+    said = programs.run(
+        [other / "ci/bin/fabric-checks", "show"], env=os.environ | SOURCED | home
+    ).stderr
     assert f"{other}/.fabric/results: no run has left results here" in said
     # A ReFrame that it starts loads its own configuration.
-    done = run(other / "ci/bin/fabric-checks", "references", "check", "--system", "local")
+    done = run(
+        other / "ci/bin/fabric-checks", "references", "check", "--system", "local"
+    )
     assert "another clone's" not in done.stdout + done.stderr
 
 
@@ -84,7 +92,10 @@ def test_two_configurations_are_not_mixed(other, tmp_path):
         f"import fabric_checks; load_config('<builtin>', '{other}/config/settings.py')\n"
     )
     done = run(sys.executable, "-c", script, cwd=tmp_path)
-    assert f"the library in use belongs to another clone, {ROOT}/src/fabric_checks" in done.stderr
+    assert (
+        f"the library in use belongs to another clone, {ROOT}/src/fabric_checks"
+        in done.stderr
+    )
 
 
 def test_its_checks_with_its_configuration(other, tmp_path):
@@ -99,7 +110,9 @@ def test_its_checks_with_its_configuration(other, tmp_path):
         "-l",
         cwd=tmp_path,
     )
-    assert done.returncode == 0 and "OsuBarrier" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "OsuBarrier" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_its_checks_with_the_configuration_of_the_one_that_was_sourced(other):

@@ -14,7 +14,9 @@ from tests.guard import GUARD_S
 
 def run(*arguments, verb="archive", **options):
     command = [FABRIC_CHECKS, verb, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=GUARD_S, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=GUARD_S, **options
+    )
 
 
 @pytest.fixture
@@ -30,7 +32,9 @@ def test_there_and_back(results, tmp_path):
     done = run(results, tmp_path / "archive")
     assert done.stdout.endswith(": 0 records added, 3 already there; 0 files written\n")
     shown = run(tmp_path / "archive", "--list", "--json", verb="show")
-    assert [each["session"] for each in json.loads(shown.stdout)] == [record(n)["session"] for n in range(3)]
+    assert [each["session"] for each in json.loads(shown.stdout)] == [
+        record(n)["session"] for n in range(3)
+    ]
 
 
 def test_the_results_of_this_clone_are_the_default(results, tmp_path):
@@ -41,7 +45,10 @@ def test_the_results_of_this_clone_are_the_default(results, tmp_path):
 def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
     bad = write(results / "perflogs/s/p/B.jsonl", [record(0, check="B"), b"{\x1b[2J\n"])
     done = run(results, tmp_path / "archive")
-    assert done.returncode == 1 and ": 4 records added, 0 already there; 2 files" in done.stdout
+    assert (
+        done.returncode == 1
+        and ": 4 records added, 0 already there; 2 files" in done.stdout
+    )
     assert done.stderr.startswith(f"warning: {bad}:2: not a JSON object")
     assert "\x1b" not in done.stdout + done.stderr
 
@@ -59,7 +66,9 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
         ),
     ],
 )
-def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, tmp_path):
+def test_what_a_user_can_mend_is_one_line(
+    arguments, status, message, results, tmp_path
+):
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == status and message in done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 4

@@ -31,7 +31,10 @@ def rotated(path, **fabric):
 
 def nights(folder, count, *lines, **fault):
     """Save a matrix as CSV for each of some nights, and return the names of the files."""
-    texts = {seed: csv_text(matrix(16, seed, **fault), *lines) for seed in range(1, count + 1)}
+    texts = {
+        seed: csv_text(matrix(16, seed, **fault), *lines)
+        for seed in range(1, count + 1)
+    }
     return [saved(folder / f"night{seed}.csv", text) for seed, text in texts.items()]
 
 
@@ -42,11 +45,24 @@ def clusterkit(path, **fault):
 @pytest.mark.parametrize(
     ("faults", "status", "texts"),
     [
-        ({"receivers": {12: 0.41}}, 3, ["node n12 receives at 41 % of the typical rate ("]),
-        ({}, 0, ["nothing stands out in what was measured", "100.0 % reach about the rate of a link"]),
+        (
+            {"receivers": {12: 0.41}},
+            3,
+            ["node n12 receives at 41 % of the typical rate ("],
+        ),
+        (
+            {},
+            0,
+            [
+                "nothing stands out in what was measured",
+                "100.0 % reach about the rate of a link",
+            ],
+        ),
     ],
 )
-def test_a_slow_node_is_named_and_the_exit_status_says_so(tmp_path, faults, status, texts):
+def test_a_slow_node_is_named_and_the_exit_status_says_so(
+    tmp_path, faults, status, texts
+):
     found, printed = blame(rotated(tmp_path / "a.txt", **faults))
     assert found == status and re.search(r"median_bandwidth \S+ MB/s", printed)
     for text in ("a.txt: rotate, 16 nodes, 64 pairs", "the slowest pair is n", *texts):
@@ -54,8 +70,13 @@ def test_a_slow_node_is_named_and_the_exit_status_says_so(tmp_path, faults, stat
 
 
 def test_several_runs_are_printed_as_json(tmp_path):
-    one, two = rotated(tmp_path / "a.txt"), rotated(tmp_path / "b.txt", receivers={12: 0.41})
-    found = json.loads(CliRunner().invoke(main.cli, ["blame", one, two, "--json"]).stdout)
+    one, two = (
+        rotated(tmp_path / "a.txt"),
+        rotated(tmp_path / "b.txt", receivers={12: 0.41}),
+    )
+    found = json.loads(
+        CliRunner().invoke(main.cli, ["blame", one, two, "--json"]).stdout
+    )
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
     assert set(found["units"]) == set(found["runs"][one]["metrics"])
@@ -68,7 +89,8 @@ def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("nothing\n", "format not recognized; known are rotate"), (None, "No such file")]
+    ("content", "message"),
+    [("nothing\n", "format not recognized; known are rotate"), (None, "No such file")],
 )
 def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monkeypatch):
     path = tmp_path / "bad.txt"
@@ -76,7 +98,9 @@ def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monke
         path.write_text(content)
     monkeypatch.setattr("sys.argv", ["fabric-checks", "blame", str(path)])
     # An error of the file system ends the process without flushing what cannot be written.
-    monkeypatch.setattr("os._exit", lambda status: (_ for _ in ()).throw(SystemExit(status)))
+    monkeypatch.setattr(
+        "os._exit", lambda status: (_ for _ in ()).throw(SystemExit(status))
+    )
     with pytest.raises(SystemExit) as caught:
         main.main()
     assert caught.value.code == 1
@@ -85,12 +109,20 @@ def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monke
 
 
 def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
-    good, bad = nights(tmp_path, 2), saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900])
+    good, bad = (
+        nights(tmp_path, 2),
+        saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900]),
+    )
     status, printed = blame(good[0], bad, good[1])
     assert (
-        status == 1 and "night2.csv: CSV, 16 nodes, 240 pairs" in printed and "nothing stands out" in printed
+        status == 1
+        and "night2.csv: CSV, 16 nodes, 240 pairs" in printed
+        and "nothing stands out" in printed
     )
-    assert "error: " in printed and "bad.csv: line 9: the last line does not end" in printed
+    assert (
+        "error: " in printed
+        and "bad.csv: line 9: the last line does not end" in printed
+    )
     done = CliRunner().invoke(main.cli, ["blame", *good, bad, "--json"])
     assert "bad.csv" in json.loads(done.stdout)["refused"][0] and done.exit_code == 1
     assert blame(*good)[0] == 0
@@ -100,11 +132,15 @@ def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
 
 def test_a_copy_of_a_file_is_no_repeat(tmp_path):
     (path,) = nights(tmp_path, 1, "pairs: alone", node=(5, 0.7))
-    for copy in (path, saved(tmp_path / "copy.csv", (tmp_path / "night1.csv").read_text())):
+    for copy in (
+        path,
+        saved(tmp_path / "copy.csv", (tmp_path / "night1.csv").read_text()),
+    ):
         status, printed = blame(path, copy)
         assert (
             status == 1
-            and f"error: {copy}: it has the same content as {path}: a copy is no second" in printed
+            and f"error: {copy}: it has the same content as {path}: a copy is no second"
+            in printed
         )
         assert "nobody is blamed" in printed
 
@@ -114,9 +150,13 @@ def test_a_host_name_cannot_move_the_cursor(tmp_path):
     evil = text.replace("host n12", "host n\x1b[2J12")
     status, printed = blame(saved(tmp_path / "evil.txt", evil))
     assert status == 1 and "\x1b" not in printed
-    assert "evil.txt: line 1: the check sum in the last line is of another text" in printed
+    assert (
+        "evil.txt: line 1: the check sum in the last line is of another text" in printed
+    )
     # Of another program, whose text has no check sum.
-    status, printed = blame(saved(tmp_path / "other.txt", re.sub(", crc32 [0-9a-f]{8}", "", evil)))
+    status, printed = blame(
+        saved(tmp_path / "other.txt", re.sub(", crc32 [0-9a-f]{8}", "", evil))
+    )
     assert status in (0, 3) and "\x1b" not in printed and "median_bandwidth" in printed
 
 
@@ -138,12 +178,16 @@ def test_a_healthy_matrix_is_quiet_and_leaves_nothing_to_measure(tmp_path):
     status, printed = blame(*nights(tmp_path, 4), "--next", next_file)
     assert status == 0 and "nothing stands out" in printed
     assert "measure next" not in printed and next_file.read_text() == ""
-    assert re.match(r"\S*night1.csv, \S*night2.csv, \S*night3.csv and 1 more: CSV", printed)
+    assert re.match(
+        r"\S*night1.csv, \S*night2.csv, \S*night3.csv and 1 more: CSV", printed
+    )
 
 
 def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
     next_file = tmp_path / "hosts.txt"
-    status, printed = blame(clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7)), "--next", next_file)
+    status, printed = blame(
+        clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7)), "--next", next_file
+    )
     assert status == 0
     for text in (
         "bandwidth.txt: ClusterKit, 16 nodes, 120 pairs",
@@ -161,6 +205,9 @@ def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
 def test_a_pair_is_blamed_only_where_it_is_known_to_have_run_alone(tmp_path):
     paths = nights(tmp_path, 2, pair=(2, 9, 0.5))
     status, printed = blame(*paths)
-    assert status == 0 and "CSV does not say whether pairs ran so; if they did, add --alone" in printed
+    assert (
+        status == 0
+        and "CSV does not say whether pairs ran so; if they did, add --alone" in printed
+    )
     status, printed = blame(*paths, "--alone")
     assert status == 3 and "n02 to n09 runs at 5" in printed

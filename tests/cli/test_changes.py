@@ -16,10 +16,22 @@ def log(tmp_path):
     draw = np.random.default_rng(1)
     records = []
     for size in (1, 2, 4, 8, 16):
-        values = [(1.2 if run >= 20 else 1) * 10 * (1 + 0.02 * draw.normal()) for run in range(40)]
+        values = [
+            (1.2 if run >= 20 else 1) * 10 * (1 + 0.02 * draw.normal())
+            for run in range(40)
+        ]
         point = {"metric": f"latency_{size}B", "size_B": size}
-        records += runs("", values, mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH\x1b[31m 4.3", **point)
-    return write_runs(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
+        records += runs(
+            "",
+            values,
+            mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH\x1b[31m 4.3",
+            **point,
+        )
+    return write_runs(
+        tmp_path / "log.jsonl",
+        records,
+        runs("", [1.0] * 3, metric="short", size_B=None),
+    )
 
 
 changes = partial(calling.invoke, "changes")
@@ -34,14 +46,19 @@ def test_a_paragraph_for_an_event(log):
     )
     assert first.endswith("latency 5 sizes 1 .. 16 B")
     assert second == "    mpi: MPICH 4.2 -> MPICH?[31m 4.3"
-    assert third == "5 series searched: 5 changes in 1 events: 5 open, 0 better, 0 closed"
+    assert (
+        third == "5 series searched: 5 changes in 1 events: 5 open, 0 better, 0 closed"
+    )
     assert "1 series are too short: fewer than 8 runs" in result.stdout
 
 
 def test_nightly(log):
     assert changes(log, "--fail-on", "worse").exit_code == 3
     result = changes(log, "--fail-on", "worse:5%")
-    assert result.exit_code == 3 and "5 series are worse by at least 5 % for certain" in result.stderr
+    assert (
+        result.exit_code == 3
+        and "5 series are worse by at least 5 % for certain" in result.stderr
+    )
     assert changes(log, "--fail-on", "worse:50%").exit_code == 0
     assert changes(log, "--fail-on", "worse", "--since", "2026-10-24").exit_code == 0
     assert changes(log, "--fail-on", "missing").exit_code == 2

@@ -18,7 +18,8 @@ def logs(tmp_path):
     other = {"metric": "latency_16B", "size_B": 16}
     write_runs(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
     write_runs(
-        tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002")
+        tmp_path / "new.jsonl",
+        runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"),
     )
     return tmp_path
 
@@ -43,9 +44,13 @@ def test_a_table_and_its_counts(logs):
     [([], 0), (["worse:5%"], 3), (["worse:30%"], 0), (["worse:30%", "missing"], 3)],
 )
 def test_the_exit_status_is_a_gate(logs, gates, status):
-    result = compare(*labelled(logs), *(word for each in gates for word in ("--fail-on", each)))
+    result = compare(
+        *labelled(logs), *(word for each in gates for word in ("--fail-on", each))
+    )
     assert result.exit_code == status
-    assert ("--fail-on: 1 worse by at least 5 % for certain" in result.stderr) == ("worse:5%" in gates)
+    assert ("--fail-on: 1 worse by at least 5 % for certain" in result.stderr) == (
+        "worse:5%" in gates
+    )
 
 
 def test_bad_records_are_told_and_the_good_ones_used(logs):
@@ -77,11 +82,15 @@ def test_wrong_usage(logs, arguments):
 def test_all_metrics_are_rows(logs):
     result = compare(*labelled(logs), "--all")
     assert [
-        line.split()[0] for line in result.stdout.splitlines() if "OsuLatency" in line and "us" in line
+        line.split()[0]
+        for line in result.stdout.splitlines()
+        if "OsuLatency" in line and "us" in line
     ] == ["worse", "missing"], result.stdout
 
 
 def test_sets_that_share_no_partition_are_refused(logs):
     write_runs(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
     write_runs(logs / "new.jsonl", runs("", TIGHT, partition="other"))
-    assert str(compare(*labelled(logs)).exception).startswith("'before' and 'after' share no partition")
+    assert str(compare(*labelled(logs)).exception).startswith(
+        "'before' and 'after' share no partition"
+    )

@@ -23,7 +23,9 @@ def gates(*texts):
     def command(gates):
         return gates
 
-    return command.main([word for text in texts for word in ("--fail-on", text)], standalone_mode=False)
+    return command.main(
+        [word for text in texts for word in ("--fail-on", text)], standalone_mode=False
+    )
 
 
 def test_gates_are_read():
@@ -31,16 +33,25 @@ def test_gates_are_read():
     assert gates("worse:5%") == gates("worse:0.05") == {"worse": 5.0}
 
 
-@pytest.mark.parametrize("text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%"])
+@pytest.mark.parametrize(
+    "text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%"]
+)
 def test_others_are_refused_with_those_that_there_are(text):
-    with pytest.raises(click.BadParameter, match="not one of worse, missing, worse:5%|not a share"):
+    with pytest.raises(
+        click.BadParameter, match="not one of worse, missing, worse:5%|not a share"
+    ):
         gates(text)
 
 
-@pytest.mark.parametrize(("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)])
+@pytest.mark.parametrize(
+    ("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)]
+)
 def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
     """The median is 15 % worse, and 11.4 % is where its interval begins."""
-    one, two = runs("A", [100, 101, 99, 100, 102, 98]), runs("B", [115, 117, 112, 115, 116, 111])
+    one, two = (
+        runs("A", [100, 101, 99, 100, 102, 98]),
+        runs("B", [115, 117, 112, 115, 116, 111]),
+    )
     comparison = found(one, two)
     (row,) = comparison.frame.to_dicts()
     assert 11 < row["at_least"] < 12 < row["change"]
@@ -48,7 +59,11 @@ def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
 
 
 def test_missing_metrics_are_counted():
-    comparison = found(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, metric="latency_16B", size_B=16))
+    comparison = found(
+        runs("A", TIGHT),
+        runs("B", TIGHT),
+        runs("A", TIGHT, metric="latency_16B", size_B=16),
+    )
     assert gate.objections(comparison, {"missing": 0, "worse": 0}) == ["1 missing"]
 
 
@@ -56,4 +71,9 @@ def test_a_gate_that_could_compare_nothing_does_not_pass():
     comparison = found(runs("A", [1.0]), runs("B", [1.0]))
     assert gate.objections(comparison, {"worse": 5}) == ["no metric could be compared"]
     assert gate.objections(comparison, {"missing": 0}) == []
-    assert gate.objections(found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), {"worse": 5}) == []
+    assert (
+        gate.objections(
+            found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), {"worse": 5}
+        )
+        == []
+    )

@@ -37,9 +37,14 @@ BROKEN = {
 @pytest.fixture
 def doctor(tmp_path):
     def run(*options, features=("mpi", "mpicc")):
-        for name, text in {"site.py": SITE.format(features=list(features)), **BROKEN}.items():
+        for name, text in {
+            "site.py": SITE.format(features=list(features)),
+            **BROKEN,
+        }.items():
             (tmp_path / name).write_text(text.replace("{folder}", str(tmp_path)))
-        (tmp_path / "wrong.yaml").write_text("no_reference:\n- {why: none, chek: Osu.*}\n")
+        (tmp_path / "wrong.yaml").write_text(
+            "no_reference:\n- {why: none, chek: Osu.*}\n"
+        )
         command = [
             sys.executable,
             ROOT / "ci/bin/fabric-checks",
@@ -59,7 +64,9 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
     assert where == "ada:compute with gnu" and found["cases"][where]["fabric"] > 10
     assert "OsuLatency" in found["left_out"]["no environment has osu"]
     notes = "\n".join(found["notes"])
-    assert "ada:login is left out: none of its environments has the feature 'mpi'" in notes
+    assert (
+        "ada:login is left out: none of its environments has the feature 'mpi'" in notes
+    )
     assert (
         "extras['link_MBps'] is missing" in notes
         and "launch_options" not in notes
@@ -100,9 +107,15 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
 def test_settings_without_a_check_are_one_line(doctor, options, features, line):
     done = doctor(*options, features=features)
     (said,) = done.stderr.splitlines()
-    assert done.returncode == 1 and said.startswith("error: ") and re.search(line, said), said
+    assert (
+        done.returncode == 1 and said.startswith("error: ") and re.search(line, said)
+    ), said
 
 
 def test_extras_of_other_suites_are_listed_and_left_alone(doctor):
-    notes = json.loads(doctor("-C", "foreign.py", "--system", "ada", "--json").stdout)["notes"]
-    assert [note for note in notes if "ram" in note] == ["ada:compute: extras that no check here reads: ram"]
+    notes = json.loads(doctor("-C", "foreign.py", "--system", "ada", "--json").stdout)[
+        "notes"
+    ]
+    assert [note for note in notes if "ram" in note] == [
+        "ada:compute: extras that no check here reads: ram"
+    ]

@@ -19,10 +19,14 @@ ALL = ["--reason", "cable is ordered", "--ticket", "HW-1", "--until", "2999-12-3
 def paths(tmp_path, monkeypatch):
     """Return the journals of two systems, each with a finding that is open."""
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    found = {name: tmp_path / "nightly" / name / "nights.jsonl" for name in ("elm", "oak")}
+    found = {
+        name: tmp_path / "nightly" / name / "nights.jsonl" for name in ("elm", "oak")
+    }
     for name, path in found.items():
         path.parent.mkdir(parents=True)
-        journal.append(path, night(1, finding(name, title=f"node {name}1 is slow\x1b[31m")))
+        journal.append(
+            path, night(1, finding(name, title=f"node {name}1 is slow\x1b[31m"))
+        )
     return found
 
 
@@ -30,7 +34,9 @@ def call(command, *arguments):
     """Call a command; return its exit status and what it said, or the error that it ends by."""
     done = calling.invoke(command, *arguments)
     return (
-        (1, str(done.exception)) if isinstance(done.exception, FabricError) else (done.exit_code, done.output)
+        (1, str(done.exception))
+        if isinstance(done.exception, FabricError)
+        else (done.exit_code, done.output)
     )
 
 
@@ -42,7 +48,10 @@ def open_of(path):
 def test_a_finding_is_listed_and_acknowledged(paths):
     status, said = call("findings")
     entry = open_of(paths["oak"])
-    assert status == 0 and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
+    assert (
+        status == 0
+        and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
+    )
     assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
     assert call("findings", "acknowledge", entry.id[:4], *ALL)[0] == 0
     known = open_of(paths["oak"]).acknowledged
@@ -53,9 +62,15 @@ def test_a_finding_is_listed_and_acknowledged(paths):
         "2999-12-31",
     )
     assert open_of(paths["elm"]).acknowledged is None
-    assert "acknowledged until 2999-12-31, HW-1: cable is ordered (" in call("findings", "--system", "oak")[1]
+    assert (
+        "acknowledged until 2999-12-31, HW-1: cable is ordered ("
+        in call("findings", "--system", "oak")[1]
+    )
     told = json.loads(call("findings", "--json")[1])["open"]
-    assert told["oak"][0]["acknowledged"]["ticket"] == "HW-1" and told["elm"][0]["acknowledged"] is None
+    assert (
+        told["oak"][0]["acknowledged"]["ticket"] == "HW-1"
+        and told["elm"][0]["acknowledged"] is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,13 +89,19 @@ def test_a_finding_is_listed_and_acknowledged(paths):
 def test_wrong_usage_changes_no_journal(paths, arguments, status, says):
     before = {name: path.read_bytes() for name, path in paths.items()}
     name = open_of(paths["oak"]).id
-    found, said = call("findings", "acknowledge", *(name if each == "ID" else each for each in arguments))
+    found, said = call(
+        "findings",
+        "acknowledge",
+        *(name if each == "ID" else each for each in arguments),
+    )
     assert found == status and says in said
     assert before == {name: path.read_bytes() for name, path in paths.items()}
 
 
 def test_options_before_the_subcommand_are_refused(paths):
-    status, said = call("findings", "--system", "oak", "acknowledge", open_of(paths["oak"]).id, *ALL)
+    status, said = call(
+        "findings", "--system", "oak", "acknowledge", open_of(paths["oak"]).id, *ALL
+    )
     assert status == 2 and "give options behind acknowledge" in said
 
 
@@ -88,4 +109,8 @@ def test_a_line_that_cannot_be_used_is_named(paths):
     with paths["elm"].open("a") as file:
         file.write("?\n")
     status, said = call("findings")
-    assert status == 1 and f"{paths['elm']}:2: not a line of a journal" in said and "oak1" in said
+    assert (
+        status == 1
+        and f"{paths['elm']}:2: not a line of a journal" in said
+        and "oak1" in said
+    )

@@ -45,7 +45,9 @@ def examples(command):
     text = (command.epilog or "").replace("\\\n", " ").partition("Examples:\n")[2]
     for line in text.splitlines():
         if found := re.search(r"(?<!\S)(fabric-checks .*)", line):
-            yield re.split(r"(?<=\S)  +(?=\S)| [|>] ", re.sub(r"  +(?=--)", " ", found[1]))[0]
+            yield re.split(
+                r"(?<=\S)  +(?=\S)| [|>] ", re.sub(r"  +(?=--)", " ", found[1])
+            )[0]
 
 
 def test_there_are_commands():
@@ -60,7 +62,9 @@ def test_the_help_has_examples_and_each_of_them_parses(words):
     assert found, "no Examples: in the epilog"
     for line in found:
         program, *arguments = shlex.split(line)
-        assert program == "fabric-checks" and tuple(arguments[: len(words)]) == words, line
+        assert program == "fabric-checks" and tuple(arguments[: len(words)]) == words, (
+            line
+        )
         try:
             ALL[words].make_context(words[-1], arguments[len(words) :])
         except click.ClickException as error:
@@ -69,10 +73,14 @@ def test_the_help_has_examples_and_each_of_them_parses(words):
 
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
 def test_every_option_says_what_it_does_and_json_is_json(words):
-    options = [option for option in ALL[words].params if isinstance(option, click.Option)]
+    options = [
+        option for option in ALL[words].params if isinstance(option, click.Option)
+    ]
     for option in options:
         assert option.help, option.opts
-        assert all(re.fullmatch(r"--[a-z][A-Za-z-]*|-[a-zC]", name) for name in option.opts), option.opts
+        assert all(
+            re.fullmatch(r"--[a-z][A-Za-z-]*|-[a-zC]", name) for name in option.opts
+        ), option.opts
     names = {name for option in options for name in option.opts}
     assert "--json" in names or words in WRITING or not verbs()[words[0]].group
     # Results are arguments; offers pack alone takes a folder for its own.
@@ -85,7 +93,9 @@ def test_the_help_states_the_exit_statuses(words):
     """And the usage has no option twice, and a source has one form."""
     text = ALL[words].get_help(click.Context(ALL[words], info_name=words[-1]))
     *_, statuses = text.partition("\nExit status:\n")
-    assert [line.split()[0] for line in statuses.splitlines() if line[2:3].isdigit()][:3] == ["0", "1", "2"]
+    assert [line.split()[0] for line in statuses.splitlines() if line[2:3].isdigit()][
+        :3
+    ] == ["0", "1", "2"]
     assert "[OPTIONS] [OPTIONS]" not in text
 
 
@@ -99,7 +109,9 @@ def test_the_help_lists_verbs_by_group_and_loads_none():
     assert sorted(GROUPS, key=lambda group: text.index(f"{group}:")) == list(GROUPS)
     for name, verb in verbs().items():
         assert (f" {name} {verb.help}" in text) == bool(verb.group), name
-    assert len([verb for verb in verbs().values() if verb.group]) <= 17 and list(verbs())[:2] == [
+    assert len([verb for verb in verbs().values() if verb.group]) <= 17 and list(
+        verbs()
+    )[:2] == [
         "nightly",
         "vet",
     ]

@@ -35,7 +35,17 @@ LABEL = f"\t+x\x1b[31m\u202e\n{FORGED}\udcff"
 WORD = "=x\x1b[31m\u202e\x07\x9b@everyone"
 #: Fields of a record that are text of others: with them all odd there is still something to judge.
 FIELDS = (
-    *("collection", "reframe", "environ", "mpi", "compiler", "program", "program_version", "stack", "spec"),
+    *(
+        "collection",
+        "reframe",
+        "environ",
+        "mpi",
+        "compiler",
+        "program",
+        "program_version",
+        "stack",
+        "spec",
+    ),
     *(
         "spec_hash",
         "spack",
@@ -53,7 +63,9 @@ SESSION = record(0)["session"]
 
 def odd(day, value=1.3, **changes):
     """Return a record that is odd wherever it has text."""
-    fields = {name: [ODD] if name in ("nodelist", "placement") else ODD for name in FIELDS}
+    fields = {
+        name: [ODD] if name in ("nodelist", "placement") else ODD for name in FIELDS
+    }
     more = {
         "test": f"OsuLatency %layout=2x1 %p={ODD}",
         "findings": [{"kind": ODD, "severity": "fault", "text": ODD}],
@@ -65,12 +77,44 @@ def odd(day, value=1.3, **changes):
 def place(tmp_path, monkeypatch):
     """Return a folder with results of runs and whatever else a verb reads, all odd."""
     folder = tmp_path / f"a{WORD}b"
-    records = [odd(day, 1.3 if day < 12 else 2.6, mpi=f"{day // 12}{ODD}") for day in range(24)]
-    records += [odd(0, None, metric=None, unit=None, result=None, case_result="fail", test=f"Other %p={ODD}")]
-    results = write(folder / "results", [*records, odd(0, 7.0, metric=f"m{ODD}", quantity=ODD, size_B=None)])
+    records = [
+        odd(day, 1.3 if day < 12 else 2.6, mpi=f"{day // 12}{ODD}") for day in range(24)
+    ]
+    records += [
+        odd(
+            0,
+            None,
+            metric=None,
+            unit=None,
+            result=None,
+            case_result="fail",
+            test=f"Other %p={ODD}",
+        )
+    ]
+    results = write(
+        folder / "results",
+        [*records, odd(0, 7.0, metric=f"m{ODD}", quantity=ODD, size_B=None)],
+    )
     compared = {"metric": ODD, "unit": ODD, "values": {ODD: 1.0, "2x1": 2.0}}
-    write(results, [odd(0, 2.0, metric="latency_ratio", quantity="latency_ratio", compared=compared)])
-    of = {"system": "yours", "partition": "compute", "environ": ODD, "fail_phase": ODD, "fail_reason": ODD}
+    write(
+        results,
+        [
+            odd(
+                0,
+                2.0,
+                metric="latency_ratio",
+                quantity="latency_ratio",
+                compared=compared,
+            )
+        ],
+    )
+    of = {
+        "system": "yours",
+        "partition": "compute",
+        "environ": ODD,
+        "fail_phase": ODD,
+        "fail_reason": ODD,
+    }
     failed = case(f"OsuLatency %layout=2x1 %p={ODD}", "fail", **of)
     write_session(results, [failed], session=SESSION, log=f"WARNING: skipping {ODD}\n")
     with next((results / "perflogs").rglob("*.jsonl")).open("a") as out:
@@ -82,19 +126,40 @@ def place(tmp_path, monkeypatch):
     (folder / "rotate.txt").write_text(summed(odd_hosts))
     profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
     profile = re.sub(
-        r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile)
+        r"# mpi: .*",
+        f"# mpi: {WORD} {WORD}",
+        re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile),
     )
     (folder / "profile.txt").write_text(profile)
     (folder / "references").mkdir()
     (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
     state = {"commit": ODD, "files": {ODD: ODD}, "untracked": [ODD]}
-    texts = {"collection.json": state, "binaries.json": {ODD: None}, "perflogs/yours/a.jsonl": odd(0)}
+    texts = {
+        "collection.json": state,
+        "binaries.json": {ODD: None},
+        "perflogs/yours/a.jsonl": odd(0),
+    }
     members = {name: json.dumps(each).encode() for name, each in texts.items()}
-    bundle_file.write(folder / "odd.tar", {"kind": "offer", "level": "nightly", "left_out": [ODD]}, members)
-    criteria = {"name": f"l{ODD}", "check": "OsuLatency", "metric": "latency_8B", "weight": 1, "at_most": 0.1}
-    (folder / "rules.yaml").write_text(yaml.safe_dump({"currency": ODD, "criteria": [criteria]}))
+    bundle_file.write(
+        folder / "odd.tar",
+        {"kind": "offer", "level": "nightly", "left_out": [ODD]},
+        members,
+    )
+    criteria = {
+        "name": f"l{ODD}",
+        "check": "OsuLatency",
+        "metric": "latency_8B",
+        "weight": 1,
+        "at_most": 0.1,
+    }
+    (folder / "rules.yaml").write_text(
+        yaml.safe_dump({"currency": ODD, "criteria": [criteria]})
+    )
     (folder / "plan.yaml").write_text(
-        SMALL + yaml.safe_dump({"plan": f"p{ODD}", "alternatives": [{"name": f"n{ODD}", "nodes": 6}]})
+        SMALL
+        + yaml.safe_dump(
+            {"plan": f"p{ODD}", "alternatives": [{"name": f"n{ODD}", "nodes": 6}]}
+        )
     )
     monkeypatch.chdir(folder)
     # The results of a clone cannot have such a path, because job scripts name it: a link of a sound one leads
@@ -132,7 +197,9 @@ def call(monkeypatch, *words):
             main.main()
     for stream in streams:
         stream.flush()
-    return end.value.code or 0, *(stream.buffer.getvalue().decode() for stream in streams)
+    return end.value.code or 0, *(
+        stream.buffer.getvalue().decode() for stream in streams
+    )
 
 
 #: The words of each call, its exit status, and what it prints on standard output.
@@ -171,7 +238,11 @@ CALLS = (
     ("blame ODD", 1, "text"),
     ("findings --system yours", 1, "text"),
     ("findings --system yours --json", 1, "text"),
-    ("findings acknowledge ODD --reason ODD --ticket ODD --until 2199-01-01", 1, "text"),
+    (
+        "findings acknowledge ODD --reason ODD --ticket ODD --until 2199-01-01",
+        1,
+        "text",
+    ),
     ("vet --system yours --budget 10", 1, "text"),
     ("profile --read profile.txt --picture a.svg", 0, "text"),
     ("profile --read profile.txt --json", 0, "json"),
@@ -191,7 +262,7 @@ CALLS = (
     ("spack build ODD x --environ x --site x", 2, "text"),
     (f"nightly --system yours --session {SESSION}", 1, "text"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
-    ("nightly --system ODD", 1, "text"),
+    ("nightly --system ODD", 2, "text"),
     ("init --name ODD --yes", 1, "text"),
     ("run --began-at-uptime ODD true", 2, "text"),
     ("new-session", 0, "text"),
@@ -214,12 +285,19 @@ def require_harmless(text, of):
         assert not re.match(f" {{0,3}}{FORGED}", line), (of, text)
 
 
-@pytest.mark.parametrize(("words", "status", "kind"), CALLS, ids=[words for words, *_ in CALLS])
-def test_nothing_steers_a_terminal_or_a_spreadsheet(words, status, kind, place, monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "status", "kind"), CALLS, ids=[words for words, *_ in CALLS]
+)
+def test_nothing_steers_a_terminal_or_a_spreadsheet(
+    words, status, kind, place, monkeypatch
+):
     if words.startswith("references check"):
         monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(place / "references"))
     odd_word = ODD.replace("\x00", "") + "\udcff"
-    given = [word.replace("ODD", odd_word).replace("LABEL", LABEL) for word in words.split(" ")]
+    given = [
+        word.replace("ODD", odd_word).replace("LABEL", LABEL)
+        for word in words.split(" ")
+    ]
     ended, out, err = call(monkeypatch, *given)
     assert ended == status, (out, err)
     for of, text in (("out", out), ("err", err)):

@@ -53,13 +53,15 @@ FOLDERS = ("perflogs", "perflogs/yours", "perflogs/yours/compute")
 @pytest.mark.parametrize("verb", [each.split() for each in VERBS], ids=VERBS)
 @pytest.mark.parametrize("closed", [*FOLDERS, f"{FOLDERS[-1]}/OsuLatency.jsonl"])
 def test_what_cannot_be_searched_or_read_is_named(results, verb, closed):
-    CliRunner().invoke(cli, [*verb, str(results)])  # what it imports, nobody may not be able to read
+    CliRunner().invoke(
+        cli, [*verb, str(results)]
+    )  # what it imports, nobody may not be able to read
     (results / closed).chmod(0o644 if (results / closed).is_dir() else 0o200)
     with an_ordinary_user():
         done = CliRunner().invoke(cli, [*verb, str(results)])
     assert done.exit_code != 0
-    assert done.exception is None or isinstance(done.exception, SystemExit | FabricError | OSError), (
-        done.exception
-    )
+    assert done.exception is None or isinstance(
+        done.exception, SystemExit | FabricError | OSError
+    ), done.exception
     said = f"{done.output}{done.exception}"
     assert "Permission denied" in said and str(results / closed) in said

@@ -39,7 +39,12 @@ def test_a_profile_that_was_written_before(tmp_path):
     done = call("--read", GOLDEN_FILE, "--picture", tmp_path / "a.svg")
     assert done.exit_code == 0 and "4 ranks on 1 host" in done.output
     ElementTree.parse(tmp_path / "a.svg")
-    assert json.loads(call("--read", GOLDEN_FILE, "--json").output)["figures"]["profile_partners"] == 2
+    assert (
+        json.loads(call("--read", GOLDEN_FILE, "--json").output)["figures"][
+            "profile_partners"
+        ]
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,8 +52,14 @@ def test_a_profile_that_was_written_before(tmp_path):
     [
         ((), "give either a command after --, or a profile with --read"),
         (("--read", GOLDEN_FILE, "--", "true"), "give either a command"),
-        (("--read", GOLDEN_FILE, "--output", "x"), "with --read the file is already there"),
-        (("--read", GOLDEN_FILE, "--trace", "x"), "--trace is for a program that is run"),
+        (
+            ("--read", GOLDEN_FILE, "--output", "x"),
+            "with --read the file is already there",
+        ),
+        (
+            ("--read", GOLDEN_FILE, "--trace", "x"),
+            "--trace is for a program that is run",
+        ),
     ],
 )
 def test_what_cannot_be_meant(arguments, message):
@@ -61,7 +72,10 @@ def test_a_cut_profile_is_one_line(tmp_path):
     path.write_text(GOLDEN_FILE.read_text()[:-30])
     done = call("--read", path)
     assert isinstance(done.exception, FabricError)
-    assert str(done.exception) == f"{path}: the profile is cut off: its last line is not '# complete: ...'"
+    assert (
+        str(done.exception)
+        == f"{path}: the profile is cut off: its last line is not '# complete: ...'"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -69,26 +83,32 @@ def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("program")
     (folder / "a.c").write_text(PROGRAM)
     done = subprocess.run(
-        ["mpicc", folder / "a.c", "-o", folder / "a"], env=environment("mpich"), capture_output=True
+        ["mpicc", folder / "a.c", "-o", folder / "a"],
+        env=environment("mpich"),
+        capture_output=True,
     )
     assert done.returncode == 0, done.stderr
     return folder / "a"
 
 
 def run(*arguments):
-    env = environment("mpich") | {"PATH": f"{environment('mpich')['PATH']}:{os.environ['PATH']}"}
+    env = environment("mpich") | {
+        "PATH": f"{environment('mpich')['PATH']}:{os.environ['PATH']}"
+    }
     command = ["fabric-checks", "profile", *map(str, arguments)]
     return programs.run(command, env=env)
 
 
 def test_a_program_is_run_and_its_status_is_handed_on(program, tmp_path):
-    done = run("--output", tmp_path / "a.txt", "--json", "--", "mpirun", "-np", "2", program)
+    done = run(
+        "--output", tmp_path / "a.txt", "--json", "--", "mpirun", "-np", "2", program
+    )
     assert done.returncode == 7, done.stderr
     assert "from the program" in done.stderr
     ranks = json.loads(done.stdout)["ranks"]
-    assert [[(each["call"], each["count"]) for each in rank["calls"]] for rank in ranks] == [
-        [("Barrier", 1)]
-    ] * 2
+    assert [
+        [(each["call"], each["count"]) for each in rank["calls"]] for rank in ranks
+    ] == [[("Barrier", 1)]] * 2
     assert (tmp_path / "a.txt").read_text().endswith("# complete: 2 ranks\n")
 
 
@@ -97,22 +117,38 @@ def test_a_trace_beside_the_profile(program, tmp_path):
     folder = tmp_path / "trace"
     done = run("--trace", folder, "--json", "--", "mpirun", "-np", "2", program)
     assert done.returncode == 7 and "error" not in done.stderr, done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["rank-0.trace", "rank-1.trace"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "rank-0.trace",
+        "rank-1.trace",
+    ]
     lines = [
         line.split()[1]
         for line in (folder / "rank-1.trace").read_text().splitlines()
         if line.startswith("1 ")
     ]
-    assert [name for name in lines if name != "compute"] == ["init", "barrier", "finalize"]
+    assert [name for name in lines if name != "compute"] == [
+        "init",
+        "barrier",
+        "finalize",
+    ]
     done = run("--trace", folder, "--", "mpirun", "-np", "2", program)
     assert done.returncode == 1
-    assert done.stderr == f"error: {folder}: is not empty; name a new folder for the trace\n"
+    assert (
+        done.stderr
+        == f"error: {folder}: is not empty; name a new folder for the trace\n"
+    )
 
 
 def test_a_program_without_a_profile(program):
     done = run("--", "mpirun", "-np", "2", program, "unfinished")
     assert done.returncode == 1 and "mpirun: no profile was written" in done.stderr
     done = run("--", "sh", "-c", "exit 5")
-    assert done.returncode == 5 and "sh ended with status 5, and no profile was written" in done.stderr
+    assert (
+        done.returncode == 5
+        and "sh ended with status 5, and no profile was written" in done.stderr
+    )
     done = run("--", "/no/such/program")
-    assert done.returncode == 1 and "/no/such/program: No such file or directory" in done.stderr
+    assert (
+        done.returncode == 1
+        and "/no/such/program: No such file or directory" in done.stderr
+    )

@@ -32,14 +32,24 @@ def folder(tmp_path, monkeypatch):
 invoke = partial(calling.invoke, "references")
 
 
-def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(folder, tmp_path):
+def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(
+    folder, tmp_path
+):
     results = write(tmp_path / "results", [record(day) for day in range(6)])
     done = invoke("propose", results, "--system", "yours")
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith(f"--- {folder}/yours.yaml\n+++ {folder}/yours.proposed.yaml\n")
-    assert "+        latency_8B: [1.3, null, 0.02, us]  # from 6 passes in 6 runs" in done.stdout
+    assert done.stdout.startswith(
+        f"--- {folder}/yours.yaml\n+++ {folder}/yours.proposed.yaml\n"
+    )
+    assert (
+        "+        latency_8B: [1.3, null, 0.02, us]  # from 6 passes in 6 runs"
+        in done.stdout
+    )
     counts, where = done.stderr.splitlines()
-    assert counts == "1 series: 1 new" and f"mv {folder}/yours.proposed.yaml {folder}/yours.yaml" in where
+    assert (
+        counts == "1 series: 1 new"
+        and f"mv {folder}/yours.proposed.yaml {folder}/yours.yaml" in where
+    )
     assert "OsuLatency" not in (folder / "yours.yaml").read_text()
     assert "OsuLatency" in (folder / "yours.proposed.yaml").read_text()
 
@@ -62,7 +72,9 @@ def _played(results, number, playback, folder):
 
 
 def test_proposed_references_judge_the_next_run(folder, tmp_path):
-    (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
+    (folder / "local.yaml").write_text(
+        (ROOT / "config/references/local.yaml").read_text()
+    )
     results = tmp_path / "results"
     status, first = _played(results, 1, LATENCY, folder)
     assert status == 0 and {each["reference"] for each in first.records} == {None}
@@ -80,18 +92,27 @@ def test_proposed_references_judge_the_next_run(folder, tmp_path):
     reference_file.load.cache_clear()
     file = reference_file.load(folder / "local.yaml")
     entry = file.entries["OsuLatency"]["local:node"]["mpich"]["1x2"]
-    assert set(entry) == {each["metric"] for each in first.records} and len(file.reasons) == 1
+    assert (
+        set(entry) == {each["metric"] for each in first.records}
+        and len(file.reasons) == 1
+    )
 
     slower = tmp_path / "slower.txt"
     slower.write_text(
-        re.sub(r"(?m)^(\s*1048576\s+)(\S+)", lambda m: f"{m[1]}{float(m[2]) * 1.5:.2f}", LATENCY.read_text())
+        re.sub(
+            r"(?m)^(\s*1048576\s+)(\S+)",
+            lambda m: f"{m[1]}{float(m[2]) * 1.5:.2f}",
+            LATENCY.read_text(),
+        )
     )
     status, missed = _played(results, 2, slower, folder)
     assert status == 1
     assert {each["metric"]: each["reference"] for each in missed.records} == {
         name: value[0] for name, value in entry.items()
     }
-    assert [each["metric"] for each in missed.records if each["result"] == "fail"] == ["latency_1048576B"]
+    assert [each["metric"] for each in missed.records if each["result"] == "fail"] == [
+        "latency_1048576B"
+    ]
 
 
 def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
@@ -104,16 +125,22 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
     assert done.exit_code == 3
     lines = done.stdout.splitlines()
     assert any(
-        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here" in line
+        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here"
+        in line
         for line in lines
     )
-    assert any("missing: " in line and "Streaming on local:node with mpich" in line for line in lines)
+    assert any(
+        "missing: " in line and "Streaming on local:node with mpich" in line
+        for line in lines
+    )
     assert not any("missing: " in line and "Osu" in line for line in lines)
     assert lines[-1] == f"{folder / 'local.yaml'}: {len(lines) - 1} faults"
 
 
 def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
-    (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
+    (folder / "local.yaml").write_text(
+        (ROOT / "config/references/local.yaml").read_text()
+    )
     done = invoke("check", "--system", "local", "--json")
     assert (done.exit_code, json.loads(done.stdout)) == (
         0,
@@ -123,6 +150,9 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
         invoke("check", "--system", "nowhere").exception
     )
     missing = invoke("check", "--system", "minicluster")
-    assert missing.exit_code == 3 and "every system needs a reference file" in missing.stdout
+    assert (
+        missing.exit_code == 3
+        and "every system needs a reference file" in missing.stdout
+    )
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
     assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"

@@ -44,7 +44,8 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
 
 
 @pytest.mark.parametrize(
-    ("status", "success", "ends"), [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)]
+    ("status", "success", "ends"),
+    [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)],
 )
 def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(
     tmp_path, monkeypatch, status, success, ends
@@ -72,11 +73,29 @@ sys.exit(sys.argv[2])
 
 @pytest.mark.parametrize(
     ("log", "last", "printed"),
-    [("log", "error: no such environment", ""), ("none", "no log", "error: what is wrong\n")],
+    [
+        ("log", "error: no such environment", ""),
+        ("none", "no log", "error: what is wrong\n"),
+    ],
     ids=["after its log", "before"],
 )
 def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
-    env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(tmp_path), "FABRIC_SESSION": "s"}
-    line = [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, "-c", REFUSING, log, last]
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "FABRIC_RESULTS": str(tmp_path),
+        "FABRIC_SESSION": "s",
+    }
+    line = [
+        sys.executable,
+        "-m",
+        "fabric_checks",
+        "run",
+        "--",
+        sys.executable,
+        "-c",
+        REFUSING,
+        log,
+        last,
+    ]
     done = programs.run(line, env=env | {"PYTHONPATH": ":".join(sys.path)})
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{last}\n{printed}")

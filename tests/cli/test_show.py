@@ -22,11 +22,24 @@ invoke = partial(calling.invoke, "show")
 @pytest.fixture
 def results(tmp_path):
     """Three runs: one that passed, one that was interrupted after a case that failed, one that ran none."""
-    folder = write(tmp_path / "results", [record(0), record(1), record(1, metric="latency_0B")])
+    folder = write(
+        tmp_path / "results", [record(0), record(1), record(1, metric="latency_0B")]
+    )
     for number, (name, result) in enumerate(zip(NAMES, ("pass", "fail"), strict=False)):
-        of = {"system": "yours", "partition": "compute", "environ": "mpich-cray", "fail_phase": "performance"}
+        of = {
+            "system": "yours",
+            "partition": "compute",
+            "environ": "mpich-cray",
+            "fail_phase": "performance",
+        }
         values = {"yours:compute:latency_8B": [1.3, 0, None, None, "us", "pass"]}
-        measured = case("OsuLatency %layout=2x1", result, **of, fail_reason="slow", perfvalues=values)
+        measured = case(
+            "OsuLatency %layout=2x1",
+            result,
+            **of,
+            fail_reason="slow",
+            perfvalues=values,
+        )
         left = [case("OsuBandwidth", "abort", **of)] * number
         write_session(folder, [measured, *left], session=name, number=number)
     (folder / "logs" / f"{NAMES[2]}.log").write_text("")
@@ -44,7 +57,9 @@ def test_all_runs_are_listed(results):
     ]
     listed = json.loads(invoke(results, "--list", "--json").stdout)
     assert [each["session"] for each in listed] == NAMES
-    assert invoke(results, "--list", "--csv").stdout.splitlines()[0] == ",".join(listed[0])
+    assert invoke(results, "--list", "--csv").stdout.splitlines()[0] == ",".join(
+        listed[0]
+    )
     assert listed[1] == {
         "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 2,
         "passed": 0, "interrupted": True,
@@ -68,18 +83,29 @@ def test_records_alone_will_do(results, archive, kind):
     ]
     shown = invoke(path, "--gate")
     assert shown.exit_code == 0, shown.output
-    assert "1 of 1 case passed; 2 records." in shown.stdout and "error" not in shown.stdout
+    assert (
+        "1 of 1 case passed; 2 records." in shown.stdout and "error" not in shown.stdout
+    )
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
     content = json.loads(invoke(path, "--session", NAMES[0], "--json").stdout)
-    rows = list(csv.DictReader(io.StringIO(invoke(path, "--session", NAMES[0], "--csv").stdout)))
+    rows = list(
+        csv.DictReader(io.StringIO(invoke(path, "--session", NAMES[0], "--csv").stdout))
+    )
     assert [float(row["value"]) for row in rows] == [row["value"] for row in content]
-    assert content == json.loads(json.dumps(list(runs.load_session(results, NAMES[0]).records)))
+    assert content == json.loads(
+        json.dumps(list(runs.load_session(results, NAMES[0]).records))
+    )
 
 
 def test_what_failed_is_known_from_records_alone(tmp_path):
-    failed = record(0, None, metric=None, case_result="fail", fail_reason="it\nbroke", unit=None)
+    failed = record(
+        0, None, metric=None, case_result="fail", fail_reason="it\nbroke", unit=None
+    )
     path = write(tmp_path, [failed])
     shown = invoke(path, "--gate")
     assert shown.exit_code == 3
-    assert "in its job: it broke" in shown.stdout and "0 of 1 case passed, 1 failed" in shown.stdout
+    assert (
+        "in its job: it broke" in shown.stdout
+        and "0 of 1 case passed, 1 failed" in shown.stdout
+    )

@@ -31,14 +31,22 @@ def shell(line, **options):
     streams."""
     line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")} | options.pop("env", {})
-    done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=GUARD_S, **options)
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, env=env, timeout=GUARD_S, **options
+    )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        *("new-session", "--help", "show few", "show few --json", "compare a=few b=few"),
+        *(
+            "new-session",
+            "--help",
+            "show few",
+            "show few --json",
+            "compare a=few b=few",
+        ),
         *("archive records archive", "report few"),
     ],
 )
@@ -47,14 +55,18 @@ def shell(line, **options):
     [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")],
     ids=["closed", "full"],
 )
-def test_a_standard_output_that_cannot_be_written_is_an_error(records, tmp_path, arguments, where, why):
+def test_a_standard_output_that_cannot_be_written_is_an_error(
+    records, tmp_path, arguments, where, why
+):
     status, _, err = shell(f"$fc {arguments} {where}", cwd=tmp_path)
     assert (status, err) == (1, f"error: standard output: {why}\n")
     if arguments == "report few":
         assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
 
 
-def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(records, tmp_path):
+def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(
+    records, tmp_path
+):
     status, out, _ = shell("$fc report few -o a.html 2>&- <&-", cwd=tmp_path)
     assert status == 0 and out.startswith("a.html: 1 machine,")
     assert (tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
@@ -67,7 +79,9 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
         ("compare a=records b=few --all --json --fail-on missing", 3),
     ],
 )
-def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):
+def test_a_reader_that_has_seen_enough_changes_nothing(
+    records, tmp_path, arguments, status
+):
     ended, _, err = shell(f"$fc {arguments} | head -c 1", cwd=tmp_path)
     assert ended == status
     assert (
@@ -77,7 +91,9 @@ def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, argume
 
 
 @pytest.mark.parametrize(
-    "env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"]
+    "env",
+    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}],
+    ids=["io", "C"],
 )
 @pytest.mark.parametrize("arguments", ["show few", "compare a=few b=few"])
 def test_ascii_will_do(records, tmp_path, arguments, env):
@@ -95,8 +111,18 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
 
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, preexec_fn=limit, timeout=GUARD_S)
-    assert (done.returncode, done.stderr) == (1, f"error: {path}: File too large; it is unchanged\n")
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env=env,
+        preexec_fn=limit,
+        timeout=GUARD_S,
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"error: {path}: File too large; it is unchanged\n",
+    )
     assert path.read_text() == "old"
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
 
@@ -122,10 +148,16 @@ main.main()
 """
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", script, "twin", "table"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
 
     def begun():
-        return [text.strip() for path in tmp_path.iterdir() if (text := path.read_text()).endswith("\n")]
+        return [
+            text.strip()
+            for path in tmp_path.iterdir()
+            if (text := path.read_text()).endswith("\n")
+        ]
 
     while not begun():
         assert process.poll() is None, process.communicate()

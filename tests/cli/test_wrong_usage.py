@@ -26,20 +26,40 @@ def folder(tmp_path, monkeypatch):
 WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
     ("references prpose", 2, "no such command 'prpose'"),
-    ("changes results,systm=x", 2, "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?"),
-    ("changes results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system"),
+    (
+        "changes results,systm=x",
+        2,
+        "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?",
+    ),
+    (
+        "changes results,4",
+        2,
+        "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system",
+    ),
     ("changes results@tomorrow..", 2, "'tomorrow' is not a date; write 2026-11-01"),
     ("changes nothere", 1, "there is no file or folder 'nothere'"),
     ("show nothere", 1, "nothere: there is no such file or folder"),
-    ("show empty.jsonl", 1, "empty.jsonl: no sound record; name other records, or start a run"),
-    ("show --json --short", 2, "--json and --short exclude each other; leave one of them out"),
+    (
+        "show empty.jsonl",
+        1,
+        "empty.jsonl: no sound record; name other records, or start a run",
+    ),
+    (
+        "show --json --short",
+        2,
+        "--json and --short exclude each other; leave one of them out",
+    ),
     ("show --list --session x", 2, "--list and --session exclude each other"),
     (
         "show --session=",
         2,
         "invalid value for '--session': it is empty: give a name, or leave the option out",
     ),
-    ("compare a=results b=results --repeatable 5", 2, "'5' is not a share such as 5% or 0.05"),
+    (
+        "compare a=results b=results --repeatable 5",
+        2,
+        "'5' is not a share such as 5% or 0.05",
+    ),
     (
         "archive results",
         2,
@@ -51,11 +71,27 @@ WRONG = [
         1,
         "empty.jsonl: no sound record; name other records, or start a run",
     ),
-    ("archive results notes.txt", 2, "notes.txt is a file, and an archive is a folder; name another one"),
-    ("report results -o new/r.html", 2, "new: there is no such folder; make it, or name another one with -o"),
-    ("cost --plan nested.json", 1, "nested.json: this is not the plan of a run; ci/run --cost writes one"),
+    (
+        "archive results notes.txt",
+        2,
+        "notes.txt is a file, and an archive is a folder; name another one",
+    ),
+    (
+        "report results -o new/r.html",
+        2,
+        "new: there is no such folder; make it, or name another one with -o",
+    ),
+    (
+        "cost --plan nested.json",
+        1,
+        "nested.json: this is not the plan of a run; ci/run --cost writes one",
+    ),
     ("nightly --session=", 2, "invalid value for '--session': it is empty"),
-    ("nightly smoke", 2, "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -"),
+    (
+        "nightly smoke",
+        2,
+        "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -",
+    ),
     ("nightly --archive notes.txt", 2, "Directory 'notes.txt' is a file;"),
     ("vet", 2, "missing option '--budget'; see fabric-checks vet --help"),
     ("vet --budget nan", 2, "nan is not finite; give a number"),
@@ -65,7 +101,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "status", "text"), WRONG, ids=[line for line, _, _ in WRONG])
+@pytest.mark.parametrize(
+    ("line", "status", "text"), WRONG, ids=[line for line, _, _ in WRONG]
+)
 def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, text):
     before = sorted(folder.iterdir())
     done = invoke(*line.split())
@@ -80,7 +118,9 @@ def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, tex
 def test_without_a_verb_the_help_is_shown_as_it_is(words):
     done = invoke(*words)
     assert (
-        done.exit_code == 2 and done.stdout.startswith("Usage: fabric-checks") and "error" not in done.output
+        done.exit_code == 2
+        and done.stdout.startswith("Usage: fabric-checks")
+        and "error" not in done.output
     )
     assert len(done.stdout.splitlines()) > 5
 

@@ -25,7 +25,10 @@ OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
 MPIS = {
     "mpich": ("pmi2", {}),
     "impi": ("pmi2", {"I_MPI_THREAD_YIELD": "3"}),
-    "openmpi": ("pmix", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
+    "openmpi": (
+        "pmix",
+        {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+    ),
 }
 # Nobody, on every Linux.
 NOBODY = 65534
@@ -42,7 +45,15 @@ def require(scheduler="slurm", *, namespaces=True):
     try:
         account, prefix = needs.account(), needs.prefix(scheduler, os.environ)
         needs.check_programs(
-            Spec("x", 2, 2, scheduler == "slurm", account, scheduler=scheduler, prefix=prefix)
+            Spec(
+                "x",
+                2,
+                2,
+                scheduler == "slurm",
+                account,
+                scheduler=scheduler,
+                prefix=prefix,
+            )
         )
         if namespaces:
             needs.check_namespaces(account)
@@ -71,12 +82,19 @@ class Cluster:
             own, dashes, rest = own[:at], ["--"], own[at + 1 :]
         line = [*self.command, *own, "--name", self.name, *dashes, *rest]
         env = self.environment() | environment
-        return subprocess.run(line, env=env, capture_output=True, text=True, timeout=timeout)
+        return subprocess.run(
+            line, env=env, capture_output=True, text=True, timeout=timeout
+        )
 
     def __call__(self, *arguments, **options):
         """Run a command that has to succeed, and return what it says."""
         done = self.call(*arguments, **options)
-        assert done.returncode == 0, (arguments, done.returncode, done.stdout, done.stderr)
+        assert done.returncode == 0, (
+            arguments,
+            done.returncode,
+            done.stdout,
+            done.stderr,
+        )
         return done.stdout
 
     def on(self, node, *command, **options):
@@ -94,12 +112,19 @@ class Cluster:
         """
         for _ in range(3):
             done = self.call(
-                "exec", "head", "--", "srun", *map(str, arguments), SLURM_PMIX_FENCE="ring", **options
+                "exec",
+                "head",
+                "--",
+                "srun",
+                *map(str, arguments),
+                SLURM_PMIX_FENCE="ring",
+                **options,
             )
             if OPENMPI_CRASHES_IN not in done.stderr:
                 break
             warnings.warn(
-                f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}", stacklevel=2
+                f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}",
+                stacklevel=2,
             )
         if "can not load PMIx library" in done.stderr:
             pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
@@ -107,7 +132,9 @@ class Cluster:
 
     @property
     def entry(self):
-        return next((entry for entry in state.entries() if entry.spec.name == self.name), None)
+        return next(
+            (entry for entry in state.entries() if entry.spec.name == self.name), None
+        )
 
     def end(self):
         if self.entry:
@@ -145,13 +172,24 @@ def as_nobody():
         yield [CI / "cluster"]
         return
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    version = ["/usr/bin/python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
-    if shutil.which("setpriv") is None or subprocess.run([*become, *version], check=False).returncode != 0:
+    version = [
+        "/usr/bin/python3",
+        "-c",
+        "import sys; sys.exit(sys.version_info < (3, 10))",
+    ]
+    if (
+        shutil.which("setpriv") is None
+        or subprocess.run([*become, *version], check=False).returncode != 0
+    ):
         pytest.skip("as root this needs setpriv and /usr/bin/python3 of 3.10 or later")
     # pytest keeps its own folders to their owner.
     folder = Path(tempfile.mkdtemp(prefix="clone-"))
     folder.chmod(0o755)
-    shutil.copytree(CI / "minicluster", folder / "minicluster", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        CI / "minicluster",
+        folder / "minicluster",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     shutil.copy(CI / "cluster", folder)
     yield [*become, "/usr/bin/python3", folder / "cluster"]
     shutil.rmtree(folder)

@@ -27,10 +27,16 @@ def refused(*arguments, **environment):
         ([], "required: COMMAND"),
         (["up", "--nodes", "501"], "501 nodes are impossible"),
         (["up", "--nodes", "2", "--cores", "0"], "0 cores a host are impossible"),
-        (["up", "--nodes", "2", "--shape", "n3=1gbit"], "no node is called 'n3'; the nodes are n1 to n2"),
+        (
+            ["up", "--nodes", "2", "--shape", "n3=1gbit"],
+            "no node is called 'n3'; the nodes are n1 to n2",
+        ),
         (["up", "--nodes", "2", "--name", "a/b"], "'a/b' is not a name for a cluster"),
         (["up", "--nodes", "2", "--", "true"], "up takes no command after --"),
-        (["exec", "head"], "no command; write it after --, as in: ci/cluster exec head -- sinfo"),
+        (
+            ["exec", "head"],
+            "no command; write it after --, as in: ci/cluster exec head -- sinfo",
+        ),
         (
             ["up", "--nodes", "2", "--scheduler", "flux", "--without-accounting"],
             "goes with --scheduler slurm",
@@ -62,18 +68,25 @@ needs.check_namespaces(needs.Account("me", 0, 0, rootless=False))
     line = ["unshare", "-Ur", sys.executable, "-c", script, str(CI)]
     done = programs.run(line)
     assert done.returncode == 1
-    assert "too many namespaces are in use (unshare pid net mnt uts ipc: No space left" in done.stderr
+    assert (
+        "too many namespaces are in use (unshare pid net mnt uts ipc: No space left"
+        in done.stderr
+    )
 
 
 def test_the_root_of_a_user_namespace_is_refused(machine):
     done = programs.run(["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"])
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: this root belongs to a user namespace and may not call setgroups")
+    assert line.startswith(
+        "error: this root belongs to a user namespace and may not call setgroups"
+    )
 
 
 def test_a_scheduler_that_is_not_there_is_named_with_the_remedy(tmp_path):
     for program in ("ip", "tc"):
         (tmp_path / program).symlink_to("/bin/true")
-    said = refused("up", "--nodes", "2", "--scheduler", "flux", FABRIC_FLUX_PREFIX=str(tmp_path))
+    said = refused(
+        "up", "--nodes", "2", "--scheduler", "flux", FABRIC_FLUX_PREFIX=str(tmp_path)
+    )
     assert f"FABRIC_FLUX_PREFIX is '{tmp_path}', which has no folder bin" in said

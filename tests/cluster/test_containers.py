@@ -33,14 +33,19 @@ def description(platform, root):
     for name in ("bin", "lib", "lib64", "sbin"):
         (root / name).symlink_to(f"usr/{name}")
     option, start, image = (
-        ("-B", ["exec"], str(root)) if command == "apptainer" else ("-v", ["run", "--rm"], NAME)
+        ("-B", ["exec"], str(root))
+        if command == "apptainer"
+        else ("-v", ["run", "--rm"], NAME)
     )
     if command == "podman":
         programs.run(["sh", "-c", f"tar -C {root} -c . | podman import - {NAME}"])
     options = [f"{option}{folder}:{folder}" for folder in MOUNTED]
     done = programs.run([command, *start, *options, image, "true"])
     if done.returncode != 0:
-        return {}, f"{command} starts nothing here: {done.stderr.strip().splitlines()[-1]}"
+        return (
+            {},
+            f"{command} starts nothing here: {done.stderr.strip().splitlines()[-1]}",
+        )
     return {"platform": platform, "image": image, "options": options}, ""
 
 
@@ -53,10 +58,16 @@ def remove(platform):
 def session(cluster, inside, results, cases, settings=SETTINGS):
     """Run cases of two nodes, inside an image if it is described; return what is printed, and the records."""
     line = [CI / "run", "--system", "minicluster", "-n", cases, "-C", settings]
-    variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(inside)}
+    variables = {
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_MPI": "mpich",
+        "INSIDE": json.dumps(inside),
+    }
     done = cluster.call("exec", "head", "--", *map(str, line), **variables)
     records = [
-        record for path in results.rglob("perflogs/**/*.jsonl") for record in builders.records_in(path)
+        record
+        for path in results.rglob("perflogs/**/*.jsonl")
+        for record in builders.records_in(path)
     ]
     return done.stdout + done.stderr, records
 
@@ -80,7 +91,9 @@ def run(machine, tmp_path_factory):
     cluster("up", "--nodes", "2", "--rate", "none")
 
     def once(inside):
-        printed, records = session(cluster, inside, tmp_path_factory.mktemp("results"), CASE)
+        printed, records = session(
+            cluster, inside, tmp_path_factory.mktemp("results"), CASE
+        )
         assert records, printed
         return printed, records[0]
 
@@ -96,18 +109,26 @@ def test_a_case_has_the_same_evidence_bare_and_inside(run, container, report_tab
         container["image"],
         container["platform"],
     )
-    assert inside["image_digest"].startswith("sha256:" if container["platform"] == "Podman" else "unknown (")
+    assert inside["image_digest"].startswith(
+        "sha256:" if container["platform"] == "Podman" else "unknown ("
+    )
     for field in ("mpi", "nodelist", "placement", "binding", "metric"):
         assert inside[field] == bare[field], field
     assert inside["ports"]["carried_B"].keys() == bare["ports"]["carried_B"].keys()
-    report_table("inside to bare", [f"{container['platform']}: {inside['value'] / bare['value']:.2f}"])
+    report_table(
+        "inside to bare",
+        [f"{container['platform']}: {inside['value'] / bare['value']:.2f}"],
+    )
 
 
 def test_another_mpi_and_a_private_network_fail_with_the_image(run, container):
     _, record = run(container | {"mpi": "mpich@1.0"})
     assert (
-        f"runs inside {container['image']}" in record["fail_reason"] and "mpich@1.0" in record["fail_reason"]
+        f"runs inside {container['image']}" in record["fail_reason"]
+        and "mpich@1.0" in record["fail_reason"]
     )
     if container["platform"] == "Podman":
-        _, record = run(container | {"options": [*container["options"], "--network=none"]})
+        _, record = run(
+            container | {"options": [*container["options"], "--network=none"]}
+        )
         assert "runs with a network of its own" in record["fail_reason"]

@@ -23,9 +23,15 @@ def test_what_is_computed_is_what_is_measured(two, tmp_path):
     # Another load of the machine changes times, and nothing else: then it is run again.
     for _ in range(3):
         estimate, measured, seen = run_again(two, tmp_path)
-        assert abs(measured["node_minutes"] - seen) < CLOSE * seen + WHOLE_SECONDS, (measured, seen)
+        assert abs(measured["node_minutes"] - seen) < CLOSE * seen + WHOLE_SECONDS, (
+            measured,
+            seen,
+        )
         names = ("node_minutes", "job_minutes")
-        if all(abs(estimate[name] - measured[name]) < CLOSE * measured[name] for name in names):
+        if all(
+            abs(estimate[name] - measured[name]) < CLOSE * measured[name]
+            for name in names
+        ):
             return
     pytest.fail(f"{estimate} was computed, {measured} measured")
 

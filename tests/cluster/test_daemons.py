@@ -15,19 +15,27 @@ def daemon(tmp_path, script):
 
 
 def test_the_folders_of_daemons_come_after_the_users_own():
-    assert daemons.search_path("/mine:/usr/bin").startswith("/mine:/usr/bin:/usr/local/sbin:/usr/sbin:")
-    assert "::" not in daemons.search_path("") and daemons.search_path("").startswith("/")
+    assert daemons.search_path("/mine:/usr/bin").startswith(
+        "/mine:/usr/bin:/usr/local/sbin:/usr/sbin:"
+    )
+    assert "::" not in daemons.search_path("") and daemons.search_path("").startswith(
+        "/"
+    )
 
 
 def test_a_daemon_that_ends_while_it_starts(tmp_path):
     made = daemon(tmp_path, "echo fatal: no key >&2; exit 1")
-    with pytest.raises(ClusterError, match="thing ended while it started: fatal: no key"):
+    with pytest.raises(
+        ClusterError, match="thing ended while it started: fatal: no key"
+    ):
         made.wait_until(lambda: False, 10)
 
 
 def test_a_daemon_that_does_not_answer(tmp_path):
     made = daemon(tmp_path, "echo waiting; exec sleep 60")
-    with pytest.raises(ClusterError, match=r"thing does not answer after 0.3 s: waiting"):
+    with pytest.raises(
+        ClusterError, match=r"thing does not answer after 0.3 s: waiting"
+    ):
         made.wait_until(lambda: False, 0.3)
     assert made.runs  # it was not waited for
     made.kill()

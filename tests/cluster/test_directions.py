@@ -21,7 +21,10 @@ def laboratory(machine):
 
 def test_slurm_lists_the_nodes_of_each_switch(laboratory):
     known = laboratory.known
-    assert (known.switches, known.hosts) == (("leaf1", "leaf2"), tuple(f"n{i}" for i in range(1, 9)))
+    assert (known.switches, known.hosts) == (
+        ("leaf1", "leaf2"),
+        tuple(f"n{i}" for i in range(1, 9)),
+    )
     assert known.at.tolist() == [0] * 4 + [1] * 4
 
 
@@ -31,9 +34,12 @@ BROKEN = {"nothing": {}, "two": {"n7": "sending", "n2": "receiving"}}
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 @despite_load
-def test_the_right_nodes_are_named_with_their_side_and_nobody_else(laboratory, report_table, broken):
+def test_the_right_nodes_are_named_with_their_side_and_nobody_else(
+    laboratory, report_table, broken
+):
     trial = laboratory.try_(broken, *live.SOON)
     report_table(
-        ", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy", trial.words or ["quiet"]
+        ", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy",
+        trial.words or ["quiet"],
     )
     assert trial.is_right, (trial.blamed, trial.words)

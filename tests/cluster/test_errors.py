@@ -7,8 +7,14 @@ from ci.minicluster.errors import telling_line
 @pytest.mark.parametrize(
     ("log", "line"),
     [
-        ("a\nerror: the settings\nfatal: no database\nfatal: exiting\n", "fatal: no database"),
-        ("started\n[ERROR] no space left\n[ERROR] Aborting\nbye\n", "[ERROR] no space left"),
+        (
+            "a\nerror: the settings\nfatal: no database\nfatal: exiting\n",
+            "fatal: no database",
+        ),
+        (
+            "started\n[ERROR] no space left\n[ERROR] Aborting\nbye\n",
+            "[ERROR] no space left",
+        ),
         ("started\nended\n\n", "ended"),
         ("", "it wrote nothing to its log"),
         (None, "it wrote no log"),

@@ -24,11 +24,19 @@ def two(request):
     cluster.end()
 
 
-CASES = [(scheduler, scheduler, fault) for scheduler, faults in FAULTS.items() for fault in faults]
+CASES = [
+    (scheduler, scheduler, fault)
+    for scheduler, faults in FAULTS.items()
+    for fault in faults
+]
 
 
-@pytest.mark.parametrize(("two", "scheduler", "fault"), CASES, indirect=["two"], ids=lambda each: each)
-def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_path, report_table):
+@pytest.mark.parametrize(
+    ("two", "scheduler", "fault"), CASES, indirect=["two"], ids=lambda each: each
+)
+def test_a_fault_is_named_and_costs_no_other_case(
+    two, scheduler, fault, tmp_path, report_table
+):
     make, text = FAULTS[scheduler][fault]
     try:
         outcome = make(two, COMMANDS[scheduler], tmp_path)
@@ -44,9 +52,15 @@ def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_pat
     }, outcome.printed
     victims = [record for record in outcome.records if record["check"] == "OsuLatency"]
     kept = PASSED if text is None else NOTHING if "disk full" in fault else FAILED
-    assert outcome.recorded() == {"OsuBarrier": (1, 0), "OsuLatency": kept, "ImbBarrier": (1, 0)}
+    assert outcome.recorded() == {
+        "OsuBarrier": (1, 0),
+        "OsuLatency": kept,
+        "ImbBarrier": (1, 0),
+    }
     assert all(tuple(record) == FIELDS for record in outcome.records)
-    gate = 0 if text is None else 1 if kept is NOTHING else 3  # without its records a run says too little
+    gate = (
+        0 if text is None else 1 if kept is NOTHING else 3
+    )  # without its records a run says too little
     assert (outcome.status, outcome.gate) == (1 if text else 0, gate), outcome.printed
     victim = outcome.cases["OsuLatency"]
     report_table(f"{scheduler}: {fault}", [victim.reason or victim.result])
@@ -57,14 +71,21 @@ def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_pat
         assert scheduler == "slurm" or all(record["job_began"] for record in victims)
         return
     # It is on the screen at the end, too.
-    for shown in (victim.reason, outcome.printed[outcome.printed.rindex("\nWhat to look at") :]):
+    for shown in (
+        victim.reason,
+        outcome.printed[outcome.printed.rindex("\nWhat to look at") :],
+    ):
         assert re.search(text, shown), shown
     assert "\n" not in victim.reason
     for record in victims:
-        assert record["case_result"] == "fail" and re.search(text, record["fail_reason"])
+        assert record["case_result"] == "fail" and re.search(
+            text, record["fail_reason"]
+        )
         assert record["jobid"] and record["time"] and record["job_state"]
         # One that never began has no nodes.
-        assert record["nodelist"] == (["n1", "n2"] if " ran on " in victim.reason else [])
+        assert record["nodelist"] == (
+            ["n1", "n2"] if " ran on " in victim.reason else []
+        )
         assert never_began(record) == bool(
             re.search(r"cannot start|is still waiting|had not started", victim.reason)
         )
@@ -78,8 +99,14 @@ def a_killed_session_keeps_its_records_and_its_job(outcome):
     """The job has the nodes until it ends by itself: at its time limit at the latest."""
     killed = outcome.notes["killed"]
     assert (killed.status, killed.gate) == (137, 1), killed.printed
-    assert killed.recorded() == {"OsuBarrier": (1, 0), "OsuLatency": (0, 0), "ImbBarrier": (0, 0)}
-    assert outcome.recorded(killed.name) == killed.recorded(), "the second session lost records of the first"
+    assert killed.recorded() == {
+        "OsuBarrier": (1, 0),
+        "OsuLatency": (0, 0),
+        "ImbBarrier": (0, 0),
+    }
+    assert outcome.recorded(killed.name) == killed.recorded(), (
+        "the second session lost records of the first"
+    )
     assert outcome.notes["left"] == "RUNNING" and outcome.notes["limit"] == "10:00"
 
 

@@ -39,7 +39,9 @@ def run(eight, tmp_path):
         outputs, results = tmp_path / "outputs", tmp_path / "results"
         (outputs / "log").mkdir(parents=True)
         shutil.copy(HERE / "perf.sh", outputs / "all_reduce_perf")
-        text = nccl.output("all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True)
+        text = nccl.output(
+            "all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True
+        )
         (outputs / "all_reduce.txt").write_text(text)
         (outputs / "all_reduce.json").write_text(nccl.iterations(text, slowest=1.5))
         lines = nccl.log(HOSTS, GPUS, **how).splitlines(keepends=True)
@@ -48,8 +50,20 @@ def run(eight, tmp_path):
             (outputs / "log" / str(rank)).write_text(
                 "".join(line for line in lines if line.startswith(begin))
             )
-        line = [CI / "run", "--system", "minicluster", "-C", HERE / "settings.py", "-n", CASE]
-        environment = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "GPU_OUTPUTS": str(outputs)}
+        line = [
+            CI / "run",
+            "--system",
+            "minicluster",
+            "-C",
+            HERE / "settings.py",
+            "-n",
+            CASE,
+        ]
+        environment = {
+            "FABRIC_RESULTS": str(results),
+            "FABRIC_MPI": "mpich",
+            "GPU_OUTPUTS": str(outputs),
+        }
         done = eight.call("exec", "head", "--", *map(str, line), **environment)
         paths = list(results.rglob("NcclCollective.jsonl"))
         assert len(paths) == 1, done.stdout + done.stderr
@@ -70,14 +84,22 @@ def test_a_healthy_machine_passes_with_all_its_values(run):
 
 
 def test_a_gpu_at_the_adapter_of_another_is_a_finding_of_its_host(run):
-    done, records = run(adapter=lambda host, gpu: 4 if (host, gpu) == ("n6", 5) else gpu)
+    done, records = run(
+        adapter=lambda host, gpu: 4 if (host, gpu) == ("n6", 5) else gpu
+    )
     assert done.returncode == 0, done.stdout
     found = [each for each in records[0]["findings"] if each["kind"] == "gpu"]
     assert {tuple(each["hosts"]) for each in found} == {("n6",)}
-    assert "GPU 5 sends through mlx5_4, on most nodes it sends through mlx5_5" in found[0]["text"]
+    assert (
+        "GPU 5 sends through mlx5_4, on most nodes it sends through mlx5_5"
+        in found[0]["text"]
+    )
 
 
 def test_a_case_that_went_over_sockets_fails_by_name(run):
     done, records = run(network=lambda host, gpu: "Socket" if host == "n2" else "IB")
     assert done.returncode != 0
-    assert "NCCL went over TCP (Socket) on node n2, not over mlx5_*" in records[0]["fail_reason"]
+    assert (
+        "NCCL went over TCP (Socket) on node n2, not over mlx5_*"
+        in records[0]["fail_reason"]
+    )

@@ -21,12 +21,16 @@ def test_a_first_night(four, tmp_path):
     clone = homes.checkout(tmp_path / "clone")
     homes.linked(clone / ".fabric")
     (tmp_path / "home").mkdir()
-    path = os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if "/parts/" not in part)
+    path = os.pathsep.join(
+        part for part in os.environ["PATH"].split(os.pathsep) if "/parts/" not in part
+    )
     nothing = f"PATH={path} HOME={tmp_path / 'home'} FABRIC_PYTHON={sys.executable}"
     # A site's Slurm is found without it.
     shell = f'exec env -i SLURM_CONF="$SLURM_CONF" {nothing} bash -s'
     (tmp_path / "typed").write_text(TYPED.format(clone=clone))
-    done = four.call("exec", "head", "--", "bash", "-c", f"{shell} < {tmp_path / 'typed'}")
+    done = four.call(
+        "exec", "head", "--", "bash", "-c", f"{shell} < {tmp_path / 'typed'}"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
     # Two questions, and the line to go on with.
@@ -34,7 +38,10 @@ def test_a_first_night(four, tmp_path):
     assert "nodes       compute (default): 4, 2 cores" in said
     assert re.search("nightly: (passed|busy)", said) and "1 case ran, 1 passed" in said
     text = (clone / "config/systems/ada.py").read_text()
-    assert '"access": ["--exclusive", "--partition=compute"]' in text and '"link_MBps": 1250.0,' in text
+    assert (
+        '"access": ["--exclusive", "--partition=compute"]' in text
+        and '"link_MBps": 1250.0,' in text
+    )
     (night,) = (clone / ".fabric/results/nightly/ada").glob("2*/night.json")
     assert json.loads(night.read_text())["new"] == []
     # Its values are of two hosts of the cluster.

@@ -41,7 +41,9 @@ def configured(monkeypatch, system="minicluster", **environment):
     system = systems[system]
     # No host takes it for its own.
     assert not any(
-        re.match(pattern, host) for pattern in system["hostnames"] for host in ("", "head", "n1", "login1")
+        re.match(pattern, host)
+        for pattern in system["hostnames"]
+        for host in ("", "head", "n1", "login1")
     )
     return {partition["name"]: partition for partition in system["partitions"]}
 
@@ -50,8 +52,15 @@ def test_the_system_is_what_the_cluster_is(monkeypatch):
     expected = {"nodes": 4, "cores": 2, "nics": 1, "link_MBps": 125.0}
     for partition in configured(monkeypatch).values():
         assert {key: partition["extras"][key] for key in expected} == expected
-    small = configured(monkeypatch, NODES="8", CORES="1", RATE="100mbit")["pmix"]["extras"]
-    assert {key: small[key] for key in expected} == {"nodes": 8, "cores": 1, "nics": 1, "link_MBps": 12.5}
+    small = configured(monkeypatch, NODES="8", CORES="1", RATE="100mbit")["pmix"][
+        "extras"
+    ]
+    assert {key: small[key] for key in expected} == {
+        "nodes": 8,
+        "cores": 1,
+        "nics": 1,
+        "link_MBps": 12.5,
+    }
     assert "link_MBps" not in configured(monkeypatch, RATE="none")["pmi2"]["extras"]
 
 
@@ -63,7 +72,10 @@ def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
         "pmix": ["openmpi"],
     }
     for name, partition in found.items():
-        assert (partition["scheduler"], partition["launcher"]) == ("fabric-slurm", "srun")
+        assert (partition["scheduler"], partition["launcher"]) == (
+            "fabric-slurm",
+            "srun",
+        )
         assert ["SLURM_MPI_TYPE", name] in partition["env_vars"]
 
 
@@ -80,7 +92,10 @@ def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
 
 
 def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
-    if "can not load PMIx library" in two.call("exec", "head", "--", "srun", "--mpi=pmix", "true").stderr:
+    if (
+        "can not load PMIx library"
+        in two.call("exec", "head", "--", "srun", "--mpi=pmix", "true").stderr
+    ):
         pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
     two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
            FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)  # fmt: skip
@@ -91,9 +106,12 @@ def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
         ("pmix", "openmpi"),
     }
     for record in found:
-        assert [place.split(":")[0] for place in record["placement"]] == ["n1", "n1", "n2", "n2"], record[
-            "environ"
-        ]
+        assert [place.split(":")[0] for place in record["placement"]] == [
+            "n1",
+            "n1",
+            "n2",
+            "n2",
+        ], record["environ"]
 
 
 def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
@@ -103,11 +121,20 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
     run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
     done = two.call(
-        "exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=GUARD_S
+        "exec",
+        "head",
+        "--",
+        *force,
+        *run,
+        FABRIC_RESULTS=str(tmp_path / "results"),
+        timeout=GUARD_S,
     )
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
-    assert "placement: the ranks are on 1 node in place of 2" in text and "rank 1 on n1 (cpus " in text
+    assert (
+        "placement: the ranks are on 1 node in place of 2" in text
+        and "rank 1 on n1 (cpus " in text
+    )
 
 
 def test_a_failing_start_is_the_status_of_the_run(tmp_path):

@@ -16,7 +16,9 @@ def test_without_a_database_there_is_another_way(tmp_path):
     assert said.startswith(
         "missing programs: mariadbd, mariadb-install-db; install them (Debian: apt install "
     )
-    assert said.endswith("mariadb-server); or do without them with --without-accounting")
+    assert said.endswith(
+        "mariadb-server); or do without them with --without-accounting"
+    )
     assert needs.missing_programs(False, str(tmp_path)) == []
 
 
@@ -27,8 +29,14 @@ def test_a_scheduler_that_debian_does_not_have(tmp_path):
         "build it (docs/schedulers.md), and set FABRIC_FLUX_PREFIX to its folder"
     )
     assert (CI.parent / needs.PAGE).exists()
-    assert needs.prefix("flux", {}) == "" == needs.prefix("slurm", {"FABRIC_FLUX_PREFIX": "/nowhere"})
-    with pytest.raises(ClusterError, match="FABRIC_FLUX_PREFIX is '/nowhere', which has no folder bin"):
+    assert (
+        needs.prefix("flux", {})
+        == ""
+        == needs.prefix("slurm", {"FABRIC_FLUX_PREFIX": "/nowhere"})
+    )
+    with pytest.raises(
+        ClusterError, match="FABRIC_FLUX_PREFIX is '/nowhere', which has no folder bin"
+    ):
         needs.prefix("flux", {"FABRIC_FLUX_PREFIX": "/nowhere"})
     (tmp_path / "bin").mkdir()
     assert needs.prefix("flux", {"FABRIC_FLUX_PREFIX": str(tmp_path)}) == str(tmp_path)
@@ -38,7 +46,10 @@ def test_a_scheduler_that_debian_does_not_have(tmp_path):
     ("settings", "says"),
     [
         (
-            {"kernel/unprivileged_userns_clone": "0", "user/max_user_namespaces": "100"},
+            {
+                "kernel/unprivileged_userns_clone": "0",
+                "user/max_user_namespaces": "100",
+            },
             "kernel.unprivileged_userns_clone=0; run as root, or set it to 1",
         ),
         (
@@ -59,10 +70,16 @@ def test_a_setting_that_forbids_namespaces_is_named(settings, says):
 
 
 def test_other_refusals_say_what_failed():
-    said = needs.refusal(True, errno.EPERM, "unshare user", {"kernel/unprivileged_userns_clone": "1"})
+    said = needs.refusal(
+        True, errno.EPERM, "unshare user", {"kernel/unprivileged_userns_clone": "1"}
+    )
     assert "unshare user: Operation not permitted" in said and "container" in said
     said = needs.refusal(True, errno.ENOSPC, "unshare user", {})
-    assert said.startswith("too many namespaces are in use (unshare user: No space left on device)")
+    assert said.startswith(
+        "too many namespaces are in use (unshare user: No space left on device)"
+    )
     said = needs.refusal(False, errno.EPERM, "unshare pid", {})
-    assert said.startswith("root may not make namespaces here (unshare pid: Operation not permitted)")
+    assert said.startswith(
+        "root may not make namespaces here (unshare pid: Operation not permitted)"
+    )
     assert "--privileged" in said

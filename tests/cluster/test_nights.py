@@ -22,7 +22,10 @@ ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 #: All of them, and held to no speed.
 EIGHT = "^OsuBarrier%layout=8x1$"
 #: What a night that is killed does not come to.
-MORE = [f"^Rotate%pattern={pattern}%layout=8x1$" for pattern in ("rotate", "shift", "bisection")]
+MORE = [
+    f"^Rotate%pattern={pattern}%layout=8x1$"
+    for pattern in ("rotate", "shift", "bisection")
+]
 #: A rate that a few cores reach for all pairs at once, also while they have other work: what is measured is
 #: the links.
 RATE, HALF = "200mbit", "100mbit"
@@ -57,15 +60,25 @@ class Nights:
     def line(self, *cases, options=()):
         chosen = [part for case in cases for part in ("-n", case)]
         night = [CI / "nightly", "--system", "minicluster", *options]
-        return night if "--session" in options else [*night, "--", "-C", HERE / "settings.py", *chosen]
+        return (
+            night
+            if "--session" in options
+            else [*night, "--", "-C", HERE / "settings.py", *chosen]
+        )
 
     def environment(self):
-        return {"FABRIC_RESULTS": str(self.results), "RFM_REFERENCE_PREFIX": str(HERE), "FABRIC_MPI": "mpich"}
+        return {
+            "FABRIC_RESULTS": str(self.results),
+            "RFM_REFERENCE_PREFIX": str(HERE),
+            "FABRIC_MPI": "mpich",
+        }
 
     def spend(self, *cases, options=(), timeout=GUARD_S):
         before = self.sessions()
         words = map(str, self.line(*cases, options=options))
-        done = self.cluster.call("exec", "head", "--", *words, timeout=timeout, **self.environment())
+        done = self.cluster.call(
+            "exec", "head", "--", *words, timeout=timeout, **self.environment()
+        )
         new, *more = self.sessions() - before or {None}
         assert not more
         return Night(done.returncode, done.stdout + done.stderr, self.folder / str(new))
@@ -79,7 +92,14 @@ class Nights:
 
     def begin(self, *cases):
         """Start a night in the background, as the leader of a group of processes."""
-        on_head = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
+        on_head = [
+            *self.cluster.command,
+            "exec",
+            "head",
+            "--name",
+            self.cluster.name,
+            "--",
+        ]
         line = [*on_head, *map(str, self.line(*cases))]
         return subprocess.Popen(
             line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -106,25 +126,50 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     nights.cluster("shape", f"n3={HALF}")
     third = nights.spend(ALL)
     assert (
-        'part="node n3",state="new"' in (nights.folder / "fabric_checks_night_minicluster.prom").read_text()
+        'part="node n3",state="new"'
+        in (nights.folder / "fabric_checks_night_minicluster.prom").read_text()
     )
     nights.cluster("shape", f"n3={RATE}")
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
-    report_table("four nights", [f"{night.json['headline']}, status {night.status}" for night in four])
+    report_table(
+        "four nights",
+        [f"{night.json['headline']}, status {night.status}" for night in four],
+    )
     titles = third.titles("new")
     # On a host whose other work makes the values vary, a night may be blind to small faults, and says so; a
     # node that had less of the host all the time is named, too.
-    for night, more in ((first, ""), (second, ""), (fourth, f" ({len(titles)} closed)")):
-        word, status = ("blind", 4) if night.json["blind"] else (night.json["verdict"], 0)
-        assert (night.status, night.json["headline"].split(":")[0]) == (status, f"{word}{more}"), night.text
+    for night, more in (
+        (first, ""),
+        (second, ""),
+        (fourth, f" ({len(titles)} closed)"),
+    ):
+        word, status = (
+            ("blind", 4) if night.json["blind"] else (night.json["verdict"], 0)
+        )
+        assert (night.status, night.json["headline"].split(":")[0]) == (
+            status,
+            f"{word}{more}",
+        ), night.text
     assert third.status == 3, third.text
-    (title,) = [each for each in titles if each.startswith("node n3 sends and receives at ")]
-    assert titles == [title] or "vary too much" in "".join(night.text for night in four), third.text
+    (title,) = [
+        each for each in titles if each.startswith("node n3 sends and receives at ")
+    ]
+    assert titles == [title] or "vary too much" in "".join(
+        night.text for night in four
+    ), third.text
     # The missed reference is of the same cause, and no second finding.
-    assert "slowest_pair_bandwidth" in "".join(third.json["new"][titles.index(title)]["details"])
-    assert "node n3" in third.text and "node n3" in (third.folder / "summary.md").read_text()
-    assert sorted(fourth.titles("closed")) == sorted(titles) and not fourth.json["new"] + fourth.json["still"]
+    assert "slowest_pair_bandwidth" in "".join(
+        third.json["new"][titles.index(title)]["details"]
+    )
+    assert (
+        "node n3" in third.text
+        and "node n3" in (third.folder / "summary.md").read_text()
+    )
+    assert (
+        sorted(fourth.titles("closed")) == sorted(titles)
+        and not fourth.json["new"] + fourth.json["still"]
+    )
     for night in four:
         assert 'name="Rotate' in (night.folder / "junit.xml").read_text()
         assert "n3" in (night.folder / "report.html").read_text()
@@ -135,7 +180,9 @@ def test_two_nights_at_once(nights):
     one = nights.begin(TWO)
     try:
         journal = nights.folder / "nights.jsonl"
-        wait_for(lambda: journal.exists() or one.poll() is not None, "no night has begun")
+        wait_for(
+            lambda: journal.exists() or one.poll() is not None, "no night has begun"
+        )
         assert one.poll() is None
         # It is stopped, for it could end before the other begins.
         night = nights.holder()
@@ -143,7 +190,10 @@ def test_two_nights_at_once(nights):
         other = nights.spend(TWO)
         nights.cluster.sh(f"kill -CONT {night}")
         assert other.status == 1
-        assert "another night of this system is running" in other.text and "nothing was run" in other.text
+        assert (
+            "another night of this system is running" in other.text
+            and "nothing was run" in other.text
+        )
         text, _ = one.communicate(timeout=GUARD_S)
         assert one.returncode == 0, text
     finally:
@@ -159,7 +209,8 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     )
     try:
         head(
-            "until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=GUARD_S
+            "until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done",
+            timeout=GUARD_S,
         )
         planned = nights.spend(TWO)
         inside = nights.spend(TWO, options=("--reservation", "work"))
@@ -192,7 +243,9 @@ def test_a_runner_that_is_killed_half_way(nights):
     victim = nights.begin(TWO, ALL, *MORE)
     perflog = nights.results / "perflogs/minicluster/pmi2/OsuBarrier.jsonl"
     try:
-        wait_for(lambda: perflog.exists() or victim.poll() is not None, "no case has ended")
+        wait_for(
+            lambda: perflog.exists() or victim.poll() is not None, "no case has ended"
+        )
         assert victim.poll() is None
         # Their numbers are those of the cluster's own processes.
         night = nights.holder()
@@ -210,7 +263,12 @@ def test_a_runner_that_is_killed_half_way(nights):
     after = nights.spend(TWO)
     assert after.status == 0, after.text
     assert f"the last night, {killed}, was cut short" in after.text
-    assert after.json["runs_in_history"] == 2  # what the killed night measured is in the archive
+    assert (
+        after.json["runs_in_history"] == 2
+    )  # what the killed night measured is in the archive
     judged = nights.spend(options=("--session", killed))
-    assert judged.status == 1 and "ReFrame ended before it could write its report" in judged.text
+    assert (
+        judged.status == 1
+        and "ReFrame ended before it could write its report" in judged.text
+    )
     assert load_session(nights.results, killed).records

@@ -23,11 +23,17 @@ def processes(cluster):
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            name, status = (folder / "comm").read_text().strip(), (folder / "stat").read_text()
+            name, status = (
+                (folder / "comm").read_text().strip(),
+                (folder / "stat").read_text(),
+            )
             environment = (folder / "environ").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended just now, or is another user's
-        if status.rpartition(")")[2].split()[0] != "Z" and f"{MARK}={cluster.name}".encode() in environment:
+        if (
+            status.rpartition(")")[2].split()[0] != "Z"
+            and f"{MARK}={cluster.name}".encode() in environment
+        ):
             found.add((folder.name, name))
     return found
 
@@ -38,9 +44,13 @@ def machine_wide():
     return {
         "links": {line.split()[1] for line in links.splitlines()},
         "mounts": {
-            line for line in Path("/proc/self/mounts").read_text().splitlines() if "fabric-cluster-" in line
+            line
+            for line in Path("/proc/self/mounts").read_text().splitlines()
+            if "fabric-cluster-" in line
         },
-        "named": sorted(Path("/run/netns").iterdir()) if Path("/run/netns").exists() else None,
+        "named": sorted(Path("/run/netns").iterdir())
+        if Path("/run/netns").exists()
+        else None,
     }
 
 
@@ -68,9 +78,14 @@ class Placed(Cluster):
         """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is
         ignored."""
         line = [*self.command, *arguments[:1], "--name", self.name, *arguments[1:]]
-        pipe, default = subprocess.PIPE, signal.signal(signal.SIGINT, signal.default_int_handler)
+        pipe, default = (
+            subprocess.PIPE,
+            signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
         try:
-            return subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=self.environment())
+            return subprocess.Popen(
+                line, stdout=pipe, stderr=pipe, text=True, env=self.environment()
+            )
         finally:
             signal.signal(signal.SIGINT, default)
 
@@ -97,7 +112,11 @@ def small(request):
 
 #: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are
 #: made.
-HOSTS, DATABASE, CONTROLLER = "run/n1.control", "run/mariadb.socket", "run/slurmctld.pid"
+HOSTS, DATABASE, CONTROLLER = (
+    "run/n1.control",
+    "run/mariadb.socket",
+    "run/slurmctld.pid",
+)
 FLUX, PBS = "flux/head/local", "pbs/head/datastore"
 
 
@@ -124,14 +143,21 @@ def test_a_signal_during_up(cluster, scheduler, number, sign, tmp_path, monkeypa
     command = cluster.started("up", "--nodes", "3", "--scheduler", scheduler)
     wait_for(lambda: (state.INDEX / cluster.name).exists(), "no entry")
     if sign:
-        wait_for(lambda: cluster.entry is None or (cluster.entry.folder / sign).exists(), f"no {sign}")
+        wait_for(
+            lambda: cluster.entry is None or (cluster.entry.folder / sign).exists(),
+            f"no {sign}",
+        )
         assert cluster.entry, command.communicate()
     command.send_signal(number)
     out, err = command.communicate(timeout=GUARD_S)
     if number == signal.SIGKILL:
         wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
     else:
-        assert (command.returncode, out, err) == (128 + number, "", f"error: ended by {number.name}\n")
+        assert (command.returncode, out, err) == (
+            128 + number,
+            "",
+            f"error: ended by {number.name}\n",
+        )
         assert not left_of(cluster)
 
 
@@ -164,13 +190,19 @@ def test_a_daemon_that_does_not_start(cluster, tmp_path):
     broken.chmod(0o755)
     done = cluster.call("up", "--nodes", "2", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode == 1
-    assert done.stderr == "error: slurmctld ended while it started: slurmctld: fatal: out of luck\n"
+    assert (
+        done.stderr
+        == "error: slurmctld ended while it started: slurmctld: fatal: out of luck\n"
+    )
     assert not left_of(cluster)
 
 
 def test_the_supervisor_is_killed(cluster, small):
     cluster("up", *small)
-    os.kill(control.listener(control.socket_of(cluster.entry.folder, "head")), signal.SIGKILL)
+    os.kill(
+        control.listener(control.socket_of(cluster.entry.folder, "head")),
+        signal.SIGKILL,
+    )
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 
@@ -192,7 +224,11 @@ def test_run_is_ended_by_a_signal(cluster, small, number):
     assert command.stdout.readline() == "ready\n"
     command.send_signal(number)
     out, err = command.communicate(timeout=GUARD_S)
-    assert (command.returncode, out, err) == (-number if number == signal.SIGKILL else 9, "", "")
+    assert (command.returncode, out, err) == (
+        -number if number == signal.SIGKILL else 9,
+        "",
+        "",
+    )
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 
@@ -208,20 +244,36 @@ def test_that_waits():
 """
 
 
-def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(machine, monkeypatch, tmp_path):
+def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(
+    machine, monkeypatch, tmp_path
+):
     monkeypatch.setenv("FABRIC_TEST_RUN", run := uuid.uuid4().hex[:6])
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "test_interrupted.py").write_text(INTERRUPTED)
 
     def clusters():
-        return [entry for entry in state.entries() if entry.spec.name.startswith(f"test-{run}-")]
+        return [
+            entry
+            for entry in state.entries()
+            if entry.spec.name.startswith(f"test-{run}-")
+        ]
 
-    command = ["pytest", "-q", "-p", "tests.conftest", f"--rootdir={TESTS.parent}", str(tmp_path)]
+    command = [
+        "pytest",
+        "-q",
+        "-p",
+        "tests.conftest",
+        f"--rootdir={TESTS.parent}",
+        str(tmp_path),
+    ]
     with subprocess.Popen(
         command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        wait_for(lambda: (tmp_path / "up").exists() or process.poll() is not None, "the cluster of a test")
+        wait_for(
+            lambda: (tmp_path / "up").exists() or process.poll() is not None,
+            "the cluster of a test",
+        )
         assert clusters()
         process.send_signal(signal.SIGINT)
         process.wait(GUARD_S)

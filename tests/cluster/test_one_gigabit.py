@@ -26,7 +26,9 @@ def test_every_program_finds_the_rate_of_the_links(eight, mpi, tmp_path, report_
     assert len(values) == (4 if mpi in one_gigabit.RUNS_ALL else 3)
     # A link that rests, as that of a ping-pong does half of the time, saves up for a burst: 125 kB of each 4
     # MiB.
-    assert all(0.9 * allowed_MBps <= value <= 1.1 * allowed_MBps for value in values.values()), (
+    assert all(
+        0.9 * allowed_MBps <= value <= 1.1 * allowed_MBps for value in values.values()
+    ), (
         values,
         allowed_MBps,
     )

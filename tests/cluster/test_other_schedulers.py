@@ -58,7 +58,11 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
         ("OsuBarrier", "2x2"): ["n1", "n1", "n2", "n2"],
         ("OsuBarrierPpnRatio", "2x2"): ["n1", "n1", "n2", "n2"],
     }  # fmt: skip
-    assert placed == {(mpi, *case): hosts for mpi in ("mpich", "impi") for case, hosts in expected.items()}
+    assert placed == {
+        (mpi, *case): hosts
+        for mpi in ("mpich", "impi")
+        for case, hosts in expected.items()
+    }
     ratios = [record for record in found if record["check"] == "OsuBarrierPpnRatio"]
     assert len(ratios) == 2
     for record in ratios:
@@ -70,13 +74,17 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
 def test_a_night_is_quiet_and_one_without_a_node_names_it(two, commands, tmp_path):
     nights = Nights(two, tmp_path)
     quiet = nights.spend(ONE, TWO)
-    assert (quiet.status, quiet.json["cases"], quiet.json["passed"]) == (0, 2, 2), quiet.text
+    assert (quiet.status, quiet.json["cases"], quiet.json["passed"]) == (0, 2, 2), (
+        quiet.text
+    )
     two.sh(commands.drain)
     try:
         missed = nights.spend(ONE, TWO)
     finally:
         heal(two, commands)
-    assert (missed.status, missed.json["cases"], missed.json["passed"]) == (3, 2, 1), missed.text
+    assert (missed.status, missed.json["cases"], missed.json["passed"]) == (3, 2, 1), (
+        missed.text
+    )
     (title,) = missed.titles("new")
     assert re.match(
         r"1 case could not run or could not finish: n2 is (drained|offline) \(broken cable\)", title
@@ -85,9 +93,10 @@ def test_a_night_is_quiet_and_one_without_a_node_names_it(two, commands, tmp_pat
 
 def test_daemons_that_die_are_named_and_come_back(two, scheduler, commands):
     """Those of a host and, with PBS, of the head."""
-    daemon, services = {"flux": ("flux-broker", ()), "pbs": ("pbs_mom", ("pbs_server", "pbs_sched"))}[
-        scheduler
-    ]
+    daemon, services = {
+        "flux": ("flux-broker", ()),
+        "pbs": ("pbs_mom", ("pbs_server", "pbs_sched")),
+    }[scheduler]
     two("kill", "n2")
     assert "n2: IS DOWN" in two("status")
     for service in services:
@@ -98,5 +107,8 @@ def test_daemons_that_die_are_named_and_come_back(two, scheduler, commands):
     heal(two, commands)
     assert f"n2: {daemon} runs" in two("status")
     again = two.call("start", "n2")
-    assert again.returncode == 1 and again.stderr == f"error: n2 and its {daemon} are running already\n"
+    assert (
+        again.returncode == 1
+        and again.stderr == f"error: n2 and its {daemon} are running already\n"
+    )
     assert sorted(two.sh(commands.on_both).split()) == ["n1", "n2"]

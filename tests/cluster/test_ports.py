@@ -12,7 +12,9 @@ from lab.ports import trials, wires
 from tests.cluster.conftest import Cluster
 from tests.guard import despite_load
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="filters of packets are put on links by root only")
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="filters of packets are put on links by root only"
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,9 @@ def test_a_small_fault_is_named(four_with_two_links, tmp_path, kind, report_tabl
     hold_trial(four_with_two_links, tmp_path, kind, report_table)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in trials.KINDS_OF_FAULTS if kind not in SMALL])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in trials.KINDS_OF_FAULTS if kind not in SMALL]
+)
 def test_what_is_wrong_is_named(four_with_two_links, tmp_path, kind, report_table):
     hold_trial(four_with_two_links, tmp_path, kind, report_table)
 
@@ -47,7 +51,9 @@ def hold_trial(four_with_two_links, tmp_path, kind, report_table):
     assert set(outcome.ports["nodes"]) == {"n1", "n2", "n3", "n4"}
     # Two rails are named where both may be used; in per cent of an equal share.
     least = [200 * min(shares.values()) for shares in outcome.ports["rails"].values()]
-    assert outcome.values.get("least_rail_share") == (pytest.approx(min(least), abs=0.02) if least else None)
+    assert outcome.values.get("least_rail_share") == (
+        pytest.approx(min(least), abs=0.02) if least else None
+    )
     assert bool(least) == (kind in ("healthy", "idle rail"))
 
 
@@ -67,5 +73,8 @@ LARGEST_RATIOS = {
 def test_ports_count_what_was_moved(four_with_two_links, tmp_path, case, report_table):
     outcome = trials.run(four_with_two_links, tmp_path, case=case)
     counted, moved = sum(outcome.ports["carried_B"].values()), outcome.ports["moved_B"]
-    report_table(f"bytes counted over bytes moved, {case}", [f"{counted} / {moved} = {counted / moved:.4f}"])
+    report_table(
+        f"bytes counted over bytes moved, {case}",
+        [f"{counted} / {moved} = {counted / moved:.4f}"],
+    )
     assert outcome.reason is None and 1 <= counted / moved <= LARGEST_RATIOS[case]

@@ -25,7 +25,9 @@ def cluster(as_nobody):
     python = become or ["/usr/bin/python3"]
     done = programs.run([*python, "-c", TRY, command.parent], cwd="/")
     if done.returncode != 0:
-        pytest.skip(f"no cluster without root here: {done.stderr.strip().splitlines()[-1]}")
+        pytest.skip(
+            f"no cluster without root here: {done.stderr.strip().splitlines()[-1]}"
+        )
     cluster = Cluster(as_nobody)
     yield cluster
     if cluster.call("status").returncode == 0:
@@ -36,14 +38,29 @@ def test_without_root(cluster, report_table):
     said = cluster("up", "--nodes", "3", "--shape", "n2=50mbit")
     report_table("without root", said.splitlines()[:1])
     assert ", rootless, " in cluster("status")
-    assert sorted(cluster.on("head", "srun", "-N3", "hostname").split()) == ["n1", "n2", "n3"]
+    assert sorted(cluster.on("head", "srun", "-N3", "hostname").split()) == [
+        "n1",
+        "n2",
+        "n3",
+    ]
     # Jobs belong to the user, not to a root of the namespace: Open MPI and others refuse that one.
-    assert cluster.on("n1", "id", "-u") == cluster.on("head", "srun", "-w", "n1", "id", "-u") != "0\n"
-    assert "tbf" in cluster.sh("tc qdisc show dev to-n2") and "tbf" in cluster.on("n2", "tc", "qdisc")
+    assert (
+        cluster.on("n1", "id", "-u")
+        == cluster.on("head", "srun", "-w", "n1", "id", "-u")
+        != "0\n"
+    )
+    assert "tbf" in cluster.sh("tc qdisc show dev to-n2") and "tbf" in cluster.on(
+        "n2", "tc", "qdisc"
+    )
     cluster("shape", "n2=none")
-    assert "tbf" not in cluster.sh("tc qdisc show dev to-n2") + cluster.on("n2", "tc", "qdisc")
+    assert "tbf" not in cluster.sh("tc qdisc show dev to-n2") + cluster.on(
+        "n2", "tc", "qdisc"
+    )
     query = "sacct -X -n -P -o State,NodeList"
-    wait_for(lambda: "COMPLETED|n[1-3]" in cluster.sh(query), "accounting does not know the job")
+    wait_for(
+        lambda: "COMPLETED|n[1-3]" in cluster.sh(query),
+        "accounting does not know the job",
+    )
     cluster("kill", "n3")
     cluster("start", "n3")
     uid = cluster.on("n1", "id", "-u").strip()

@@ -13,14 +13,26 @@ from tests.guard import ENDLESS_S, wait_for
 
 
 def nodes(cluster):
-    return dict(line.split() for line in cluster.on("head", "sinfo", "-h", "-N", "-o", "%N %T").splitlines())
+    return dict(
+        line.split()
+        for line in cluster.on("head", "sinfo", "-h", "-N", "-o", "%N %T").splitlines()
+    )
 
 
 def test_accounting_knows_the_job(four):
     script = "srun -N3 -J known sh -c 'exit 3'"
     done = four.call("exec", "head", "--", "bash", "-c", script)
     assert done.returncode == 3
-    query = ["sacct", "-X", "-n", "-P", "--name", "known", "-o", "State,ExitCode,NodeList,NNodes"]
+    query = [
+        "sacct",
+        "-X",
+        "-n",
+        "-P",
+        "--name",
+        "known",
+        "-o",
+        "State,ExitCode,NodeList,NNodes",
+    ]
     row = wait_for(lambda: four.on("head", *query).strip(), "sacct shows no job")
     assert row == "FAILED|3:0|n[1-3]|3"
 
@@ -28,27 +40,45 @@ def test_accounting_knows_the_job(four):
 def test_a_host_shows_its_own_processes_interfaces_and_memory(four):
     program = f"sleep {ENDLESS_S}.1"
     job = four.sh(f"sbatch --parsable -w n2 -o /dev/null --wrap '{program}'").strip()
-    wait_for(lambda: program in four.on("n2", "ps", "-e", "-o", "args"), "no process of the job on n2")
+    wait_for(
+        lambda: program in four.on("n2", "ps", "-e", "-o", "args"),
+        "no process of the job on n2",
+    )
     assert program not in four.on("n3", "ps", "-e", "-o", "args")
     four.on("head", "scancel", job)
     assert sorted(four.on("n2", "ls", "/sys/class/net").split()) == ["eth0", "lo"]
     assert "10.213.0.3/16" in four.on("n2", "ip", "-brief", "address", "show", "eth0")
     four.on("n2", "touch", "/dev/shm/mine")
-    assert "mine" in four.on("n2", "ls", "/dev/shm") and four.on("n3", "ls", "/dev/shm") == ""
+    assert (
+        "mine" in four.on("n2", "ls", "/dev/shm")
+        and four.on("n3", "ls", "/dev/shm") == ""
+    )
 
 
 def test_the_status_of_a_command_is_passed_on(four):
     assert four.call("exec", "n1", "--", "sh", "-c", "exit 7").returncode == 7
-    assert four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + 15
+    assert (
+        four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode
+        == 128 + 15
+    )
     done = four.call("exec", "n1", "--", "no-such-command")
-    assert done.returncode == 127 and "cannot run no-such-command: No such file" in done.stderr
+    assert (
+        done.returncode == 127
+        and "cannot run no-such-command: No such file" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("exec", "n9", "--", "true"), "no host is called 'n9'; there are head and n1 to n4"),
-        (("kill", "n9"), "nothing is called 'n9'; there are n1 to n4 and slurmctld, slurmdbd"),
+        (
+            ("exec", "n9", "--", "true"),
+            "no host is called 'n9'; there are head and n1 to n4",
+        ),
+        (
+            ("kill", "n9"),
+            "nothing is called 'n9'; there are n1 to n4 and slurmctld, slurmdbd",
+        ),
         (("start", "n2"), "n2 and its slurmd are running already"),
     ],
 )
@@ -76,7 +106,10 @@ def test_the_command_knows_its_cluster_on_the_head_too(four):
     done = four.call("exec", "head", "--", "bash", "-c", script)
     assert done.stdout.startswith(f"{four.name}: 4 nodes, ")
     assert done.returncode == 1
-    assert done.stderr == "error: a cluster cannot be ended from within; call ci/cluster down outside of it\n"
+    assert (
+        done.stderr
+        == "error: a cluster cannot be ended from within; call ci/cluster down outside of it\n"
+    )
 
 
 STREAM = """
@@ -101,7 +134,16 @@ else:
 def bandwidth(cluster, sender, receiver):
     """Return the MB/s of one TCP stream of a second."""
     python = [sys.executable, "-c", STREAM]
-    line = [*cluster.command, "exec", receiver, "--name", cluster.name, "--", *python, "receive"]
+    line = [
+        *cluster.command,
+        "exec",
+        receiver,
+        "--name",
+        cluster.name,
+        "--",
+        *python,
+        "receive",
+    ]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as receiving:
         assert receiving.stdout.readline() == "listening\n"
         cluster.on(sender, *python, receiver)
@@ -118,10 +160,15 @@ SHAPED = {
 
 @pytest.mark.alone
 @pytest.mark.parametrize("side", SHAPED)
-def test_a_shaped_link_is_slow_in_its_directions_and_no_other_is(four, report_table, side):
+def test_a_shaped_link_is_slow_in_its_directions_and_no_other_is(
+    four, report_table, side
+):
     shape, words = SHAPED[side]
     four("shape", shape)
-    rates = {pair: bandwidth(four, *pair) for pair in (("n2", "n1"), ("n1", "n2"), ("n1", "n3"))}
+    rates = {
+        pair: bandwidth(four, *pair)
+        for pair in (("n2", "n1"), ("n1", "n2"), ("n1", "n3"))
+    }
     assert f"n2: slurmd runs, {words}" in four("status")
     four("shape", "n2=none")
     rates["n1", "n2", "again without"] = bandwidth(four, "n1", "n2")
@@ -150,23 +197,38 @@ def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
         pytest.skip("this kernel has no sch_netem")
     four("shape", "n2.send=none,delay=20ms")
     begin = time.monotonic()
-    four.on("n1", sys.executable, "-c", "import socket; socket.create_connection(('n2', 6818), 10)")
+    four.on(
+        "n1",
+        sys.executable,
+        "-c",
+        "import socket; socket.create_connection(('n2', 6818), 10)",
+    )
     took = time.monotonic() - begin
     four("shape", "n2=none")
     assert took > 0.02
 
 
 def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
-    job = four.sh(f"sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep {ENDLESS_S}'").strip()
+    job = four.sh(
+        f"sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep {ENDLESS_S}'"
+    ).strip()
     wait_for(
-        lambda: four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", "job not running"
+        lambda: (
+            four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING"
+        ),
+        "job not running",
     )
     four("kill", "n3")
     assert "n3: IS DOWN" in four("status")
-    assert "n3 is not running; `ci/cluster start n3` boots it" in four.call("kill", "n3").stderr
+    assert (
+        "n3 is not running; `ci/cluster start n3` boots it"
+        in four.call("kill", "n3").stderr
+    )
     wait_for(lambda: nodes(four)["n3"].startswith("down"), "n3 is not down")
     query = ["sacct", "-X", "-n", "-P", "-j", job, "-o", "State"]
-    wait_for(lambda: four.on("head", *query).strip() == "NODE_FAIL", "the job did not fail")
+    wait_for(
+        lambda: four.on("head", *query).strip() == "NODE_FAIL", "the job did not fail"
+    )
     four("start", "n3")
     wait_for(lambda: set(nodes(four).values()) == {"idle"}, "not all nodes are idle")
     assert four.on("head", "srun", "-w", "n3", "hostname") == "n3\n"
@@ -189,7 +251,8 @@ def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
         saved = four.entry.folder / "state" / "job_state"
         before = saved.stat().st_ino if saved.exists() else None
         wait_for(
-            lambda: saved.exists() and saved.stat().st_ino != before, "slurmctld has not saved its state"
+            lambda: saved.exists() and saved.stat().st_ino != before,
+            "slurmctld has not saved its state",
         )
     four("kill", what)
     assert re.search(f"{what} IS DEAD", four("status"))
@@ -200,8 +263,13 @@ def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
 
 
 def test_a_cluster_of_more_cores_and_without_accounting(four, cluster):
-    said = cluster("up", "--nodes", "2", "--cores", "6", "--rate", "1gbit", "--without-accounting")
+    said = cluster(
+        "up", "--nodes", "2", "--cores", "6", "--rate", "1gbit", "--without-accounting"
+    )
     assert "2 nodes of 6 cores, without accounting, up in" in said
     assert len(cluster.on("head", "srun", "-n12", "hostname").split()) == 12
     no_such = cluster.call("kill", "slurmdbd")
-    assert no_such.stderr == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
+    assert (
+        no_such.stderr
+        == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
+    )

@@ -29,7 +29,9 @@ def test_what_the_nodes_must_not_share_has_their_name_in_it():
 def test_everything_that_is_written_is_in_the_folder():
     for text in (slurm.slurm_conf(make(), FOLDER), slurm.slurmdbd_conf(make(), FOLDER)):
         paths = {value for value in settings(text).values() if value.startswith("/")}
-        assert {path for path in paths if not path.startswith("/somewhere/")} <= {"/bin/true"}
+        assert {path for path in paths if not path.startswith("/somewhere/")} <= {
+            "/bin/true"
+        }
 
 
 def test_slurm_is_told_of_switches_only_if_they_are_asked_for():

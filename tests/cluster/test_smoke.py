@@ -18,10 +18,24 @@ SHORT = Path(__file__).with_name("short.py")
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(machine, tmp_path, suite):
+def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(
+    machine, tmp_path, suite
+):
     env = os.environ | TWO_NODES | {"FABRIC_RESULTS": str(tmp_path)}
-    line = [CI / "run", "--system", "minicluster", "--mode", "smoke", "-C", SHORT, "-n", f"^{SUITES[suite]}"]
-    run = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    line = [
+        CI / "run",
+        "--system",
+        "minicluster",
+        "--mode",
+        "smoke",
+        "-C",
+        SHORT,
+        "-n",
+        f"^{SUITES[suite]}",
+    ]
+    run = subprocess.Popen(
+        line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         output, _ = run.communicate(timeout=GUARD_S)
     finally:
@@ -32,7 +46,11 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
     cases = [case for case in found.cases if not case.fixture]
     assert len(cases) > 4 and {case.result for case in cases} == {"pass"}
     assert {record["layout"] for record in found.records} >= {"1x2", "2x1"}
-    assert {place.split(":")[0] for record in found.records for place in record["placement"]} == {"n1", "n2"}
+    assert {
+        place.split(":")[0] for record in found.records for place in record["placement"]
+    } == {"n1", "n2"}
     # ci/run became ci/cluster, which calls its cluster by its process.
-    up = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, check=True)
+    up = subprocess.run(
+        [CI / "cluster", "status"], capture_output=True, text=True, check=True
+    )
     assert f"run-{run.pid}" not in up.stdout

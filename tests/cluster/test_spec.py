@@ -15,14 +15,21 @@ def test_rates(rate, bits):
     assert spec.bits_per_second(rate) == bits
 
 
-@pytest.mark.parametrize("rate", ["", "1", "-1gbit", "0mbit", "1gbps", "1 gbit", "1e9bit"])
+@pytest.mark.parametrize(
+    "rate", ["", "1", "-1gbit", "0mbit", "1gbps", "1 gbit", "1e9bit"]
+)
 def test_what_is_no_rate(rate):
     with pytest.raises(ClusterError, match="is not a rate; write it as 1gbit"):
         spec.parse_rate(rate)
 
 
 def test_shapes():
-    both = {"n1.send": "1gbit", "n1.receive": "1gbit", "n3.send": "none", "n3.receive": "none"}
+    both = {
+        "n1.send": "1gbit",
+        "n1.receive": "1gbit",
+        "n3.send": "none",
+        "n3.receive": "none",
+    }
     assert spec.parse_shapes(["n1=1gbit", "n3=none"], HOSTS) == both
     assert spec.parse_shapes(["n1.send=1gbit", "n1.receive=2gbit"], HOSTS) == {
         "n1.send": "1gbit",
@@ -37,7 +44,11 @@ def test_shapes():
 def test_links():
     assert spec.parse_link("1gbit") == spec.Link("1gbit")
     rough = spec.parse_link("1gbit,delay=100us,loss=2%")
-    assert rough == spec.Link("1gbit", "100us", "2%") and rough.is_rough and not spec.Link("1gbit").is_rough
+    assert (
+        rough == spec.Link("1gbit", "100us", "2%")
+        and rough.is_rough
+        and not spec.Link("1gbit").is_rough
+    )
     assert spec.parse_link(str(rough)) == rough
 
 
@@ -48,8 +59,14 @@ def test_links():
         (["n4=1gbit"], "no node is called 'n4'; the nodes are n1 to n3"),
         (["n1=1gbit", "n1=none"], "n1 has two rates, 1gbit and none"),
         (["n1=1gbit", "n1.send=none"], "n1 has two rates, 1gbit and none"),
-        (["n1.up=1gbit"], "'n1.up' is not a direction of a link; write n1.send or n1.receive"),
-        (["n1=1gbit,delay=fast"], "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%"),
+        (
+            ["n1.up=1gbit"],
+            "'n1.up' is not a direction of a link; write n1.send or n1.receive",
+        ),
+        (
+            ["n1=1gbit,delay=fast"],
+            "'delay=fast' is neither a delay nor a loss; write delay=100us or loss=1%",
+        ),
         (["n1=1gbit,jitter=1us"], "'jitter=1us' is neither"),
         (["n1=1gbit,loss=1%,loss=2%"], "gives loss twice; give it once"),
     ],
@@ -72,8 +89,16 @@ def make(**more):
 
 def test_a_shape_goes_before_the_rate():
     made = make(rate="1gbit", shapes={"n2.send": "100mbit", "n3.receive": "none"})
-    assert [made.link_of(host, "send") for host in made.hosts] == ["1gbit", "100mbit", "1gbit"]
-    assert [made.link_of(host, "receive") for host in made.hosts] == ["1gbit", "1gbit", "none"]
+    assert [made.link_of(host, "send") for host in made.hosts] == [
+        "1gbit",
+        "100mbit",
+        "1gbit",
+    ]
+    assert [made.link_of(host, "receive") for host in made.hosts] == [
+        "1gbit",
+        "1gbit",
+        "none",
+    ]
     assert not made.is_rough and make(shapes={"n2.send": "none,loss=1%"}).is_rough
 
 

@@ -21,9 +21,13 @@ def test_a_cluster_is_found_by_its_name_or_as_the_only_one():
     assert state.find(None).folder == folder
     _, _, second = state.reserve(make(name="b"))
     assert state.find("b").spec == make(name="b")
-    with pytest.raises(ClusterError, match=r"several clusters are up \(a, b\); choose one with --name"):
+    with pytest.raises(
+        ClusterError, match=r"several clusters are up \(a, b\); choose one with --name"
+    ):
         state.find(None)
-    with pytest.raises(ClusterError, match="no cluster called c is up; there are: a, b"):
+    with pytest.raises(
+        ClusterError, match="no cluster called c is up; there are: a, b"
+    ):
         state.find("c")
     os.close(first)
     os.close(second)
@@ -33,7 +37,8 @@ def test_a_cluster_is_found_by_its_name_or_as_the_only_one():
 def test_a_name_is_given_once():
     _, _, lock = state.reserve(make(name="a"))
     with pytest.raises(
-        ClusterError, match="a cluster called a is up; end it with `ci/cluster down --name a`"
+        ClusterError,
+        match="a cluster called a is up; end it with `ci/cluster down --name a`",
     ):
         state.reserve(make(name="a"))
     os.close(lock)
@@ -59,7 +64,8 @@ def test_an_index_that_somebody_holds_is_not_waited_for_without_end(monkeypatch)
     holder = os.open(state.INDEX, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
     with pytest.raises(
-        ClusterError, match=rf"index has been held for more than 0.2 s by process {os.getpid()}; end that"
+        ClusterError,
+        match=rf"index has been held for more than 0.2 s by process {os.getpid()}; end that",
     ):
         state.reserve(make())
     os.close(holder)
@@ -117,14 +123,17 @@ def test_a_folder_that_cannot_be_removed_is_named(monkeypatch):
     monkeypatch.setattr(state.shutil, "rmtree", fails)
     os.close(lock)
     with pytest.raises(
-        ClusterError, match=f"but {folder}/db of it cannot be removed: Device or resource busy; remove"
+        ClusterError,
+        match=f"but {folder}/db of it cannot be removed: Device or resource busy; remove",
     ):
         state.entries()
     rmtree(folder)
 
 
 @pytest.mark.parametrize(
-    "make_index", [lambda: state.INDEX.symlink_to("/tmp"), lambda: state.INDEX.touch()], ids=["link", "file"]
+    "make_index",
+    [lambda: state.INDEX.symlink_to("/tmp"), lambda: state.INDEX.touch()],
+    ids=["link", "file"],
 )
 def test_an_index_that_is_no_folder_is_refused(make_index):
     make_index()
@@ -143,7 +152,9 @@ def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
         state.entries()
 
 
-def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypatch, capsys):
+def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(
+    monkeypatch, capsys
+):
     _, folder, lock = state.reserve(make(name="a"))
     os.close(lock)
     real = os.lstat
@@ -157,7 +168,10 @@ def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypa
         patch.setattr(state.os, "lstat", lstat)
         assert state.entries() == []
     assert folder.exists() and not state.INDEX.exists()
-    assert f"{folder} belongs to user 54321 and is not the folder of a" in capsys.readouterr().err
+    assert (
+        f"{folder} belongs to user 54321 and is not the folder of a"
+        in capsys.readouterr().err
+    )
     folder.rmdir()
 
 

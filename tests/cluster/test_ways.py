@@ -15,7 +15,8 @@ LISTEN = (
     " s.accept()[0].recv(1 << 16)"
 )
 SEND = (
-    "import socket, time\nfor _ in range(100):\n try: socket.create_connection(('n2', 5998)).close(); break\n"
+    "import socket, time\nfor _ in range(100):\n"
+    " try: socket.create_connection(('n2', 5998)).close(); break\n"
 )
 SEND += " except ConnectionRefusedError: time.sleep(0.1)\n"
 SEND += "for _ in range(40):\n with socket.create_connection(('n2', 5998)) as s: s.sendall(bytes(1 << 13))"
@@ -39,7 +40,12 @@ def carried(cluster, *, lost=()):
 
     cluster.sh(ways.commands(LEAVES, 2, "1gbit", lost))
     before = sent()
-    cluster.on("n2", "bash", "-c", f'python3 -c "{LISTEN}" > /dev/null 2>&1 & echo $! > /dev/shm/listener')
+    cluster.on(
+        "n2",
+        "bash",
+        "-c",
+        f'python3 -c "{LISTEN}" > /dev/null 2>&1 & echo $! > /dev/shm/listener',
+    )
     try:
         cluster.on("n1", "python3", "-c", SEND)
     finally:

@@ -24,29 +24,47 @@ def commands(leaves, ways, rate, lost=()):
     """
     lines = [f"sysctl -qw net.ipv4.{setting}" for setting in SWITCHES]
     lines += [
-        f"sysctl -qw net.ipv4.conf.{which}.{setting}" for which in ("all", "default") for setting in OF_PORTS
+        f"sysctl -qw net.ipv4.conf.{which}.{setting}"
+        for which in ("all", "default")
+        for setting in OF_PORTS
     ]
     numbers = range(ways)
     for leaf, hosts in enumerate(leaves):
         for spine in numbers:
             up, down = f"up{leaf}-{spine}", f"down{leaf}-{spine}"
-            lines.append(f"ip link show {up} > /dev/null 2>&1 || ip link add {up} type veth peer name {down}")
+            lines.append(
+                f"ip link show {up} > /dev/null 2>&1 || ip link add {up} type veth peer name {down}"
+            )
             for port, table in ((up, 100 + leaf), (down, 200 + spine)):
                 lines += [f"ip link set {port} up", *_port(port, table)]
-                lines.append(f"tc qdisc replace dev {port} root tbf rate {rate} burst 64k latency 50ms")
+                lines.append(
+                    f"tc qdisc replace dev {port} root tbf rate {rate} burst 64k latency 50ms"
+                )
         for host in hosts:
-            lines += [f"ip link set {bridge_side(host)} nomaster", *_port(bridge_side(host), 100 + leaf)]
+            lines += [
+                f"ip link set {bridge_side(host)} nomaster",
+                *_port(bridge_side(host), 100 + leaf),
+            ]
             lines.append(f"ip route replace {address(host)} dev {bridge_side(host)}")
-            lines.append(f"ip route replace {address(host)} dev {bridge_side(host)} table {100 + leaf}")
+            lines.append(
+                f"ip route replace {address(host)} dev {bridge_side(host)} table {100 + leaf}"
+            )
     for here in range(len(leaves)):
         for there, hosts in enumerate(leaves):
-            both = [spine for spine in numbers if not {(here, spine), (there, spine)} & set(lost)]
+            both = [
+                spine
+                for spine in numbers
+                if not {(here, spine), (there, spine)} & set(lost)
+            ]
             hops = " ".join(f"nexthop dev up{here}-{spine}" for spine in both)
             for host in hosts:
                 if here != there:
-                    lines.append(f"ip route replace {address(host)} table {100 + here} {hops}")
+                    lines.append(
+                        f"ip route replace {address(host)} table {100 + here} {hops}"
+                    )
                 lines += [
-                    f"ip route replace {address(host)} dev down{there}-{k} table {200 + k}" for k in numbers
+                    f"ip route replace {address(host)} dev down{there}-{k} table {200 + k}"
+                    for k in numbers
                 ]
     return "\n".join(["set -e", *lines, "ip route flush cache"])
 

@@ -16,7 +16,9 @@ from tests.builders import FIRST, frame, runs
 def noisy(levels, seed=3, noise=0.02):
     """Return a value a run, of levels given as (level, runs)."""
     draw = np.random.default_rng(seed)
-    return [level * (1 + noise * draw.normal()) for level, n in levels for _ in range(n)]
+    return [
+        level * (1 + noise * draw.normal()) for level, n in levels for _ in range(n)
+    ]
 
 
 def found(*records, **options):
@@ -33,8 +35,12 @@ def test_a_change_has_date_size_and_confidence():
     change = only(runs("x", values))
     assert change.at == FIRST + timedelta(days=20)
     assert (change.run, change.n_before, change.n_after) == (20, 20, 15)
-    assert change.median_before == np.median(values[:20]) and change.median_after == np.median(values[20:])
-    assert change.change == pytest.approx(100 * (change.median_after / change.median_before - 1))
+    assert change.median_before == np.median(
+        values[:20]
+    ) and change.median_after == np.median(values[20:])
+    assert change.change == pytest.approx(
+        100 * (change.median_after / change.median_before - 1)
+    )
     interval = bootstrap.ratio([values[:20]], [values[20:]])
     assert (
         change.change_low == pytest.approx(100 * (interval.low[0] - 1))
@@ -57,12 +63,19 @@ def test_a_change_has_date_size_and_confidence():
     ],
 )
 def test_states(better, levels, states):
-    assert [change.state for change in found(runs("x", noisy(levels), better=better)).changes] == states
+    assert [
+        change.state
+        for change in found(runs("x", noisy(levels), better=better)).changes
+    ] == states
 
 
 def test_a_series_that_repeats_exactly():
     change = only(runs("x", [2.0] * 6 + [2.0002] * 3))
-    assert change.state == "open" and change.noise == 0 and change.change == pytest.approx(0.01)
+    assert (
+        change.state == "open"
+        and change.noise == 0
+        and change.change == pytest.approx(0.01)
+    )
     assert found(runs("x", [2.0] * 9)).changes == ()
     back = found(runs("x", [2.0] * 6 + [3.0] * 3 + [2.0] * 3)).changes
     assert [change.state for change in back] == ["closed", "better"]
@@ -72,7 +85,13 @@ def test_a_series_that_repeats_exactly():
 def test_values_that_can_be_zero_change_by_a_difference():
     values = [50 + value for value in np.random.default_rng(1).normal(size=15)]
     change = only(
-        runs("x", values + [value - 10 for value in values], unit="%", better="larger", can_be_zero=True)
+        runs(
+            "x",
+            values + [value - 10 for value in values],
+            unit="%",
+            better="larger",
+            can_be_zero=True,
+        )
     )
     assert (
         change.by_difference
@@ -80,7 +99,12 @@ def test_values_that_can_be_zero_change_by_a_difference():
         and change.at_least == pytest.approx(10, abs=2)
     )
     faults = only(runs("x", [0.0] * 10 + [2.0] * 5))
-    assert faults.by_difference and faults.change == 2 and faults.at_least == 100 and faults.state == "open"
+    assert (
+        faults.by_difference
+        and faults.change == 2
+        and faults.at_least == 100
+        and faults.state == "open"
+    )
 
 
 def test_short_series_are_counted():
@@ -95,40 +119,64 @@ def test_only_changes_since_a_date_but_all_runs_are_looked_at():
     assert found(records).by_chance == pytest.approx(0.025)
     late = found(records, since=FIRST + timedelta(days=30)).changes
     assert [change.run for change in late] == [40] and late[0].n_before == 20
-    assert found(records, since=FIRST + timedelta(days=40)).changes == late  # the day of its first run
+    assert (
+        found(records, since=FIRST + timedelta(days=40)).changes == late
+    )  # the day of its first run
     assert found(records, since=FIRST + timedelta(days=41)).changes == ()
 
 
 def test_records_out_of_order_and_of_several_sides_are_one_series():
-    records = runs("x", noisy([(10, 20), (11, 20)]), mpi=lambda run: "old" if run < 20 else "new")
-    shuffled = [record | {"side": "xy"[number % 2]} for number, record in enumerate(records)]
+    records = runs(
+        "x", noisy([(10, 20), (11, 20)]), mpi=lambda run: "old" if run < 20 else "new"
+    )
+    shuffled = [
+        record | {"side": "xy"[number % 2]} for number, record in enumerate(records)
+    ]
     np.random.default_rng(1).shuffle(shuffled)
     assert only(shuffled) == only(records)
     assert [each.field for each in only(shuffled).circumstances] == ["mpi"]
 
 
 def changed(**fields):
-    return {c.field: c for c in only(runs("x", noisy([(10, 20), (11, 20)]), **fields)).circumstances}
+    return {
+        c.field: c
+        for c in only(runs("x", noisy([(10, 20), (11, 20)]), **fields)).circumstances
+    }
 
 
 def test_fields_that_changed_with_the_value_are_circumstances():
-    switch = changed(mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH 4.3", jobid=lambda run: str(run))
-    assert list(switch) == ["mpi"]
-    assert (switch["mpi"].before, switch["mpi"].after) == (("MPICH 4.2",), ("MPICH 4.3",))
-    hashes = changed(
-        spec_hash=lambda run: None if run < 20 else "abc", compiler=lambda run: f"gcc {11 + (run >= 20)}"
+    switch = changed(
+        mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH 4.3",
+        jobid=lambda run: str(run),
     )
-    assert hashes["spec_hash"].before == ("none",) and hashes["compiler"].after == ("gcc 12",)
+    assert list(switch) == ["mpi"]
+    assert (switch["mpi"].before, switch["mpi"].after) == (
+        ("MPICH 4.2",),
+        ("MPICH 4.3",),
+    )
+    hashes = changed(
+        spec_hash=lambda run: None if run < 20 else "abc",
+        compiler=lambda run: f"gcc {11 + (run >= 20)}",
+    )
+    assert hashes["spec_hash"].before == ("none",) and hashes["compiler"].after == (
+        "gcc 12",
+    )
 
 
 @pytest.mark.parametrize("at", [18, 22])
 def test_noise_may_move_the_change_by_a_run_or_two(at):
-    assert changed(mpi=lambda run: "old" if run < at else "new")["mpi"].after == ("new",)
+    assert changed(mpi=lambda run: "old" if run < at else "new")["mpi"].after == (
+        "new",
+    )
 
 
 def test_fields_equal_before_and_after_or_changed_later_are_no_circumstance():
     assert changed(mpi=lambda run: "old" if run < 25 else "new") == {}
-    assert changed(mpi=lambda run: ["a", "b"][run % 2]) == changed(collection=lambda run: f"0.2+g{run}") == {}
+    assert (
+        changed(mpi=lambda run: ["a", "b"][run % 2])
+        == changed(collection=lambda run: f"0.2+g{run}")
+        == {}
+    )
 
 
 def test_nodes_that_came_and_went():
@@ -139,7 +187,11 @@ def test_nodes_that_came_and_went():
         return f'["{first}", "{"n10" if run < 20 else "n99"}"]'
 
     (nodes_changed,) = changed(nodelist=nodes).values()
-    assert (nodes_changed.field, nodes_changed.before, nodes_changed.after) == ("nodes", ("n10",), ("n99",))
+    assert (nodes_changed.field, nodes_changed.before, nodes_changed.after) == (
+        "nodes",
+        ("n10",),
+        ("n99",),
+    )
 
 
 def points(number=12, at=20, **changes):
@@ -160,20 +212,28 @@ def test_series_of_a_case_that_change_together_are_one_event():
     )
     assert text.endswith(" %: latency 12 sizes 0 .. 11 B")
     head = table.render(result, [event])[0].plain
-    assert head.startswith("open    12 series of ") and head.endswith(" %: latency 12 sizes 0 .. 11 B")
+    assert head.startswith("open    12 series of ") and head.endswith(
+        " %: latency 12 sizes 0 .. 11 B"
+    )
 
 
 def test_a_series_that_changes_alone_is_one():
     (event,) = events_of(found(points(1)).changes)
     assert event.sentence().startswith("1 series of OsuLatency 2x1 on ")
     (two,) = events_of(found(points(2)).changes)
-    assert two.sentence().startswith("2 series of ") and event.metrics_text() == "latency_0B"
+    assert (
+        two.sentence().startswith("2 series of ")
+        and event.metrics_text() == "latency_0B"
+    )
     other = runs("x", noisy([(10, 20), (20, 20)]), metric="m")
     (apart,) = events_of(found(runs("x", noisy([(10, 20), (11, 20)])), other).changes)
     low, high = (
-        abs(change.change) for change in sorted(apart.changes, key=lambda change: change.metric != "x")[:2]
+        abs(change.change)
+        for change in sorted(apart.changes, key=lambda change: change.metric != "x")[:2]
     )
-    assert f"worse by {min(low, high):.3g} to {max(low, high):.3g} %: " in apart.sentence()
+    assert (
+        f"worse by {min(low, high):.3g} to {max(low, high):.3g} %: " in apart.sentence()
+    )
 
 
 def test_other_cases_other_times_and_other_directions_are_other_events():
@@ -207,10 +267,15 @@ def test_two_levels_with_a_median_of_0_differ_by_nothing():
     assert changes._size(level, np.zeros(4), row)["at_least"] <= 0
 
 
-@pytest.mark.parametrize(("by_chance", "text"), [(0.9, "less than 1"), (1.6, "about 2")])
+@pytest.mark.parametrize(
+    ("by_chance", "text"), [(0.9, "less than 1"), (1.6, "about 2")]
+)
 def test_the_number_of_chance_changes_is_printed(by_chance, text):
     lines = table.counts(Changes((), 100, 0, by_chance), [])
-    assert lines[1] == f"if nothing had changed, {text} of the series would show a change by chance"
+    assert (
+        lines[1]
+        == f"if nothing had changed, {text} of the series would show a change by chance"
+    )
 
 
 @pytest.mark.parametrize(("now", "state"), [(1.70, "closed"), (1.85, "open")])
@@ -224,5 +289,7 @@ def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
 
 def test_circumstances_of_few_runs_count_where_two_thirds_agree():
     between = changes.circumstances_between
-    assert [each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)] == ["mpi"]
+    assert [
+        each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)
+    ] == ["mpi"]
     assert between({"mpi": ["a", "b", "b", "b"]}, 0, 2, 4) == ()

@@ -33,7 +33,9 @@ def times(factor, values=TIGHT):
     ],
 )
 def test_worse_depends_on_which_direction_is_better(better, factor, verdict):
-    found = row(runs("A", TIGHT, better=better), runs("B", times(factor), better=better))
+    found = row(
+        runs("A", TIGHT, better=better), runs("B", times(factor), better=better)
+    )
     assert found["verdict"] == verdict
     assert found["change"] == pytest.approx(100 * (factor - 1))
     assert found["change_low"] <= found["change"] <= found["change_high"]
@@ -45,23 +47,38 @@ def test_a_row_has_all_columns():
     assert tuple(found) == COLUMNS
     assert found["n_baseline"] == found["n_side"] == 6
     assert (
-        found["median_baseline"] == 1.0 and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
+        found["median_baseline"] == 1.0
+        and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
     )
-    assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["bootstrapped"]
+    assert (
+        found["where_side"] == "cluster:compute+mpich"
+        and found["unit"] == "us"
+        and found["bootstrapped"]
+    )
 
 
 def test_no_difference_comes_with_the_smallest_detectable_one():
-    wide = row(runs("A", [1, 1.3, 0.7, 1.1, 0.9]), runs("B", [1.01, 1.31, 0.71, 1.11, 0.91]))
+    wide = row(
+        runs("A", [1, 1.3, 0.7, 1.1, 0.9]), runs("B", [1.01, 1.31, 0.71, 1.11, 0.91])
+    )
     tight = row(runs("A", TIGHT), runs("B", TIGHT))
     assert wide["verdict"] == tight["verdict"] == "no difference"
-    assert wide["detectable"] == pytest.approx((wide["change_high"] - wide["change_low"]) / 2)
+    assert wide["detectable"] == pytest.approx(
+        (wide["change_high"] - wide["change_low"]) / 2
+    )
     assert wide["detectable"] > 10 > 3 > tight["detectable"] > 0
 
 
 def test_four_runs_are_too_few():
     found = row(runs("A", TIGHT), runs("B", times(2)[:4]))
-    assert found["verdict"] == "too few runs" and found["change"] == pytest.approx(101, rel=0.01)
-    assert found["change_low"] is None and found["low_side"] is None and not found["bootstrapped"]
+    assert found["verdict"] == "too few runs" and found["change"] == pytest.approx(
+        101, rel=0.01
+    )
+    assert (
+        found["change_low"] is None
+        and found["low_side"] is None
+        and not found["bootstrapped"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +89,10 @@ def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
     found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
     assert found["verdict"] == verdict and not found["bootstrapped"]
     # Many runs tell by themselves how well they repeat.
-    assert row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"] == "worse"
+    assert (
+        row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"]
+        == "worse"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,26 +108,40 @@ def test_values_that_can_be_zero_are_compared_by_difference(unit, one, two, at_l
     kind = {"unit": unit, "better": better, "can_be_zero": True}
     found = row(runs("A", one, **kind), runs("B", two, **kind))
     assert found["by_difference"] and found["verdict"] == "worse"
-    assert found["change"] == two[0] - one[0] and found["at_least"] == pytest.approx(at_least)
+    assert found["change"] == two[0] - one[0] and found["at_least"] == pytest.approx(
+        at_least
+    )
 
 
 @pytest.mark.parametrize("can_be_zero", [False, None])
 def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
-    zero, other = {"metric": "latency_0B", "size_B": 0}, {"metric": "latency_1B", "size_B": 1}
+    zero, other = (
+        {"metric": "latency_0B", "size_B": 0},
+        {"metric": "latency_1B", "size_B": 1},
+    )
     records = [
         runs(side, values, can_be_zero=can_be_zero, **point)
         for side in "AB"
         for values, point in ((5 * [0.0], zero), (5 * [1.0], other))
     ]
-    assert compare(parts(*records), ["A", "B"]).frame["by_difference"].to_list() == [True, False]
+    assert compare(parts(*records), ["A", "B"]).frame["by_difference"].to_list() == [
+        True,
+        False,
+    ]
 
 
 def test_a_metric_of_one_side_only_is_missing():
     other = {"metric": "latency_16B", "size_B": 16}
-    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]).frame
+    found = compare(
+        parts(runs("A", TIGHT), runs("B", TIGHT), runs("A", TIGHT, **other)), ["A", "B"]
+    ).frame
     (missing,) = found.filter(pl.col("verdict") == "missing").to_dicts()
     assert missing["metric"] == "latency_16B" and missing["why"] == "missing in B"
-    assert missing["median_baseline"] == 1.0 and missing["n_side"] is None and missing["median_side"] is None
+    assert (
+        missing["median_baseline"] == 1.0
+        and missing["n_side"] is None
+        and missing["median_side"] is None
+    )
 
 
 @pytest.mark.parametrize("layout", ["2x1", None])
@@ -117,16 +151,33 @@ def test_a_case_that_failed_is_missing_for_that(layout):
 
     failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
     found = row(run("A", TIGHT), run("B", [None, None], **failed))
-    assert found["verdict"] == "missing" and found["why"] == "its case failed in B: no output"
+    assert (
+        found["verdict"] == "missing"
+        and found["why"] == "its case failed in B: no output"
+    )
     both = row(run("A", [None], **failed), run("B", [None], **failed))
     assert both["verdict"] == "missing" and both["metric"] is None
-    assert both["why"] == "its case failed in A: no output; its case failed in B: no output"
-    new = compare(
-        parts(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed | {"test": "new"})), ["A", "B"]
+    assert (
+        both["why"]
+        == "its case failed in A: no output; its case failed in B: no output"
     )
-    assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
+    new = compare(
+        parts(
+            run("A", TIGHT),
+            run("B", TIGHT),
+            run("B", [None], **failed | {"test": "new"}),
+        ),
+        ["A", "B"],
+    )
+    assert new.frame["why"].to_list() == [
+        None,
+        "missing in A; its case failed in B: no output",
+    ]
     some = row(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed))
-    assert some["verdict"] == "no difference" and some["note"] == "1 run without values in B"
+    assert (
+        some["verdict"] == "no difference"
+        and some["note"] == "1 run without values in B"
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,19 +197,35 @@ def test_a_case_that_failed_is_missing_for_that(layout):
 )
 def test_differing_units_directions_or_programs_are_not_comparable(change, why):
     found = row(runs("A", TIGHT), runs("B", times(2), **change))
-    assert (found["verdict"], found["why"], found["change"]) == ("not comparable", why, None)
+    assert (found["verdict"], found["why"], found["change"]) == (
+        "not comparable",
+        why,
+        None,
+    )
     assert found["median_side"] == 2.0
 
 
 def test_versions_can_be_compared_when_asked_for():
-    found = row(runs("A", TIGHT), runs("B", times(2), program_version="7.6"), across_versions=True)
-    assert found["verdict"] == "worse" and found["note"] == "program version: 7.5.2 in A, 7.6 in B"
+    found = row(
+        runs("A", TIGHT),
+        runs("B", times(2), program_version="7.6"),
+        across_versions=True,
+    )
     assert (
-        row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)["verdict"] == "not comparable"
+        found["verdict"] == "worse"
+        and found["note"] == "program version: 7.5.2 in A, 7.6 in B"
+    )
+    assert (
+        row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)[
+            "verdict"
+        ]
+        == "not comparable"
     )
 
 
-@pytest.mark.parametrize("inside, note", [("sha256:ab", "image: none in A, sha256:ab in B"), (None, None)])
+@pytest.mark.parametrize(
+    "inside, note", [("sha256:ab", "image: none in A, sha256:ab in B"), (None, None)]
+)
 def test_values_of_another_image_are_compared_and_the_image_is_noted(inside, note):
     found = row(runs("A", TIGHT), runs("B", times(2), image_digest=inside))
     assert (found["verdict"], found["note"]) == ("worse", note)
@@ -166,13 +233,25 @@ def test_values_of_another_image_are_compared_and_the_image_is_noted(inside, not
 
 def test_simulations_are_marked():
     found = row(runs("A", TIGHT), runs("B", TIGHT, evidence="fitted"))
-    assert found["verdict"] == "no difference" and found["note"] == "B is a simulation: fitted"
-    assert (found["evidence_baseline"], found["evidence_side"]) == ("measured", "fitted")
+    assert (
+        found["verdict"] == "no difference"
+        and found["note"] == "B is a simulation: fitted"
+    )
+    assert (found["evidence_baseline"], found["evidence_side"]) == (
+        "measured",
+        "fitted",
+    )
 
 
 def test_two_systems_with_one_partition_each_are_compared():
-    found = row(runs("A", TIGHT), runs("B", TIGHT, system="other", partition="all", environ="openmpi"))
-    assert found["where_baseline"] == "cluster:compute+mpich" and found["where_side"] == "other:all+openmpi"
+    found = row(
+        runs("A", TIGHT),
+        runs("B", TIGHT, system="other", partition="all", environ="openmpi"),
+    )
+    assert (
+        found["where_baseline"] == "cluster:compute+mpich"
+        and found["where_side"] == "other:all+openmpi"
+    )
     assert found["verdict"] == "no difference"
 
 
@@ -187,7 +266,11 @@ def test_fields_that_both_sides_share_have_to_agree():
         ),
         ["A", "B"],
     ).frame
-    assert sorted(found["why"].fill_null("").to_list()) == ["", "missing in A", "missing in B"]
+    assert sorted(found["why"].fill_null("").to_list()) == [
+        "",
+        "missing in A",
+        "missing in B",
+    ]
 
 
 def test_a_side_without_records():
@@ -196,9 +279,15 @@ def test_a_side_without_records():
 
 
 def test_several_sides_are_compared_with_the_first():
-    found = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("C", times(1.5))), ["A", "B", "C"])
+    found = compare(
+        parts(runs("A", TIGHT), runs("B", TIGHT), runs("C", times(1.5))),
+        ["A", "B", "C"],
+    )
     assert found.sides == ("B", "C")
-    assert found.frame.select("side", "verdict").rows() == [("B", "no difference"), ("C", "worse")]
+    assert found.frame.select("side", "verdict").rows() == [
+        ("B", "no difference"),
+        ("C", "worse"),
+    ]
 
 
 def noisy(draw, factor, pairs):
@@ -207,7 +296,10 @@ def noisy(draw, factor, pairs):
     for number in range(pairs):
         point = {"metric": f"latency_{number}B", "size_B": number}
         records += [
-            runs(side, draw.normal(100, 3, 20) * (factor if side == "B" else 1), **point) for side in "AB"
+            runs(
+                side, draw.normal(100, 3, 20) * (factor if side == "B" else 1), **point
+            )
+            for side in "AB"
         ]
     return compare(parts(*records), ["A", "B"])
 
@@ -217,7 +309,10 @@ def test_as_many_equal_pairs_differ_as_chance_predicts(report_table):
     found = noisy(np.random.default_rng(1), 1.0, pairs=300)
     differ = found.count("worse") + found.count("better")
     assert found.by_chance == pytest.approx(15) and 2 <= differ <= 24
-    report_table("pairs of 300 that differ by chance", [f"{differ}, expected about {found.by_chance:.0f}"])
+    report_table(
+        "pairs of 300 that differ by chance",
+        [f"{differ}, expected about {found.by_chance:.0f}"],
+    )
 
 
 @pytest.mark.parametrize(("factor", "least"), [(1.03, 0.5), (1.05, 0.95), (1.1, 0.99)])
@@ -238,27 +333,40 @@ ALL = ("system", "partition", "environ")
         ([{}], [{"system": "s"}], ("partition", "environ")),
         ([{}], [{"system": "s", "partition": "p", "environ": "e"}], ()),
         ([{}, {"partition": "p"}], [{"partition": "p"}], ALL),
-        ([{}, {"environ": "e"}], [{"environ": "e", "system": "s"}], ("partition", "environ")),
+        (
+            [{}, {"environ": "e"}],
+            [{"environ": "e", "system": "s"}],
+            ("partition", "environ"),
+        ),
     ],
 )
 def test_the_key_has_the_fields_of_which_both_sides_share_a_value(one, two, key):
-    records = [runs("A", [1], **own) for own in one] + [runs("B", [1], **own) for own in two]
+    records = [runs("A", [1], **own) for own in one] + [
+        runs("B", [1], **own) for own in two
+    ]
     assert machine_key(frame(*records), "A", "B") == key
 
 
 def test_several_values_and_none_in_common():
     records = [runs("A", [1], system=name) for name in "pqrstu"] + [runs("B", [1])]
     with pytest.raises(
-        RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
+        RecordError,
+        match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$",
     ):
         machine_key(frame(*records), "A", "B")
-    with pytest.raises(RecordError, match=r"\(p, q against cluster\).*narrow 'A' to one"):
+    with pytest.raises(
+        RecordError, match=r"\(p, q against cluster\).*narrow 'A' to one"
+    ):
         machine_key(frame(*records[:2], records[-1]), "A", "B")
 
 
 def test_of_a_test_whose_metrics_have_several_units_the_row_has_none():
     same = [run for side in "AB" for run in runs(side, TIGHT)]
     for unit, expected in (("us", "us"), ("MB/s", None)):
-        other = [run for side in "AB" for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)]
+        other = [
+            run
+            for side in "AB"
+            for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)
+        ]
         (found,) = aggregate(compare(parts(same, other), ["A", "B"]).frame).to_dicts()
         assert (found["values"], found["unit"]) == (2, expected)

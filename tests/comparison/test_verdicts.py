@@ -14,7 +14,10 @@ def test_together_as_alone(monkeypatch):
     for number in range(120):
         sizes = [int(n) for n in draw.choice([0, 1, 4, 5, 6, 20], 2)]
         by_difference = bool(number % 3 == 0)
-        values = [draw.normal(0 if by_difference else 100, 3, n).tolist() if n else None for n in sizes]
+        values = [
+            draw.normal(0 if by_difference else 100, 3, n).tolist() if n else None
+            for n in sizes
+        ]
         rows.append(
             {
                 "values_baseline": values[0],
@@ -29,11 +32,18 @@ def test_together_as_alone(monkeypatch):
     monkeypatch.setattr(verdicts, "_TOGETHER", 50)
     for repeatable in (None, 0.05):
         together = judged(pairs, 0.95, repeatable)
-        alone = pl.concat([judged(pairs[number], 0.95, repeatable) for number in range(len(pairs))])
+        alone = pl.concat(
+            [judged(pairs[number], 0.95, repeatable) for number in range(len(pairs))]
+        )
         assert together.equals(alone)
         judged_pairs = together.filter(pl.col("comparable"))
-        assert judged_pairs["verdict"].null_count() == 0 and set(judged_pairs["verdict"]) >= {"no difference"}
-        assert together.filter(~pl.col("comparable"))["verdict"].null_count() == (~pairs["comparable"]).sum()
+        assert judged_pairs["verdict"].null_count() == 0 and set(
+            judged_pairs["verdict"]
+        ) >= {"no difference"}
+        assert (
+            together.filter(~pl.col("comparable"))["verdict"].null_count()
+            == (~pairs["comparable"]).sum()
+        )
         for verdict in ("worse", "better"):
             sure = judged_pairs.filter(pl.col("verdict") == verdict)
             worse = (sure["better"] == "smaller") == (sure["change"] > 0)
@@ -42,10 +52,18 @@ def test_together_as_alone(monkeypatch):
 
 def test_single_runs_differ_by_an_interval_of_their_repeatability():
     """Medians that are each within 5 % of what repeats: from 110 / (100 x 1.05) to 110 x 1.05 / 100."""
-    pair = {"values_baseline": [100.0], "values_side": [110.0], "better": "smaller", "unit": "us"}
+    pair = {
+        "values_baseline": [100.0],
+        "values_side": [110.0],
+        "better": "smaller",
+        "unit": "us",
+    }
     pairs = pl.DataFrame([pair | {"by_difference": False, "comparable": True}])
     found = judged(pairs, 0.95, 0.05).row(0, named=True)
-    assert np.allclose([found["change_low"], found["change"], found["change_high"]], [100 / 21, 10, 15.5])
+    assert np.allclose(
+        [found["change_low"], found["change"], found["change_high"]],
+        [100 / 21, 10, 15.5],
+    )
 
 
 def test_differences_of_single_runs_have_no_interval_but_that_of_what_repeats():
@@ -59,11 +77,18 @@ def test_differences_of_single_runs_have_no_interval_but_that_of_what_repeats():
     pairs = pl.DataFrame([pair | {"comparable": True}])
     assert judged(pairs, 0.95, None).row(0, named=True)["change_low"] is None
     found = judged(pairs, 0.95, 0.1).row(0, named=True)
-    size = (1 - found["change_low"]) / 0.1  # the size of the values, of which a tenth repeats
+    size = (
+        1 - found["change_low"]
+    ) / 0.1  # the size of the values, of which a tenth repeats
     assert 2 <= size <= 5 and np.isclose(found["change_high"] - 1, 0.1 * size)
 
 
 def test_values_that_are_all_zero_do_not_differ():
-    pair = {"values_baseline": [0.0] * 6, "values_side": [0.0] * 6, "better": "smaller", "unit": "1"}
+    pair = {
+        "values_baseline": [0.0] * 6,
+        "values_side": [0.0] * 6,
+        "better": "smaller",
+        "unit": "1",
+    }
     pairs = pl.DataFrame([pair | {"by_difference": True, "comparable": True}])
     assert judged(pairs, 0.95, None).row(0, named=True)["at_least"] == 0

@@ -27,15 +27,24 @@ def printed(monkeypatch, step):
 
 
 def test_a_line_stays_one(monkeypatch):
-    assert printed(monkeypatch, lambda: console.print(ODD, "next")) == "a?[31mb??c?d?e f\nnext\n"
+    assert (
+        printed(monkeypatch, lambda: console.print(ODD, "next"))
+        == "a?[31mb??c?d?e f\nnext\n"
+    )
 
 
 def test_the_output_of_libraries_is_printable_too(monkeypatch):
-    assert printed(monkeypatch, lambda: print(ODD, end="\t.\n")) == "a?[31mb??c?d?e?\nf\t.\n"
+    assert (
+        printed(monkeypatch, lambda: print(ODD, end="\t.\n"))
+        == "a?[31mb??c?d?e?\nf\t.\n"
+    )
 
 
 def test_a_document_keeps_its_lines_and_tabs(monkeypatch):
-    assert printed(monkeypatch, lambda: console.print_document("a\tb\x1b\nc")) == "a\tb?\nc\n"
+    assert (
+        printed(monkeypatch, lambda: console.print_document("a\tb\x1b\nc"))
+        == "a\tb?\nc\n"
+    )
 
 
 def test_json_keeps_its_data(monkeypatch):
@@ -44,7 +53,10 @@ def test_json_keeps_its_data(monkeypatch):
 
 
 def test_csv_has_all_and_no_formula(monkeypatch):
-    rows = [{"a": "=1+1", "b": -1.5, "c": ["x", 1]}, {"a": 'q"\x1b', "b": None, "c": "@x"}]
+    rows = [
+        {"a": "=1+1", "b": -1.5, "c": ["x", 1]},
+        {"a": 'q"\x1b', "b": None, "c": "@x"},
+    ]
     text = printed(monkeypatch, lambda: console.print_csv(rows))
     assert list(csv.reader(text.splitlines())) == [
         *(["a", "b", "c"], ["'=1+1", "-1.5", '["x", 1]'], ['q"?', "", "'@x"])
@@ -57,14 +69,23 @@ def test_tables_and_sentences_are_printable_and_no_markup(monkeypatch):
     table.add_row(ODD)
     text = printed(
         monkeypatch,
-        lambda: console.print_rich([table, Text(f"[bold]{ODD}"), "[link=http://x]y[/]\x1b:smile:"]),
+        lambda: console.print_rich(
+            [table, Text(f"[bold]{ODD}"), "[link=http://x]y[/]\x1b:smile:"]
+        ),
     )
-    assert "[red]a?[31m" in text and "\n[bold]a?[31m" in text and "[link=http://x]y[/]?:smile:" in text
+    assert (
+        "[red]a?[31m" in text
+        and "\n[bold]a?[31m" in text
+        and "[link=http://x]y[/]?:smile:" in text
+    )
     assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_a_sentence_is_one_line(monkeypatch):
-    assert printed(monkeypatch, lambda: console.print_rich([Text("one\ntwo")])) == "one two\n"
+    assert (
+        printed(monkeypatch, lambda: console.print_rich([Text("one\ntwo")]))
+        == "one two\n"
+    )
 
 
 def test_colours_reach_a_terminal(monkeypatch):
@@ -94,7 +115,9 @@ def test_a_reader_that_is_gone_is_no_fault(monkeypatch):
 
 
 FULL_OR_CLOSED = pytest.mark.parametrize(
-    "raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"]
+    "raw",
+    [Failing(OSError(28, "No space left on device")), None],
+    ids=["full", "closed"],
 )
 
 

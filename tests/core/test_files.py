@@ -64,7 +64,8 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")]
+    "error",
+    [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")],
 )
 def test_a_failed_writer_leaves_the_old_file(tmp_path, error):
     path = tmp_path / "a.txt"
@@ -72,18 +73,22 @@ def test_a_failed_writer_leaves_the_old_file(tmp_path, error):
     with pytest.raises(type(error)) as caught, files.replacing(path) as new:
         new.write_text("half")
         raise error
-    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == [
+        "a.txt"
+    ]
     if isinstance(error, OSError):
-        assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(
-            caught.value
-        )
+        assert caught.value.filename == str(
+            path
+        ) and "No space left on device; it is unchanged" in str(caught.value)
 
 
 def test_a_link_stays_one(tmp_path):
     (tmp_path / "link").symlink_to("there/a.txt")
     (tmp_path / "there").mkdir()
     files.write_text(tmp_path / "link", "one")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "there" / "a.txt").read_text() == "one"
+    assert (tmp_path / "link").is_symlink() and (
+        tmp_path / "there" / "a.txt"
+    ).read_text() == "one"
 
 
 @pytest.mark.parametrize("path", ["folder", "file/a.txt"])

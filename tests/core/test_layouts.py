@@ -9,7 +9,12 @@ from fabric_checks.core.layouts import SHAPES, Layout, corners, fitting, of_shap
 
 @pytest.mark.parametrize(
     ("nodes", "cores", "expected"),
-    [(1, 1, "1x1"), (1, 6, "1x1 1x2 1x4 1x6"), (3, 2, "1x1 1x2 2x1 2x2 3x1 3x2"), (0, 4, "")],
+    [
+        (1, 1, "1x1"),
+        (1, 6, "1x1 1x2 1x4 1x6"),
+        (3, 2, "1x1 1x2 2x1 2x2 3x1 3x2"),
+        (0, 4, ""),
+    ],
 )
 def test_every_layout_that_fits(nodes, cores, expected):
     assert " ".join(map(str, fitting(nodes, cores))) == expected
@@ -17,16 +22,29 @@ def test_every_layout_that_fits(nodes, cores, expected):
 
 @pytest.mark.parametrize(
     ("cores", "ppn", "expected"),
-    [(8, [], [1, 2, 8]), (8, [1, 2, "full"], [1, 2, 8]), (8, [6, 4, 4], [1, 2, 4, 6, 8]), (1, ["full"], [1])],
+    [
+        (8, [], [1, 2, 8]),
+        (8, [1, 2, "full"], [1, 2, 8]),
+        (8, [6, 4, 4], [1, 2, 4, 6, 8]),
+        (1, ["full"], [1]),
+    ],
 )
 def test_processes_a_node_as_a_site_gives_them(cores, ppn, expected):
     assert [layout.ppn for layout in fitting(1, cores, ppn)] == expected
-    assert [layout.nodes for layout in fitting(5, cores, ppn)][:: len(expected)] == [1, 2, 4, 5]
+    assert [layout.nodes for layout in fitting(5, cores, ppn)][:: len(expected)] == [
+        1,
+        2,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("ppn", [[9], [0], [-1]])
 def test_processes_a_node_that_cannot_be(ppn):
-    with pytest.raises(FabricError, match=r"^ppn has .*; a node has 8 cores, so write 1 to 8, or 'full'$"):
+    with pytest.raises(
+        FabricError,
+        match=r"^ppn has .*; a node has 8 cores, so write 1 to 8, or 'full'$",
+    ):
         fitting(2, 8, ppn)
 
 
@@ -43,7 +61,9 @@ def test_processes_a_node_that_cannot_be(ppn):
     ],
 )
 def test_the_corners_of_a_scan(shape, nodes, cores, expected):
-    assert " ".join(map(str, corners(of_shape(shape, fitting(nodes, cores))))) == expected
+    assert (
+        " ".join(map(str, corners(of_shape(shape, fitting(nodes, cores))))) == expected
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -62,5 +82,7 @@ def test_text_and_back():
     assert Layout.of("2x4") == Layout(2, 4)
     assert Layout(2, 4).tasks == 8
     for text in ("", "2", "0x1", "2x", "2x4x8", "-1x2", "2 x 4"):
-        with pytest.raises(ValueError, match="is not a layout; write nodes x processes"):
+        with pytest.raises(
+            ValueError, match="is not a layout; write nodes x processes"
+        ):
             Layout.of(text)

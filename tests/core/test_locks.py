@@ -27,7 +27,10 @@ class Holder:
 
     def __init__(self, path):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLD, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self.process.stdout.readline() == "held\n"
 
@@ -47,7 +50,10 @@ def held(tmp_path):
 def test_a_refused_lock_names_its_holder(held):
     path, holder = held
     who = rf"process {holder.process.pid} of \w+ on \S+ since 20\S+: '-c"
-    with pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"), locks.exclusive(path, 0):
+    with (
+        pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"),
+        locks.exclusive(path, 0),
+    ):
         pytest.fail("both have it")
     with (
         pytest.raises(locks.LockedError, match=rf"^{path}: locked after 1 s by {who}"),
@@ -118,7 +124,8 @@ def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
     assert folder.stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(
-        FabricError, match="link belongs to .* or leads elsewhere, so jobs .*: have it removed"
+        FabricError,
+        match="link belongs to .* or leads elsewhere, so jobs .*: have it removed",
     ):
         locks.own_folder(tmp_path / "link")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
@@ -129,7 +136,9 @@ def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
 def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path):
     taken, home = tmp_path / "taken", tmp_path / "home"
     home.mkdir()
-    taken.symlink_to(home)  # as foreign as a folder of another user, which only root can make
+    taken.symlink_to(
+        home
+    )  # as foreign as a folder of another user, which only root can make
     command = f"{locks.lock_in_job(taken / 'lock')}\necho ran"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stdout == "ran\n" and list(home.iterdir()) == []
@@ -142,10 +151,18 @@ def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path):
 def test_a_job_holds_the_lock_until_it_ends(tmp_path):
     path = tmp_path / "folder" / "lock"
     command = f"{locks.lock_in_job(path)}\necho held; read _; echo done"
-    job = subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    job = subprocess.Popen(
+        ["bash", "-c", command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert job.stdout.readline() == "held\n"
     assert path.parent.stat().st_mode & 0o777 == 0o700
-    with pytest.raises(locks.LockedError, match=f"process {job.pid} "), locks.exclusive(path, 0):
+    with (
+        pytest.raises(locks.LockedError, match=f"process {job.pid} "),
+        locks.exclusive(path, 0),
+    ):
         pytest.fail("both have it")
     assert job.communicate("\n")[0] == "done\n"
     with locks.exclusive(path, 0):
@@ -158,7 +175,11 @@ def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
     path.parent.mkdir()
     with locks.exclusive(path, 0):
         done = subprocess.run(
-            ["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True
+            ["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"],
+            capture_output=True,
+            text=True,
         )
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith(f"error: cannot lock {path}, or another job held it for too long")
+    assert done.stderr.startswith(
+        f"error: cannot lock {path}, or another job held it for too long"
+    )

@@ -19,6 +19,10 @@ def test_an_unknown_unit_is_refused():
 
 
 def test_sizes_of_curves():
-    assert [powers_of_two(*ends) for ends in ((0, 4), (4, 17), (1, 1))] == [[0, 1, 2, 4], [4, 8, 16], [1]]
+    assert [powers_of_two(*ends) for ends in ((0, 4), (4, 17), (1, 1))] == [
+        [0, 1, 2, 4],
+        [4, 8, 16],
+        [1],
+    ]
     assert half_octaves(0, 16) == [0, 1, 2, 3, 4, 6, 8, 12, 16]
     assert half_octaves(4, 11) == [4, 6, 8]

@@ -9,7 +9,9 @@ from fabric_checks.core.paths import sound_name, sound_path
 from fabric_checks.records import sessions
 
 
-@pytest.mark.parametrize("name", ["20260101T000000Z-8c1d", "a", "night.2", "x_y-z", "1" * 100])
+@pytest.mark.parametrize(
+    "name", ["20260101T000000Z-8c1d", "a", "night.2", "x_y-z", "1" * 100]
+)
 def test_a_sound_name_is_returned(name):
     assert sound_name("it", name) == name
 
@@ -17,12 +19,25 @@ def test_a_sound_name_is_returned(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("", "..", "a/b", "`touch x`", "a b", "a\n", "-n", "ü", "1" * 101, "a;b", "%j"),
+        *(
+            "",
+            "..",
+            "a/b",
+            "`touch x`",
+            "a b",
+            "a\n",
+            "-n",
+            "ü",
+            "1" * 101,
+            "a;b",
+            "%j",
+        ),
     ],
 )
 def test_an_unsafe_name_is_refused(name):
     with pytest.raises(
-        FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters"
+        FabricError,
+        match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters",
     ):
         sound_name("FABRIC_SESSION", name)
 
@@ -44,7 +59,8 @@ def test_a_sound_path_is_returned(path):
 )  # fmt: skip
 def test_an_unsafe_character_of_a_path_is_named(path, sign):
     with pytest.raises(
-        FabricError, match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move"
+        FabricError,
+        match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move",
     ):
         sound_path("FABRIC_HOME", path)
 

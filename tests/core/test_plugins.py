@@ -20,7 +20,9 @@ def scales(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
     (tmp_path / "fabric_scales/plugin.py").write_text(PLUGIN)
-    (tmp_path / "fabric_scales/section.py").write_text("def section(*_): return 'a section'\n")
+    (tmp_path / "fabric_scales/section.py").write_text(
+        "def section(*_): return 'a section'\n"
+    )
     (tmp_path / "other_scales/plugin.py").write_text("raise RuntimeError('loaded')\n")
     monkeypatch.setattr(plugins, "FOLDER", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -32,7 +34,9 @@ def scales(tmp_path, monkeypatch):
 
 
 def test_a_package_of_that_name_adds_its_verb_and_its_section(scales):
-    assert plugins.verbs() == {"weigh": ("Look closer", "fabric_scales.cli", "Weigh the fabric.")}
+    assert plugins.verbs() == {
+        "weigh": ("Look closer", "fabric_scales.cli", "Weigh the fabric.")
+    }
     assert [module.section() for module in plugins.report_sections()] == ["a section"]
 
 

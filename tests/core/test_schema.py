@@ -12,7 +12,14 @@ import pytest
 from jsonschema import Draft7Validator
 
 from fabric_checks.core import schema
-from fabric_checks.core.schema import Count, Pattern, Positive, SchemaError, Text, option
+from fabric_checks.core.schema import (
+    Count,
+    Pattern,
+    Positive,
+    SchemaError,
+    Text,
+    option,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +93,9 @@ def test_a_fault_is_one_line_with_its_place_and_remedy(data, line):
 def test_a_fault_of_a_file_has_its_line(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("counts: {a: 1}\nitems:\n- name: a\n- name: b\n  lo: 3\n")
-    with pytest.raises(SchemaError, match=r"a\.yaml:5: items: 1: lo: unknown; did you mean low\?"):
+    with pytest.raises(
+        SchemaError, match=r"a\.yaml:5: items: 1: lo: unknown; did you mean low\?"
+    ):
         schema.read(path, Top)
     path.write_text("a: [")
     with pytest.raises(SchemaError, match="not valid YAML"):
@@ -98,8 +107,8 @@ def test_its_json_schema_is_one_that_says_the_same():
     assert text.startswith('{\n "$schema": "http://json-schema.org/draft-07/schema#"')
     found = json.loads(text)
     Draft7Validator.check_schema(found)
-    assert found["additionalProperties"] is False and found["properties"]["items"]["items"]["required"] == [
-        "name"
-    ]
+    assert found["additionalProperties"] is False and found["properties"]["items"][
+        "items"
+    ]["required"] == ["name"]
     assert Draft7Validator(found).is_valid({"items": [{"name": "a"}], "of": None})
     assert not Draft7Validator(found).is_valid({"of": 3})

@@ -18,10 +18,16 @@ BAD = {
     "brackets": ("a: " + "[" * 5000 + "]" * 5000, ":1: nested deeper than 50 levels"),
     "braces": ("a: " + "{b: " * 5000 + "}" * 5000, ":1: nested deeper than 50 levels"),
     "brackets never closed": ("a:\n " + "[" * 5000, ":2: nested deeper than 50 levels"),
-    "indentation": ("".join(f"{' ' * n}a:\n" for n in range(300)), ":51: nested deeper than 50 levels"),
+    "indentation": (
+        "".join(f"{' ' * n}a:\n" for n in range(300)),
+        ":51: nested deeper than 50 levels",
+    ),
     "dashes": ("- " * 5000 + "a", ":1: nested deeper than 50 levels"),
     "a date that is none": ("a: 1\nb: 2026-02-30\n", ":2: not valid YAML: day "),
-    "a month that is none": ("a: 2026-99-01\n", ":1: not valid YAML: month must be in 1..12"),
+    "a month that is none": (
+        "a: 2026-99-01\n",
+        ":1: not valid YAML: month must be in 1..12",
+    ),
     "a number that is none": ("a: 1\nb: !!int x\n", ":2: not valid YAML: "),
     "a key, a list": ("a: 1\n? [1, 2]\n: 2\n", ":2: not valid YAML: "),
     "a key, a mapping": ("{{a: b}: c}\n", ":1: not valid YAML: "),
@@ -53,14 +59,17 @@ def test_what_is_wrong_is_one_line(read, bad):
     with pytest.raises(FabricError) as caught:
         read(path)
     said = str(caught.value)
-    assert said.startswith(str(path)) and cause in said.replace("a key is a list or a mapping", ""), said
+    assert said.startswith(str(path)) and cause in said.replace(
+        "a key is a list or a mapping", ""
+    ), said
     assert "\n" not in said and said.isprintable() and len(said) < 500
 
 
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
     with pytest.raises(
-        yaml_file.YamlError, match=re.escape(f"{tmp_path}/a.yaml: cannot be read: not a regular file")
+        yaml_file.YamlError,
+        match=re.escape(f"{tmp_path}/a.yaml: cannot be read: not a regular file"),
     ):
         yaml_file.load(tmp_path / "a.yaml")
 
@@ -84,7 +93,8 @@ HUGE = "A: {$index: [layout], 1x2: {m: [1" + "0" * 400 + ", -0.1, 0.1, us]}}\n"
 
 
 @pytest.mark.parametrize(
-    "text", ["1: 2\n", "2026-01-01: {}\n", "no_reference: 5\n", "evidence: {a: 1}\n", HUGE]
+    "text",
+    ["1: 2\n", "2026-01-01: {}\n", "no_reference: 5\n", "evidence: {a: 1}\n", HUGE],
 )
 def test_reference_files_whose_values_are_none(text, tmp_path):
     path = tmp_path / "a.yaml"

@@ -59,7 +59,13 @@ def make(mpi, program, path, *, flags=STRICT, sources=()):
         _run(mpi, [*words, f"CFLAGS={' '.join(map(str, [*flags, *sources]))}", program])
         return stage / program
 
-    _take(["make", mpi, program, *flags], [SOURCES / "Makefile", *sources], build, mpi, path)
+    _take(
+        ["make", mpi, program, *flags],
+        [SOURCES / "Makefile", *sources],
+        build,
+        mpi,
+        path,
+    )
 
 
 def compile_alone(mpi, sources, flags, path):
@@ -74,7 +80,9 @@ def compile_alone(mpi, sources, flags, path):
 
 def _take(words, sources, build, mpi, path):
     """Copy a program from where it is kept, where it is built first if nobody has done so."""
-    assert (installed.folder(mpi) / "bin" / "mpicc").exists(), f"{mpi} is not set up; run ci/test"
+    assert (installed.folder(mpi) / "bin" / "mpicc").exists(), (
+        f"{mpi} is not set up; run ci/test"
+    )
     if not _shared:
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(build(Path(folder)), path)

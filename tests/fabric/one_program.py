@@ -41,7 +41,12 @@ class OneProgram:
     """
 
     def __init__(self, mpi, program, folder, *, flags=(), shim=None):
-        self.mpi, self.program, self.path, self.env = mpi, program, folder / program, environment(mpi)
+        self.mpi, self.program, self.path, self.env = (
+            mpi,
+            program,
+            folder / program,
+            environment(mpi),
+        )
         sources = []
         if shim is not None:
             sources.append(folder / "shim.c")
@@ -64,7 +69,11 @@ class OneProgram:
         """Assert that a run ends with one line that has this message, and prints no complete output."""
         done = self.run(ranks, *arguments, **settings)
         assert done.returncode != 0
-        lines = [line for line in done.stderr.splitlines() if line.startswith(f"{self.program}: ")]
+        lines = [
+            line
+            for line in done.stderr.splitlines()
+            if line.startswith(f"{self.program}: ")
+        ]
         assert len(lines) == 1, done.stderr
         assert message in lines[0]
         assert "# complete" not in done.stdout

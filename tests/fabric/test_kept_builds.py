@@ -44,7 +44,10 @@ class Folder:
     def library(self, rank):
         source = self.root / "library.c"
         source.write_text(f"int rank(void) {{ return {rank}; }}\n")
-        subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", self.lib / "libmpi.so"], check=True)
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", source, "-o", self.lib / "libmpi.so"],
+            check=True,
+        )
 
     def build(self, under=(), **variables):
         """Build in a new folder, as each session does; tell whether what was kept was taken.
@@ -58,7 +61,9 @@ class Folder:
         for name, text in self.sources.items():
             (place / name).write_text(text)
         env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
-        done = programs.run([*under, "sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env)
+        done = programs.run(
+            [*under, "sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env
+        )
         assert done.returncode == 0, done.stderr
         assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)
         self.said = done.stdout + done.stderr
@@ -78,7 +83,9 @@ def folder(tmp_path):
 def test_the_same_is_taken_again(folder):
     assert folder.build() and folder.build()
     assert len(folder.programs()) == 1
-    assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
+    assert [
+        path.name for path in folder.kept.iterdir() if path.name.startswith(".")
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["placement.c", "errors.h", "Makefile"])
@@ -109,7 +116,9 @@ def test_a_program_that_is_not_as_it_was_left_is_built_anew(folder):
     assert not folder.build() and folder.build()
 
 
-def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path, monkeypatch):
+def test_two_sessions_of_one_process_number_build_side_by_side(
+    folder, tmp_path, monkeypatch
+):
     """Each in a container of its own: both build, and what is kept is whole."""
     folder.sources["placement.c"] += "/* new */\n"
     # The first waits where it has copied its program, until the second has ended.
@@ -132,13 +141,16 @@ def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path,
         go_on.write_text("go on\n")
         assert not first.result()
     assert "warning" not in folder.said and folder.build()
-    assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
+    assert [
+        path.name for path in folder.kept.iterdir() if path.name.startswith(".")
+    ] == []
 
 
 def test_a_program_that_cannot_be_built_stops_no_other(folder):
     """What was built is not kept: the next session tries again."""
     folder.sources["Makefile"] = (
-        SMALL["Makefile"].replace("= placement", "= other placement") + "other:\n\tfalse\n"
+        SMALL["Makefile"].replace("= placement", "= other placement")
+        + "other:\n\tfalse\n"
     )
     assert not folder.build() and "warning: not every program was built" in folder.said
     assert not folder.build()
@@ -152,9 +164,14 @@ def test_a_folder_that_cannot_be_kept_is_told_and_fails_nothing(folder, tmp_path
 
 def test_no_compiler_is_one_line(tmp_path):
     shutil.copy(SOURCES / "build.sh", tmp_path)
-    done = programs.run(["sh", "build.sh", tmp_path / "kept", "no-such-mpicc"], cwd=tmp_path)
+    done = programs.run(
+        ["sh", "build.sh", tmp_path / "kept", "no-such-mpicc"], cwd=tmp_path
+    )
     assert done.returncode == 127
-    assert done.stderr == "error: there is no no-such-mpicc; see cc and PATH of the environment\n"
+    assert (
+        done.stderr
+        == "error: there is no no-such-mpicc; see cc and PATH of the environment\n"
+    )
 
 
 def test_own_programs_can_be_built_from_a_read_only_clone(tmp_path):
@@ -173,8 +190,12 @@ def test_own_programs_can_be_built_from_a_read_only_clone(tmp_path):
         folder.chmod(0o555)
     script = "\n".join(build.prebuild_cmds).replace(str(SOURCES), str(sources))
     subprocess.run(["sh", "-ec", script], cwd=stage, check=True)
-    assert build.sourcesdir is None and len(folders) > 2 and (stage / "Makefile").exists()
+    assert (
+        build.sourcesdir is None and len(folders) > 2 and (stage / "Makefile").exists()
+    )
     copied = [stage, *(path for path in stage.rglob("*") if path.is_dir())]
-    assert len(copied) == len(folders) and all(path.stat().st_mode & 0o200 for path in copied)
+    assert len(copied) == len(folders) and all(
+        path.stat().st_mode & 0o200 for path in copied
+    )
     for folder in folders:
         folder.chmod(0o755)  # so that pytest can delete them

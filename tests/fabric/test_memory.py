@@ -47,11 +47,26 @@ def program(tmp_path_factory):
 
 def test_messages_are_in_the_memory_of_a_gpu_of_each_rank(program, tmp_path):
     calls = tmp_path / "calls"
-    text = program.output(4, *CUDA, "--rails", "2", FC_DEVICES="4", FC_CALLS=str(calls), FC_RANKS_OF_HOST="2")
+    text = program.output(
+        4,
+        *CUDA,
+        "--rails",
+        "2",
+        FC_DEVICES="4",
+        FC_CALLS=str(calls),
+        FC_RANKS_OF_HOST="2",
+    )
     output = rotate.parse(text)
     assert (output.memory, output.rails, output.share) == ("cuda", 2, 1)
-    assert output.hosts == ("node n0, GPU 0", "node n0, GPU 1", "node n1, GPU 0", "node n1, GPU 1")
-    assert output.header["devices"] == " ".join(f"0000:{0x1B + gpu:02x}:00.0" for gpu in range(4))
+    assert output.hosts == (
+        "node n0, GPU 0",
+        "node n0, GPU 1",
+        "node n1, GPU 0",
+        "node n1, GPU 1",
+    )
+    assert output.header["devices"] == " ".join(
+        f"0000:{0x1B + gpu:02x}:00.0" for gpu in range(4)
+    )
     counts = Counter(line.split()[0] for line in calls.read_text().splitlines())
     assert counts["cuCtxSetCurrent"] == 4  # by each rank, of its GPU
     assert counts["cuMemAlloc_v2"] == counts["cuMemFree_v2"] == 2 * 4
@@ -61,7 +76,13 @@ def test_messages_are_in_the_memory_of_a_gpu_of_each_rank(program, tmp_path):
 
 
 def test_what_is_compared_is_what_arrived_on_the_gpu(program):
-    program.refuses("wrong data: byte 0 of a message of 4096 bytes", 2, *CUDA, FC_DEVICES="2", FC_DAMAGE="1")
+    program.refuses(
+        "wrong data: byte 0 of a message of 4096 bytes",
+        2,
+        *CUDA,
+        FC_DEVICES="2",
+        FC_DAMAGE="1",
+    )
 
 
 def test_the_memory_of_the_host_needs_no_library(program, tmp_path):
@@ -100,34 +121,55 @@ def test_a_copy_that_fails_ends_the_program_with_its_gpu(program):
     done = program.run(2, *CUDA, FC_DEVICES="2", FC_FAILS="cuMemcpyHtoD_v2")
     assert done.returncode != 0 and "# complete" not in done.stdout
     assert re.search(
-        r"^rotate: GPU 0000:1[bc]:00.0: cuMemcpyHtoD_v2 failed with error 2", done.stderr, re.MULTILINE
+        r"^rotate: GPU 0000:1[bc]:00.0: cuMemcpyHtoD_v2 failed with error 2",
+        done.stderr,
+        re.MULTILINE,
     )
 
 
 def test_a_library_without_a_function_is_named(program, tmp_path):
-    (tmp_path / "empty.c").write_text("int cuInit(unsigned flags) { return (int)flags; }\n")
+    (tmp_path / "empty.c").write_text(
+        "int cuInit(unsigned flags) { return (int)flags; }\n"
+    )
     library(program, tmp_path, tmp_path / "empty.c")
     path = f"{tmp_path}:{program.env['LD_LIBRARY_PATH']}"
-    program.refuses("libcuda.so.1 has no cuDeviceGetCount", 2, *CUDA, LD_LIBRARY_PATH=path)
+    program.refuses(
+        "libcuda.so.1 has no cuDeviceGetCount", 2, *CUDA, LD_LIBRARY_PATH=path
+    )
 
 
 @pytest.mark.parametrize(
-    ("pattern", "adapters"), [("rotate", 2), ("shift", 4), ("bisection", 1), ("round-robin", 2)]
+    ("pattern", "adapters"),
+    [("rotate", 2), ("shift", 4), ("bisection", 1), ("round-robin", 2)],
 )
-def test_gpus_meet_those_of_their_number_and_those_of_an_adapter_take_turns(program, pattern, adapters):
-    options = ["--rails", "4", "--adapters", str(adapters), "--pattern", pattern, "--confirm"]
+def test_gpus_meet_those_of_their_number_and_those_of_an_adapter_take_turns(
+    program, pattern, adapters
+):
+    options = [
+        "--rails",
+        "4",
+        "--adapters",
+        str(adapters),
+        "--pattern",
+        pattern,
+        "--confirm",
+    ]
     text = program.output(12, *SHORT, *options, FC_RANKS_OF_HOST="4")
     output = rotate.parse(text)  # which compares all pairs with those of the pattern
     share = 4 // adapters
     scan = output.scan
     assert (scan.sender % 4 == scan.receiver % 4).all()
     assert (scan.sender % 4 % share == scan.round % share).all()
-    assert len(set(zip(scan.sender.tolist(), scan.receiver.tolist(), strict=True))) == len(scan)
+    assert len(
+        set(zip(scan.sender.tolist(), scan.receiver.tolist(), strict=True))
+    ) == len(scan)
     assert output.ordered_pairs[1] == 12 * 2
     left_out = "ranks 8-11 host n2" if pattern in ("rotate", "bisection") else "none"
     assert output.header["left out"] == left_out
 
 
 def test_ranks_of_a_node_that_do_not_follow_each_other_are_refused(program):
-    message = "--rails 2: ranks 2 and 3 are on different hosts; number the ranks host by host"
+    message = (
+        "--rails 2: ranks 2 and 3 are on different hosts; number the ranks host by host"
+    )
     program.refuses(message, 6, *SHORT, "--rails", "2", FC_RANKS_OF_HOST="3")

@@ -15,7 +15,10 @@ SLEEPING = [
     ("mpich", {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}),
     (
         "openmpi",
-        {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep"},
+        {
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
+        },
     ),
     ("impi", {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "1000"}),
     ("impi", {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "10"}),
@@ -86,7 +89,9 @@ double MPI_Wtime(void)
 """
 
 
-@pytest.fixture(scope="module", params=[(mpi, {}) for mpi in MPIS], ids=lambda of: of[0])
+@pytest.fixture(
+    scope="module", params=[(mpi, {}) for mpi in MPIS], ids=lambda of: of[0]
+)
 def program(request, tmp_path_factory):
     """The program built by an MPI, and the settings that it is to be run with."""
     mpi, settings = request.param
@@ -100,31 +105,45 @@ def waiting(tmp_path_factory):
     """Return a function that runs the program with a wait of its own and returns how often that slept,
     too."""
     shimmed = OneProgram(
-        "mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT
+        "mpich",
+        "notification",
+        tmp_path_factory.mktemp("waiting"),
+        flags=["-pthread"],
+        shim=WAIT,
     )
 
     def run(way):
         done = shimmed.run(2, *SHORT, "--max-size", "0", "--delay", "0.05", WAY=way)
         assert done.returncode == 0, done.stderr
-        return notification.parse(done.stdout, [0]), int(done.stderr.split("slept ")[1].split()[0])
+        return notification.parse(done.stdout, [0]), int(
+            done.stderr.split("slept ")[1].split()[0]
+        )
 
     return run
 
 
 def test_every_size_is_measured(program):
     """A wait that polls is never taken for one that sleeps, even if others take the CPU from it."""
-    output = notification.parse(program.output(2, *SHORT, I_MPI_THREAD_YIELD="0"), SIZES)
+    output = notification.parse(
+        program.output(2, *SHORT, I_MPI_THREAD_YIELD="0"), SIZES
+    )
     assert output.cpu_percent is not None
     assert output.blocking_wait != "offered", output.reason
 
 
 @pytest.mark.parametrize(
-    "program", SLEEPING, indirect=True, ids=lambda of: "-".join([of[0], *of[1].values()])
+    "program",
+    SLEEPING,
+    indirect=True,
+    ids=lambda of: "-".join([of[0], *of[1].values()]),
 )
 def test_a_wait_that_sleeps_is_seen(program):
     """Whatever share of the CPU it takes: how long it polls before it sleeps is a matter of the machine."""
     output = notification.parse(
-        program.output(2, *SHORT, "--max-size", "0", "--delay", "0.05", **program.settings), [0]
+        program.output(
+            2, *SHORT, "--max-size", "0", "--delay", "0.05", **program.settings
+        ),
+        [0],
     )
     assert output.blocking_wait == "offered", output.reason
     for name, value in program.settings.items():
@@ -132,7 +151,8 @@ def test_a_wait_that_sleeps_is_seen(program):
 
 
 @pytest.mark.parametrize(
-    ("way", "verdict"), [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")]
+    ("way", "verdict"),
+    [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")],
 )
 def test_every_sleep_is_counted(waiting, way, verdict):
     """As the wait itself counts them: between looks, after 40 of 50 ms of polling, or in every fifth wait."""
@@ -154,6 +174,9 @@ def test_what_is_no_sleep_of_the_wait(waiting, way):
 def test_nothing_is_said_of_the_cpu_in_a_simulation(tmp_path):
     simulated = OneProgram("mpich", "notification", tmp_path, shim=OTHER_CLOCK)
     output = notification.parse(simulated.output(2, *SHORT, "--max-size", "0"), [0])
-    assert output.cpu_percent is None and output.header["sleeps while waiting"] == "unknown"
+    assert (
+        output.cpu_percent is None
+        and output.header["sleeps while waiting"] == "unknown"
+    )
     assert output.blocking_wait == "unknown"
     assert output.reason == "MPI_Wtime does not tell the time of this machine"

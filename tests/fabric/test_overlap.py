@@ -69,13 +69,19 @@ PAUSE_SECONDS = 1
 
 @pytest.fixture(scope="module", params=MPIS)
 def programs(request, tmp_path_factory):
-    return {name: OneProgram(request.param, name, tmp_path_factory.mktemp(name)) for name in PROGRAMS}
+    return {
+        name: OneProgram(request.param, name, tmp_path_factory.mktemp(name))
+        for name in PROGRAMS
+    }
 
 
 @pytest.fixture(scope="module")
 def shimmed(tmp_path_factory):
     """The programs on top of the oracle, which stands for the progress of any MPI."""
-    return {name: OneProgram("mpich", name, tmp_path_factory.mktemp(name), shim=SHIM) for name in PROGRAMS}
+    return {
+        name: OneProgram("mpich", name, tmp_path_factory.mktemp(name), shim=SHIM)
+        for name in PROGRAMS
+    }
 
 
 def with_oracle(program, case, *arguments):
@@ -95,8 +101,14 @@ def with_oracle(program, case, *arguments):
 def is_undisturbed(output, transfer):
     """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
     nominal_us = output.values(f"{transfer}_nominal_us")[SIZE_B]
-    low_us, high_us = (output.values(f"{transfer}_overhead_ci_{end}_us")[SIZE_B] for end in ("low", "high"))
-    return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
+    low_us, high_us = (
+        output.values(f"{transfer}_overhead_ci_{end}_us")[SIZE_B]
+        for end in ("low", "high")
+    )
+    return (
+        abs(nominal_us / DELAY_US - 1) <= UNDISTURBED
+        and 100 * (high_us - low_us) / nominal_us <= POINTS
+    )
 
 
 def skip_if_busy(case):
@@ -127,10 +139,15 @@ def measured(program, case, transfers, of_machine):
         output = with_oracle(program, case, *arguments)
         for transfer, values in found.items():
             if is_undisturbed(output, transfer):
-                columns = (f"{transfer}_{name}" for name in ("availability_percent", "nominal_us"))
+                columns = (
+                    f"{transfer}_{name}"
+                    for name in ("availability_percent", "nominal_us")
+                )
                 values.append([output.values(column)[SIZE_B] for column in columns])
             if values:
-                value, nominal_us = (statistics.median(each) for each in zip(*values, strict=True))
+                value, nominal_us = (
+                    statistics.median(each) for each in zip(*values, strict=True)
+                )
                 right = case.availability_percent * min(DELAY_US / nominal_us, 1)
                 medians[transfer] = value, right * of_machine.get(transfer, 1)
         if len(medians) == len(found) and all(
@@ -145,13 +162,21 @@ def measured(program, case, transfers, of_machine):
 
 @pytest.mark.alone
 def test_the_availability_of_a_known_interconnect_is_found(shimmed, report_table):
-    lines = [f"{'interconnect':38} {'expected':>8} {'isend':>8} {'irecv':>8} {'iallreduce':>10}"]
+    lines = [
+        f"{'interconnect':38} {'expected':>8} {'isend':>8} {'irecv':>8} {'iallreduce':>10}"
+    ]
     wrong, of_machine = [], {}
     for case in CASES:
         found = measured(shimmed["overlap"], case, ["isend", "irecv"], of_machine)
-        found |= measured(shimmed["collective_overlap"], case, ["iallreduce"], of_machine)
-        of_machine = of_machine or {name: min(value / right, 1) for name, (value, right) in found.items()}
-        isend, irecv, iallreduce = (found[name][0] for name in ("isend", "irecv", "iallreduce"))
+        found |= measured(
+            shimmed["collective_overlap"], case, ["iallreduce"], of_machine
+        )
+        of_machine = of_machine or {
+            name: min(value / right, 1) for name, (value, right) in found.items()
+        }
+        isend, irecv, iallreduce = (
+            found[name][0] for name in ("isend", "irecv", "iallreduce")
+        )
         lines.append(
             f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}"
         )
@@ -160,7 +185,9 @@ def test_the_availability_of_a_known_interconnect_is_found(shimmed, report_table
             for name, (value, right) in found.items()
             if abs(value - right) > POINTS
         ]
-    report_table(f"host availability, percent, when transfers take {DELAY_US} us", lines)
+    report_table(
+        f"host availability, percent, when transfers take {DELAY_US} us", lines
+    )
     assert not wrong
 
 
@@ -168,12 +195,22 @@ def test_the_availability_of_a_known_interconnect_is_found(shimmed, report_table
 def test_a_search_says_how_it_ended(shimmed):
     """A search that may take only three steps cannot close its bracket, one of enough steps does."""
     output = with_oracle(shimmed["overlap"], CASES[0], "--max-steps", "3")
-    assert all(output.values(f"{transfer}_stop") == {SIZE_B: "cap"} for transfer in overlap.TRANSFERS)
+    assert all(
+        output.values(f"{transfer}_stop") == {SIZE_B: "cap"}
+        for transfer in overlap.TRANSFERS
+    )
     assert output.values("isend_steps") == {SIZE_B: 2}
     # Without progress 1 % of work lengthens a transfer by 1 %, which is more than this share.
-    for case, arguments, stop in ((CASES[1], ["--knee-share", "0.005"], "none"), (CASES[3], [], "knee")):
-        attempts = (with_oracle(shimmed["overlap"], case, *arguments) for _ in range(ATTEMPTS))
-        if not any(output.values("isend_stop") == {SIZE_B: stop} for output in attempts):
+    for case, arguments, stop in (
+        (CASES[1], ["--knee-share", "0.005"], "none"),
+        (CASES[3], [], "knee"),
+    ):
+        attempts = (
+            with_oracle(shimmed["overlap"], case, *arguments) for _ in range(ATTEMPTS)
+        )
+        if not any(
+            output.values("isend_stop") == {SIZE_B: stop} for output in attempts
+        ):
             skip_if_busy(case)
             pytest.fail(f"{case.name}: no search of {ATTEMPTS} ended with {stop!r}")
 
@@ -193,13 +230,34 @@ def test_overlap_measures_every_size(programs, tmp_path):
 
 
 def test_messages_beyond_the_eager_limit(programs):
-    arguments = [*SHORT, "--min-size", "1M", "--max-size", "1M", "--poll", "--poll-interval", "2.5"]
-    output = overlap.parse(programs["overlap"].output(2, *arguments, **UNBOUND), [1024**2])
+    arguments = [
+        *SHORT,
+        "--min-size",
+        "1M",
+        "--max-size",
+        "1M",
+        "--poll",
+        "--poll-interval",
+        "2.5",
+    ]
+    output = overlap.parse(
+        programs["overlap"].output(2, *arguments, **UNBOUND), [1024**2]
+    )
     assert output.header["poll"].startswith("MPI_Test every 2.5 us, which are ")
 
 
 def test_more_ranks_than_processors(programs):
     """An odd number of ranks; the program verifies the results on each of them."""
-    arguments = [*SHORT, "--min-size", "16", "--max-size", "16", "--max-steps", "3", "--min-samples", "8"]
+    arguments = [
+        *SHORT,
+        "--min-size",
+        "16",
+        "--max-size",
+        "16",
+        "--max-steps",
+        "3",
+        "--min-samples",
+        "8",
+    ]
     text = programs["collective_overlap"].output(3, *arguments, **UNBOUND)
     assert overlap.parse_collectives(text, [16]).header["ranks"] == "3"

@@ -5,7 +5,13 @@ known."""
 import pytest
 
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.parsers import buffer_reuse, hot_spot, latency_map, rotate_patterns, streaming
+from fabric_checks.parsers import (
+    buffer_reuse,
+    hot_spot,
+    latency_map,
+    rotate_patterns,
+    streaming,
+)
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
@@ -18,7 +24,9 @@ def sizes(least, most):
 
 
 def streamed(sizes_B, directions, queue_depth):
-    return lambda text: streaming.parse(text, sizes_B, directions=directions, queue_depth=queue_depth)
+    return lambda text: streaming.parse(
+        text, sizes_B, directions=directions, queue_depth=queue_depth
+    )
 
 
 def spotted(ranks, sizes_B):
@@ -32,7 +40,9 @@ def mapped(ranks, passes, shifts):
         output = latency_map.parse(text)
         rounds = len(rotate_patterns.round_robin_rounds(ranks, shifts))
         assert len(output.starter) == passes * rounds * (ranks // 2)
-        assert (output.least_us > 0).all() and (output.least_us <= output.latency_us).all()
+        assert (output.least_us > 0).all() and (
+            output.least_us <= output.latency_us
+        ).all()
 
     return parse
 
@@ -63,7 +73,10 @@ EVERY_POINT = [
 @pytest.fixture(scope="module", params=MPIS)
 def programs(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    return {name: OneProgram(request.param, name, folder) for name in {case[0] for case in EVERY_POINT}}
+    return {
+        name: OneProgram(request.param, name, folder)
+        for name in {case[0] for case in EVERY_POINT}
+    }
 
 
 @pytest.mark.parametrize(("name", "ranks", "arguments", "parse"), EVERY_POINT)
@@ -123,16 +136,24 @@ def test_the_share_of_new_buffers_is_seen(tmp_path):
     limits = [*sizes("1K", "1K"), "--iterations", "4"]
     shortest = {}
     for _ in range(20):
-        buffer_reuse.parse(program.output(2, *SHORT, *limits, "--raw", str(raw)), [1024])
-        for _, percent, mode, us in (line.split() for line in raw.read_text().splitlines()):
+        buffer_reuse.parse(
+            program.output(2, *SHORT, *limits, "--raw", str(raw)), [1024]
+        )
+        for _, percent, mode, us in (
+            line.split() for line in raw.read_text().splitlines()
+        ):
             key = mode, int(percent)
             shortest[key] = min(float(us), shortest.get(key, float("inf")))
         if all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES):
             break
     assert set(shortest) == {
-        (mode, percent) for mode in buffer_reuse.MODES for percent in buffer_reuse.PERCENTS
+        (mode, percent)
+        for mode in buffer_reuse.MODES
+        for percent in buffer_reuse.PERCENTS
     }
-    assert all(us >= 1000 * (1 - percent / 100) for (_, percent), us in shortest.items()), shortest
+    assert all(
+        us >= 1000 * (1 - percent / 100) for (_, percent), us in shortest.items()
+    ), shortest
     # Where no buffer is new nothing costs that millisecond.
     assert all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES), shortest
 
@@ -142,7 +163,8 @@ def test_stale_registrations_are_noticed(tmp_path):
     done = program.run(2, *SHORT, "--max-size", "1K")
     assert done.returncode != 0
     assert (
-        "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
+        "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer"
+        in done.stderr
     )
     assert "# complete" not in done.stdout
 
@@ -166,7 +188,9 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     slow = OneProgram("mpich", "hot_spot", tmp_path, shim=TWO_MS_SENDS)
     text = slow.output(3, *SHORT, *sizes(8, 8))
     output = hot_spot.parse(text, [8], [1, 2])
-    send, send_receive = (output.times_us(operation, size_B=8) for operation in hot_spot.OPERATIONS)
+    send, send_receive = (
+        output.times_us(operation, size_B=8) for operation in hot_spot.OPERATIONS
+    )
     assert send[1] >= 2000 and send[2] >= 4000
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
 
@@ -223,7 +247,10 @@ def test_the_queue_stays_between_half_full_and_full(tmp_path, queue_depth):
     program = OneProgram("mpich", "streaming", tmp_path, shim=shim)
     done = program.run(2, *SHORT, *sizes(0, 64), "--queue-depth", str(queue_depth))
     assert done.returncode == 0, done.stderr
-    assert f"{queue_depth // 2} to {queue_depth} sends outstanding, 0 after the last window" in done.stderr
+    assert (
+        f"{queue_depth // 2} to {queue_depth} sends outstanding, 0 after the last window"
+        in done.stderr
+    )
 
 
 @pytest.mark.alone
@@ -231,7 +258,16 @@ def test_the_times_of_messages_that_take_a_known_time(tmp_path):
     """Whoever sends needs 20 ms: a message, an exchange and a pair of streamed messages all take that
     long."""
     program = OneProgram("mpich", "streaming", tmp_path, shim=SLOW_SENDS)
-    options = ["--directions", "both", "--queue-depth", "2", "--window", "4", "--warmup", "0"]
+    options = [
+        "--directions",
+        "both",
+        "--queue-depth",
+        "2",
+        "--window",
+        "4",
+        "--warmup",
+        "0",
+    ]
     text = program.output(2, *SHORT, *sizes(8, 8), *options)
     output = streaming.parse(text, [8], directions="both", queue_depth=2)
     for mode in streaming.MODES["both"]:

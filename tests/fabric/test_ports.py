@@ -32,7 +32,14 @@ FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror 
 def program(tmp_path_factory):
     """Return the program, built without an MPI and with sanitizers."""
     path = tmp_path_factory.mktemp("ports") / "ports"
-    command = ["gcc", *FLAGS.split(), "-fno-sanitize-recover=all", SOURCES / "ports.c", "-o", path]
+    command = [
+        "gcc",
+        *FLAGS.split(),
+        "-fno-sanitize-recover=all",
+        SOURCES / "ports.c",
+        "-o",
+        path,
+    ]
     subprocess.run(command, check=True)
     return path
 
@@ -45,10 +52,22 @@ class Run:
         self.env = os.environ | {"SLURMD_NODENAME": "n1"}
 
     def line(self, *command, options=()):
-        return [str(part) for part in (self.program, "--output", self.output, *options, "--", *command)]
+        return [
+            str(part)
+            for part in (
+                self.program,
+                "--output",
+                self.output,
+                *options,
+                "--",
+                *command,
+            )
+        ]
 
     def __call__(self, *command, options=(), **more):
-        return programs.run(self.line(*command, options=options), **{"env": self.env} | more)
+        return programs.run(
+            self.line(*command, options=options), **{"env": self.env} | more
+        )
 
     @property
     def file(self):
@@ -77,16 +96,25 @@ def recorded(run, name):
     grow(run.folder / "after", tree["changed"])
     (run.folder / "after").mkdir(exist_ok=True)
     done = run(
-        "cp", "-r", f"{run.folder}/after/.", run.folder / "root", options=("--root", run.folder / "root")
+        "cp",
+        "-r",
+        f"{run.folder}/after/.",
+        run.folder / "root",
+        options=("--root", run.folder / "root"),
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     text = re.sub(r"(?<=# uptime_s: )\S+", "100.000000", run.file.read_text(), count=1)
     text = re.sub(r"(?<=# uptime_s: )(?!100\.0)\S+", "120.000000", text)
     text = re.sub(r"(?<=# took_ms: )\S+", "1.000", text)
     # The order within a folder is the file system's; that of lines within a file is kept.
-    blocks = (block.splitlines(keepends=True) for block in re.split(r"(?m)^(?=# )", text) if block)
+    blocks = (
+        block.splitlines(keepends=True)
+        for block in re.split(r"(?m)^(?=# )", text)
+        if block
+    )
     return "".join(
-        "".join([head, *sorted(rows, key=lambda row: row.split("\t")[0])]) for head, *rows in blocks
+        "".join([head, *sorted(rows, key=lambda row: row.split("\t")[0])])
+        for head, *rows in blocks
     )
 
 
@@ -102,21 +130,35 @@ def test_a_tree_is_recorded_as_it_is(run, name):
 
 
 def test_gpus_and_adapters_are_recorded_with_the_bridges_above_them(run):
-    root, made = run.folder / "root", pcie.host(gpus=[0, 5], adapters=[0, 5], lanes={"0000:68:00.0": 8})
-    links = {path: target for path, target in made.items() if target.startswith("/sys/devices/")}
+    root, made = (
+        run.folder / "root",
+        pcie.host(gpus=[0, 5], adapters=[0, 5], lanes={"0000:68:00.0": 8}),
+    )
+    links = {
+        path: target
+        for path, target in made.items()
+        if target.startswith("/sys/devices/")
+    }
     for path, target in links.items():
         (root / target[1:]).mkdir(parents=True, exist_ok=True)
         (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
         (root / path[1:]).symlink_to(root / target[1:])
     # What leads out of the tree, to no device or nowhere is none.
-    elsewhere = {"out": "/sys/devices", "none": root / "missing", "class": root / "sys/class"}
+    elsewhere = {
+        "out": "/sys/devices",
+        "none": root / "missing",
+        "class": root / "sys/class",
+    }
     for name, target in elsewhere.items():
         (root / f"sys/class/infiniband/{name}").mkdir()
         (root / f"sys/class/infiniband/{name}/device").symlink_to(target)
     grow(root, {path[1:]: value for path, value in made.items() if path not in links})
     assert run("true", options=("--root", root)).returncode == 0
     expected = ports.parse(pcie.text("n1", made, made))
-    assert (run.read().before.host, run.read().before.ports) == (expected.before.host, expected.before.ports)
+    assert (run.read().before.host, run.read().before.ports) == (
+        expected.before.host,
+        expected.before.ports,
+    )
     assert run.file.read_text().count("/device\t") == 4  # two of each snapshot
 
 
@@ -168,7 +210,9 @@ def test_what_is_inherited_is_inherited(run):
             os.close(read)
             os.close(write)
 
-    assert start(run.line(sys.executable, "-c", look)) == start([sys.executable, "-c", look])
+    assert start(run.line(sys.executable, "-c", look)) == start(
+        [sys.executable, "-c", look]
+    )
     assert run.file.exists()
 
 
@@ -180,7 +224,10 @@ def test_signals_are_passed_on(run, number):
         "print('ready', flush=True); [time.sleep(0.1) for _ in range(9000)]"
     )
     with subprocess.Popen(
-        run.line(sys.executable, "-c", code, int(number)), env=run.env, stdout=subprocess.PIPE, text=True
+        run.line(sys.executable, "-c", code, int(number)),
+        env=run.env,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as job:
         assert job.stdout.readline() == "ready\n"
         job.send_signal(number)
@@ -190,7 +237,9 @@ def test_signals_are_passed_on(run, number):
 
 def test_a_recorder_that_is_killed_takes_the_program_with_it(run):
     with subprocess.Popen(
-        run.line("sh", "-c", f"echo $$; exec sleep {ENDLESS_S}"), env=run.env, stdout=subprocess.PIPE
+        run.line("sh", "-c", f"echo $$; exec sleep {ENDLESS_S}"),
+        env=run.env,
+        stdout=subprocess.PIPE,
     ) as job:
         child = int(job.stdout.readline())
         job.kill()
@@ -219,7 +268,10 @@ def test_the_name_of_a_node_is_no_path(run):
     run.env["SLURMD_NODENAME"] = "../../x\n/é y"
     assert run("true").returncode == 0
     (path,) = run.output.iterdir()
-    assert re.fullmatch(r"[\w.-]+\.txt", path.name) and ports.parse(path.read_text()).before
+    assert (
+        re.fullmatch(r"[\w.-]+\.txt", path.name)
+        and ports.parse(path.read_text()).before
+    )
 
 
 @pytest.mark.parametrize("folder", ["file/out", "/proc/none", "x" * 5000])
@@ -257,7 +309,10 @@ def test_a_file_that_blocks_is_left_out(run):
 
 
 def test_more_than_a_megabyte_is_cut_and_said(run):
-    grow(run.folder / "root", {f"sys/class/net/e{i}/address": "x" * 10_000 for i in range(200)})
+    grow(
+        run.folder / "root",
+        {f"sys/class/net/e{i}/address": "x" * 10_000 for i in range(200)},
+    )
     assert run("true", options=("--root", run.folder / "root")).returncode == 0
     node = run.read()
     assert node.before.cut == node.after.cut == "more than 1 MiB"
@@ -269,15 +324,26 @@ def test_more_than_a_megabyte_is_cut_and_said(run):
         ([], 2, "--output FOLDER and, behind --, a program are needed"),
         (["--output"], 2, "an option has no value"),
         (["--more", "x"], 2, "the options are"),
-        (["--output", "{}", "--", "no-such-program"], 127, "cannot start no-such-program: No such file"),
+        (
+            ["--output", "{}", "--", "no-such-program"],
+            127,
+            "cannot start no-such-program: No such file",
+        ),
         (["--output", "{}", "--", "/etc"], 126, "cannot start /etc: Permission denied"),
     ],
 )
 def test_a_wrong_command_line_is_one_error(program, tmp_path, arguments, status, text):
-    line = [program, *(argument.replace("{}", str(tmp_path / "out")) for argument in arguments)]
+    line = [
+        program,
+        *(argument.replace("{}", str(tmp_path / "out")) for argument in arguments),
+    ]
     done = programs.run(line)
     assert done.returncode == status and done.stdout == ""
-    assert text in done.stderr and done.stderr.startswith("ports: ") and done.stderr.count("\n") == 1
+    assert (
+        text in done.stderr
+        and done.stderr.startswith("ports: ")
+        and done.stderr.count("\n") == 1
+    )
 
 
 def test_help_and_version(program):
@@ -294,7 +360,9 @@ def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
         builds.make(mpi, name, tmp_path / name)
     assert "mpi" not in programs.run(["ldd", tmp_path / "ports"]).stdout
     recorder = [tmp_path / "ports", "--output", tmp_path / "out", "--"]
-    done = programs.run(["mpirun", "-np", "2", *recorder, tmp_path / "placement"], env=environment(mpi))
+    done = programs.run(
+        ["mpirun", "-np", "2", *recorder, tmp_path / "placement"], env=environment(mpi)
+    )
     assert done.returncode == 0, done.stderr
     assert "# complete: 2 rows" in done.stdout
     (path,) = (tmp_path / "out").iterdir()

@@ -34,7 +34,10 @@ class Profiled:
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
         # Its component of UCX complains of itself, and is slow where ranks share cores.
-        self.env = environment(name) | {"OMPI_MCA_osc": "^ucx", "OMPI_MCA_mpi_yield_when_idle": "1"}
+        self.env = environment(name) | {
+            "OMPI_MCA_osc": "^ucx",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        }
         self.library = folder / "profile.so"
         builds.make(name, "profile.so", self.library)
 
@@ -45,12 +48,20 @@ class Profiled:
 
     def build(self, source, *flags):
         path = self.folder / f"{source}{''.join(flags)}"
-        builds.compile_alone(self.name, [HERE / f"{source}.c"], ["-O0", *flags, "-pthread"], path)
+        builds.compile_alone(
+            self.name, [HERE / f"{source}.c"], ["-O0", *flags, "-pthread"], path
+        )
         return path
 
-    def run(self, ranks, program, *arguments, file="profile.txt", before=(), preload=True):
+    def run(
+        self, ranks, program, *arguments, file="profile.txt", before=(), preload=True
+    ):
         """Run a program in the folder, with the library before its MPI; return what became of it."""
-        variables = [f"LD_PRELOAD={':'.join(map(str, [self.library, *before]))}"] if preload else []
+        variables = (
+            [f"LD_PRELOAD={':'.join(map(str, [self.library, *before]))}"]
+            if preload
+            else []
+        )
         variables += [f"FABRIC_PROFILE={file}"] if file else []
         command = ["mpirun", "-np", str(ranks), "env", *variables, program, *arguments]
         return programs.run(command, env=self.env, cwd=self.folder)
@@ -59,7 +70,9 @@ class Profiled:
         """Run a program that ends well; return its profile and what it printed."""
         done = self.run(ranks, program, *arguments, **options)
         assert done.returncode == 0, done.stdout + done.stderr
-        return profile.parse((self.folder / "profile.txt").read_text(), ranks), done.stdout
+        return profile.parse(
+            (self.folder / "profile.txt").read_text(), ranks
+        ), done.stdout
 
 
 @cache
@@ -94,7 +107,13 @@ def told(folder):
             kind, of, *rest = line.split()
             if kind == "expect":
                 name, comm_size, group, size, count, moved = rest
-                key = (int(of), name, int(comm_size), group == "inter", int(size).bit_length())
+                key = (
+                    int(of),
+                    name,
+                    int(comm_size),
+                    group == "inter",
+                    int(size).bit_length(),
+                )
                 calls[(*key, "count")] += int(count)
                 calls[(*key, "bytes")] += int(moved)
             else:
@@ -113,7 +132,10 @@ def found(of):
             assert (*key, "count") not in calls, "a key twice"
             calls[(*key, "count")], calls[(*key, "bytes")] = each.count, each.bytes
         for to, (messages, moved) in rank.partners.items():
-            partners[number, to, "messages"], partners[number, to, "bytes"] = messages, moved
+            partners[number, to, "messages"], partners[number, to, "bytes"] = (
+                messages,
+                moved,
+            )
     return calls, partners
 
 
@@ -124,17 +146,28 @@ def test_counts_and_bytes_are_exact(mpi, flags):
     of, _ = mpi.profile(RANKS, mpi.build("every_call", *flags), "told")
     expected, got = told(mpi.folder), found(of)
     for index in (0, 1):
-        assert {k: v for k, v in got[index].items() if v} == {k: v for k, v in expected[index].items() if v}
+        assert {k: v for k, v in got[index].items() if v} == {
+            k: v for k, v in expected[index].items() if v
+        }
     # The program makes every call that is profiled: what it never makes would be exact for nothing.
     names = {key[1] for key in got[0]}
     broken = {"Scatter_start"} if mpi.name == "impi" else set()
     exported = mpi.do("nm", "-D", "--defined-only", mpi.library)
-    wrapped = {name.removesuffix("_c") for name in re.findall(r" T MPI_(\w+)", exported)}
+    wrapped = {
+        name.removesuffix("_c") for name in re.findall(r" T MPI_(\w+)", exported)
+    }
     special = {"Init", "Init_thread", "Finalize", "Pcontrol", "Start", "Startall"}
     special |= {"Comm_free", "Comm_disconnect", "Request_free"}
     assert wrapped - names == special
-    starts = {f"{name.removesuffix('_init')}_start" for name in wrapped if name.endswith("_init")}
-    assert names == (wrapped - special) | starts or names | broken == (wrapped - special) | starts
+    starts = {
+        f"{name.removesuffix('_init')}_start"
+        for name in wrapped
+        if name.endswith("_init")
+    }
+    assert (
+        names == (wrapped - special) | starts
+        or names | broken == (wrapped - special) | starts
+    )
     assert names - broken <= set(profile.KINDS)
 
 
@@ -147,12 +180,17 @@ def test_what_a_library_has_is_profiled_or_left_alone(mpi):
         if path.exists()
     )
     handed = re.findall(
-        r"\bint\s+MPI_(\w+)\s*\(([^)]*\b(?:MPI_Comm|MPI_Request|MPI_Win|MPI_Message)\b[^)]*)\)", text
+        r"\bint\s+MPI_(\w+)\s*\(([^)]*\b(?:MPI_Comm|MPI_Request|MPI_Win|MPI_Message)\b[^)]*)\)",
+        text,
     )
     assert len(handed) > 150
-    wrapped = set(re.findall(r" T MPI_(\w+)", mpi.do("nm", "-D", "--defined-only", mpi.library)))
+    wrapped = set(
+        re.findall(r" T MPI_(\w+)", mpi.do("nm", "-D", "--defined-only", mpi.library))
+    )
     missing = sorted({name for name, _ in handed} - wrapped)
-    assert [name for name in missing if not LEFT_ALONE.fullmatch(name.removesuffix("_c"))] == []
+    assert [
+        name for name in missing if not LEFT_ALONE.fullmatch(name.removesuffix("_c"))
+    ] == []
 
 
 def test_threads_lose_nothing(mpi):
@@ -167,9 +205,15 @@ def test_fortran_is_counted(mpi):
     """By functions as a Fortran compiler calls them."""
     if mpi.name != "impi":
         pytest.skip("of the wheels only Intel MPI's has Fortran")
-    of, _ = mpi.profile(2, mpi.build("small_calls", "-DWITH_FORTRAN", "-lmpifort"), "fortran")
-    assert [(each.call, each.count, each.bytes) for each in of.ranks[0].calls] == [("Bcast", 3, 60)]
-    assert [(each.call, each.count, each.bytes) for each in of.ranks[1].calls] == [("Bcast", 3, 0)]
+    of, _ = mpi.profile(
+        2, mpi.build("small_calls", "-DWITH_FORTRAN", "-lmpifort"), "fortran"
+    )
+    assert [(each.call, each.count, each.bytes) for each in of.ranks[0].calls] == [
+        ("Bcast", 3, 60)
+    ]
+    assert [(each.call, each.count, each.bytes) for each in of.ranks[1].calls] == [
+        ("Bcast", 3, 0)
+    ]
 
 
 def test_a_file_that_cannot_be_written_fails_nothing(mpich):
@@ -188,6 +232,7 @@ def test_another_tool_behind_it_sees_the_calls_too(mpich):
     assert printed.count("another tool counted ") == RANKS
     # One of them is between MPI_Pcontrol(0) and MPI_Pcontrol(1), where the profile pauses.
     assert printed.count("counted 2 barriers") == RANKS
-    assert [sum(each.count for each in rank.calls if each.call == "Barrier") for rank in of.ranks] == [
-        1
-    ] * RANKS
+    assert [
+        sum(each.count for each in rank.calls if each.call == "Barrier")
+        for rank in of.ranks
+    ] == [1] * RANKS

@@ -27,7 +27,12 @@ class Mpi:
     def run(self, ranks, program, *arguments, stdout=subprocess.PIPE):
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *arguments]
         return subprocess.run(
-            command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=GUARD_S
+            command,
+            env=self.env,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=GUARD_S,
         )
 
 
@@ -41,12 +46,20 @@ def test_make_builds_everything_with_the_warnings_demanded():
     command = ["make", "-n", "-B", "-C", SOURCES, "CC=mpicc"]
     done = programs.run(command)
     assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("mpicc ")]
+    lines = [
+        line.split() for line in done.stdout.splitlines() if line.startswith("mpicc ")
+    ]
     assert sorted(line[line.index("-o") + 1] for line in lines) == PROGRAMS
     for line in lines:
         name = line[line.index("-o") + 1]
         own = {"ports": {"-Wl,--as-needed"}, "rotate": {"-ldl"}}.get(name, set())
-        assert {word for word in line if not word.endswith(".c")} == {"mpicc", *builds.OWN, *own, "-o", name}
+        assert {word for word in line if not word.endswith(".c")} == {
+            "mpicc",
+            *builds.OWN,
+            *own,
+            "-o",
+            name,
+        }
 
 
 def test_placement_tells_where_every_rank_is(mpi):
@@ -54,7 +67,9 @@ def test_placement_tells_where_every_rank_is(mpi):
     assert done.returncode == 0, done.stderr
     output = placement.parse(done.stdout)
     assert [rank.rank for rank in output.ranks] == [0, 1]
-    expected = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel(R) MPI"}[mpi.name]
+    expected = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel(R) MPI"}[
+        mpi.name
+    ]
     assert expected in output.mpi
     allowed = os.sched_getaffinity(0)
     for rank in output.ranks:
@@ -78,7 +93,16 @@ def test_placement_fails_where_the_ranks_are_not_as_asked(mpi, asked, status):
 
 def test_placement_fails_where_two_ranks_are_bound_to_one_core(mpi):
     one = str(min(os.sched_getaffinity(0)))
-    bound = ["taskset", "-c", one, mpi.folder / "placement", "--nodes", "1", "--ppn", "2"]
+    bound = [
+        "taskset",
+        "-c",
+        one,
+        mpi.folder / "placement",
+        "--nodes",
+        "1",
+        "--ppn",
+        "2",
+    ]
     for shared in ([], ["--shared"]):
         command = ["mpirun", "-np", "2", *bound, *shared]
         done = programs.run(command, env=mpi.env)

@@ -53,7 +53,12 @@ def sanitized(tmp_path_factory):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_sanitizers_find_nothing(sanitized, program):
     """AddressSanitizer and UBSan; what the MPI library itself leaks at its end is not ours."""
-    done = run(sanitized, program, ASAN_OPTIONS="detect_leaks=0", UBSAN_OPTIONS="halt_on_error=1")
+    done = run(
+        sanitized,
+        program,
+        ASAN_OPTIONS="detect_leaks=0",
+        UBSAN_OPTIONS="halt_on_error=1",
+    )
     assert done.returncode == 0, done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     assert "# complete: " in done.stdout
@@ -67,13 +72,20 @@ def plain(tmp_path_factory):
 
 
 @pytest.mark.skipif(
-    shutil.which("valgrind") is None, reason="valgrind is not installed (ci/requirements/debian.txt)"
+    shutil.which("valgrind") is None,
+    reason="valgrind is not installed (ci/requirements/debian.txt)",
 )
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_valgrind_finds_nothing(plain, tmp_path, program):
     """With the suppressions in mpi.supp, for what MPICH and the libraries below it do themselves."""
     suppressions = Path(__file__).with_name("mpi.supp")
-    valgrind = ["valgrind", "-q", "--error-exitcode=99", "--num-callers=50", f"--suppressions={suppressions}"]
+    valgrind = [
+        "valgrind",
+        "-q",
+        "--error-exitcode=99",
+        "--num-callers=50",
+        f"--suppressions={suppressions}",
+    ]
     valgrind.append(f"--log-file={tmp_path}/%p.log")
     done = run(plain, program, before=valgrind)
     found = "".join(path.read_text() for path in tmp_path.glob("*.log"))
@@ -93,7 +105,13 @@ def test_clang_tidy_finds_nothing():
     """The rules are in checks/fabric/src/.clang-tidy."""
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
     include = programs.run(["gcc", "-print-file-name=include"]).stdout.strip()
-    flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
+    flags = [
+        "-std=c11",
+        "-isystem",
+        str(installed.folder("mpich") / "include"),
+        "-isystem",
+        include,
+    ]
     sources = sorted(SOURCES.rglob("*.c"))
     tool = Path(sys.executable).with_name("clang-tidy")
     done = programs.run([tool, "--quiet", *sources, "--", *flags])
@@ -108,12 +126,22 @@ LONG = {"latency_map": ["--passes", "1000", "--samples", "1000"]}
 def test_a_dead_rank_ends_the_run_without_a_last_line(plain, program):
     """One rank is killed in mid-run: the launcher ends the others, and nothing claims to be complete."""
     ranks, _ = QUICK[program]
-    command = ["mpirun", "-np", str(ranks), str(plain / program), *LONG.get(program, ())]
+    command = [
+        "mpirun",
+        "-np",
+        str(ranks),
+        str(plain / program),
+        *LONG.get(program, ()),
+    ]
     pipe = subprocess.PIPE
     # Unbuffered: what is behind the header is read by communicate.
-    with subprocess.Popen(command, env=environment("mpich"), stdout=pipe, stderr=pipe, bufsize=0) as job:
+    with subprocess.Popen(
+        command, env=environment("mpich"), stdout=pipe, stderr=pipe, bufsize=0
+    ) as job:
         # The last line of the header: every rank is past MPI_Init, and measures.
-        assert any(line.startswith(b"# columns: ") for line in job.stdout), job.stderr.read()
+        assert any(line.startswith(b"# columns: ") for line in job.stdout), (
+            job.stderr.read()
+        )
         os.kill(a_rank(plain / program), signal.SIGKILL)
         output, _ = job.communicate(timeout=GUARD_S)
     assert job.returncode != 0

@@ -55,10 +55,14 @@ def programs(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "ranks", "arguments", "message"), CASES)
-def test_a_wrong_launch_ends_every_rank_with_one_line(programs, name, ranks, arguments, message):
+def test_a_wrong_launch_ends_every_rank_with_one_line(
+    programs, name, ranks, arguments, message
+):
     programs(name).refuses(message, ranks, *arguments)
 
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_mpi_ends_with_that_line(mpi, tmp_path):
-    OneProgram(mpi, "latency_map", tmp_path).refuses("option --size: bad value '0'", 2, "--size", "0")
+    OneProgram(mpi, "latency_map", tmp_path).refuses(
+        "option --size: bad value '0'", 2, "--size", "0"
+    )

@@ -39,18 +39,26 @@ class Rotate(OneProgram):
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The program with the shim, whose waiting ranks sleep, for what no MPI changes."""
-    return Rotate("impi", "rotate", tmp_path_factory.mktemp("quick"), shim=SHIM.read_text())
+    return Rotate(
+        "impi", "rotate", tmp_path_factory.mktemp("quick"), shim=SHIM.read_text()
+    )
 
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_mpi_runs_every_pattern(mpi, tmp_path):
     program = Rotate(mpi, "rotate", tmp_path)
     for pattern in PATTERNS:
-        header, rows = program.rows(5, *SHORT, "--pattern", pattern, "--confirm", "--confirm-repeats", "1")
+        header, rows = program.rows(
+            5, *SHORT, "--pattern", pattern, "--confirm", "--confirm-repeats", "1"
+        )
         assert pairs_by_round(rows) == definition(pattern, 5)
         assert all(math.isfinite(row[3]) and row[3] > 0 for row in rows)
-        elapsed, transfers = (float(header[key].removesuffix(" s")) for key in ("elapsed", "transfers"))
-        assert float(header["elapsed over transfers"]) == pytest.approx(elapsed / transfers, abs=1e-3)
+        elapsed, transfers = (
+            float(header[key].removesuffix(" s")) for key in ("elapsed", "transfers")
+        )
+        assert float(header["elapsed over transfers"]) == pytest.approx(
+            elapsed / transfers, abs=1e-3
+        )
         assert elapsed >= transfers > 0
         assert header["complete"].startswith(f"{len(rows)} rows, crc32 ")
 
@@ -101,11 +109,18 @@ def definition(pattern, nodes):
     seed."""
     if pattern == "bisection":
         return {k: matching(nodes, 1, k) for k in range(nodes // 2)}
-    rounds = {"rotate": nodes // 2, "shift": nodes - 1, "round-robin": 2 * rotate_patterns.turns(nodes)}[
-        pattern
-    ]
-    sender, receiver = rotate_patterns.pairs(pattern, nodes, np.arange(rounds, dtype=np.int32))
-    return {k: list(zip(sender[k].tolist(), receiver[k].tolist(), strict=True)) for k in range(rounds)}
+    rounds = {
+        "rotate": nodes // 2,
+        "shift": nodes - 1,
+        "round-robin": 2 * rotate_patterns.turns(nodes),
+    }[pattern]
+    sender, receiver = rotate_patterns.pairs(
+        pattern, nodes, np.arange(rounds, dtype=np.int32)
+    )
+    return {
+        k: list(zip(sender[k].tolist(), receiver[k].tolist(), strict=True))
+        for k in range(rounds)
+    }
 
 
 # ------------------------------------------------------------- patterns
@@ -137,9 +152,21 @@ def test_matchings_follow_from_the_seed(quick):
 @pytest.mark.parametrize(
     ("pattern", "ranks", "shifts", "rounds", "said"),
     [
-        ("shift", 8, 3, [0, 3, 6], ("3 of 7, evenly spread", "24 of 56", "none", "none")),
+        (
+            "shift",
+            8,
+            3,
+            [0, 3, 6],
+            ("3 of 7, evenly spread", "24 of 56", "none", "none"),
+        ),
         ("shift", 8, 1, [0], ("1 of 7, evenly spread", "8 of 56", "none", "none")),
-        ("rotate", 8, 9, [0, 1, 2, 3], ("4 of 4", "16 of 56", "ranks 4-7", "ranks 0-3")),
+        (
+            "rotate",
+            8,
+            9,
+            [0, 1, 2, 3],
+            ("4 of 4", "16 of 56", "ranks 4-7", "ranks 0-3"),
+        ),
         ("rotate", 5, 0, [0, 1], ("2 of 2", "4 of 20", "ranks 2-4", "ranks 0-1,4")),
         (
             "round-robin",
@@ -148,7 +175,13 @@ def test_matchings_follow_from_the_seed(quick):
             [0, 1, 2, 3, 4, 5, 6, 7, 13],
             ("9 of 14, evenly spread", "36 of 56", "none", "none"),
         ),
-        ("round-robin", 5, 1, [0], ("1 of 10, evenly spread", "2 of 20", "ranks 0,2,4", "ranks 0-1,3")),
+        (
+            "round-robin",
+            5,
+            1,
+            [0],
+            ("1 of 10, evenly spread", "2 of 20", "ranks 0,2,4", "ranks 0-1,3"),
+        ),
     ],
 )
 def test_some_shifts_are_evenly_spread_and_what_is_left_out_is_said(
@@ -171,16 +204,24 @@ GROUPS = ["aaaaaabb", "ab-cabcb", "abcdefgh"]
 def test_the_nodes_of_a_group_send_to_all_others_at_once(quick, tmp_path, letters):
     """The ranks are hosts of their own by the shim."""
     file = tmp_path / "groups"
-    file.write_text("".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-"))
+    file.write_text(
+        "".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-")
+    )
     header, rows = quick.rows(len(letters), *SHORT, "--groups", file, hosts=1)
     names = [name for name in dict.fromkeys(letters) if name != "-"]
     groups = [names.index(name) if name != "-" else -1 for name in letters]
     assert header["groups"] == " ".join(map(str, groups))
-    flows = [(number, sender, receiver) for number, sender, receiver, _, phase, _ in rows if phase == "leaf"]
+    flows = [
+        (number, sender, receiver)
+        for number, sender, receiver, _, phase, _ in rows
+        if phase == "leaf"
+    ]
     assert flows == leaf_flows(groups) and flows
 
 
-def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_phase(quick, tmp_path):
+def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_phase(
+    quick, tmp_path
+):
     (tmp_path / "torn").write_text("rank0 a\nrank1")
     torn = f"cannot read the file of --groups '{tmp_path}/torn': Invalid argument; give lines `HOST GROUP`"
     quick.refuses(torn, 2, *SHORT, "--groups", str(tmp_path / "torn"))
@@ -190,14 +231,28 @@ def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_
 
 # ------------------------------------------------------------- suspects
 
-FAULTY = ["--size", "4K", "--messages", "1", "--tests", "2", "--confirm", "--confirm-repeats", "2"]
+FAULTY = [
+    "--size",
+    "4K",
+    "--messages",
+    "1",
+    "--tests",
+    "2",
+    "--confirm",
+    "--confirm-repeats",
+    "2",
+]
 FAULTY += ["--suspect-share", "0.4", "--confirm-pause", "0"]
 #: A slow one waits far longer than a loaded machine keeps a process from its processor.
 SLOW = {"base_us": 2000, "factor": 20}
 
 
 def median_MBps(rows, phase, of=lambda sender, receiver: True):
-    values = [value for _, sender, receiver, value, name, _ in rows if name == phase and of(sender, receiver)]
+    values = [
+        value
+        for _, sender, receiver, value, name, _ in rows
+        if name == phase and of(sender, receiver)
+    ]
     return statistics.median(values) if values else math.nan
 
 
@@ -214,7 +269,9 @@ def require_whole(header, rows, repeats=2):
     nodes = int(header["nodes"])
     assert all_pairs == nodes * (nodes - 1)
     together = pairs_by_round(rows, "together")
-    assert len({pair for pairs in together.values() for pair in pairs}) >= again >= alone
+    assert (
+        len({pair for pairs in together.values() for pair in pairs}) >= again >= alone
+    )
     assert suspects >= again
     for pairs in together.values():
         for end in (0, 1):
@@ -224,20 +281,28 @@ def require_whole(header, rows, repeats=2):
         assert list(rounds) == list(range(len(rounds)))
         if phase != "together":
             assert len(rounds) % repeats == 0
-            assert all(rounds[k] == rounds[k % (len(rounds) // repeats)] for k in rounds)
+            assert all(
+                rounds[k] == rounds[k % (len(rounds) // repeats)] for k in rounds
+            )
     control, single = pairs_by_round(rows, "control"), pairs_by_round(rows, "alone")
     assert len(single) == alone * repeats
     assert len(control) <= 32 * repeats
-    assert len(together) + len(control) + len(single) <= repeats / 4 * (nodes / 2 + 80 * math.log2(nodes))
+    assert len(together) + len(control) + len(single) <= repeats / 4 * (
+        nodes / 2 + 80 * math.log2(nodes)
+    )
     assert all(len(pairs) == 1 for pairs in [*control.values(), *single.values()])
-    assert not {pairs[0] for pairs in control.values()} & {pairs[0] for pairs in single.values()}
+    assert not {pairs[0] for pairs in control.values()} & {
+        pairs[0] for pairs in single.values()
+    }
 
 
 @despite_load
 def test_a_slow_pair_stays_slow_alone(quick):
     header, rows = quick.rows(8, *FAULTY, **SLOW, sender=1, receiver=6)
     require_whole(header, rows)
-    slow = median_MBps(rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6))
+    slow = median_MBps(
+        rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6)
+    )
     assert slow < 0.6 * median_MBps(rows, "control")
     # The other direction was measured again too, and the next ranks ran beside, unless others had one of
     # their nodes.
@@ -253,11 +318,23 @@ def test_a_slow_pair_stays_slow_alone(quick):
 def test_a_slow_sender_is_measured_with_all_others(quick):
     header, rows = quick.rows(8, *FAULTY, **SLOW, sender=2)
     require_whole(header, rows)
-    alone = {(sender, receiver) for _, sender, receiver, _, phase, _ in rows if phase == "alone"}
+    alone = {
+        (sender, receiver)
+        for _, sender, receiver, _, phase, _ in rows
+        if phase == "alone"
+    }
     assert alone >= {(2, receiver) for receiver in range(8) if receiver != 2}
-    assert median_MBps(rows, "alone", lambda sender, _: sender == 2) < 0.6 * median_MBps(rows, "control")
-    assert all(sender != 2 for pairs in pairs_by_round(rows, "control").values() for sender, _ in pairs)
-    together = {pair for pairs in pairs_by_round(rows, "together").values() for pair in pairs}
+    assert median_MBps(
+        rows, "alone", lambda sender, _: sender == 2
+    ) < 0.6 * median_MBps(rows, "control")
+    assert all(
+        sender != 2
+        for pairs in pairs_by_round(rows, "control").values()
+        for sender, _ in pairs
+    )
+    together = {
+        pair for pairs in pairs_by_round(rows, "together").values() for pair in pairs
+    }
     assert together >= {(sender, 2) for sender in range(8) if sender != 2}, (
         "it may be slow in both directions"
     )
@@ -266,7 +343,9 @@ def test_a_slow_sender_is_measured_with_all_others(quick):
 @despite_load
 def test_a_slow_node_of_an_odd_number_is_found(quick):
     """The last one, which the pattern `rotate` leaves out."""
-    header, rows = quick.rows(5, *FAULTY, "--pattern", "round-robin", "--shifts", "6", **SLOW, sender=4)
+    header, rows = quick.rows(
+        5, *FAULTY, "--pattern", "round-robin", "--shifts", "6", **SLOW, sender=4
+    )
     require_whole(header, rows)
     alone = {pair for pairs in pairs_by_round(rows, "alone").values() for pair in pairs}
     assert {(4, receiver) for receiver in range(4)} <= alone
@@ -275,7 +354,9 @@ def test_a_slow_node_of_an_odd_number_is_found(quick):
 @pytest.mark.parametrize("pattern", ["shift", "bisection"])
 @despite_load
 def test_a_slow_receiver_is_found_in_other_patterns(quick, pattern):
-    header, rows = quick.rows(8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5)
+    header, rows = quick.rows(
+        8, *FAULTY, "--pattern", pattern, "--shifts", "7", **SLOW, receiver=5
+    )
     require_whole(header, rows)
     assert re.search(r" [1-9]\d* receivers", header["suspects"])
     slow = median_MBps(rows, "alone", lambda _, receiver: receiver == 5)
@@ -292,11 +373,15 @@ def test_the_number_of_pairs_measured_alone_has_a_limit(quick):
 @despite_load
 def test_time_passes_before_a_pair_is_slow_for_the_last_time(quick):
     begin = time.monotonic()
-    header, rows = quick.rows(4, *FAULTY, "--confirm-pause", "2", **SLOW, sender=1, receiver=2)
+    header, rows = quick.rows(
+        4, *FAULTY, "--confirm-pause", "2", **SLOW, sender=1, receiver=2
+    )
     passed = time.monotonic() - begin
     require_whole(header, rows)
     assert pairs_by_round(rows, "alone")
-    assert float(header["elapsed"].split()[0]) + 2 < passed, "the pause is not of what was measured"
+    assert float(header["elapsed"].split()[0]) + 2 < passed, (
+        "the pause is not of what was measured"
+    )
 
 
 def test_nothing_is_suspect_in_a_healthy_fabric(quick):
@@ -309,7 +394,9 @@ def test_nothing_is_suspect_in_a_healthy_fabric(quick):
 @pytest.mark.parametrize("ranks", [2, 8])
 def test_a_confirmed_run_is_whole_whatever_it_finds(quick, ranks):
     for pattern in PATTERNS:
-        header, rows = quick.rows(ranks, *SHORT, "--confirm", "--confirm-repeats", "3", "--pattern", pattern)
+        header, rows = quick.rows(
+            ranks, *SHORT, "--confirm", "--confirm-repeats", "3", "--pattern", pattern
+        )
         require_whole(header, rows, repeats=3)
 
 
@@ -318,15 +405,21 @@ def test_a_confirmed_run_is_whole_whatever_it_finds(quick, ranks):
 
 def test_raw_has_every_test(quick, tmp_path):
     raw = tmp_path / "raw"
-    _, rows = quick.rows(4, "--size", "1K", "--messages", "3", "--tests", "2", "--raw", raw)
+    _, rows = quick.rows(
+        4, "--size", "1K", "--messages", "3", "--tests", "2", "--raw", raw
+    )
     times = {}
     for line in raw.read_text().splitlines():
         phase, number, test, sender, receiver, time_us = line.split()
-        times[phase, int(number), int(sender), int(receiver), int(test)] = float(time_us)
+        times[phase, int(number), int(sender), int(receiver), int(test)] = float(
+            time_us
+        )
     assert len(times) == 2 * len(rows)
     for number, sender, receiver, value, phase, slowest in rows:
         took = [times[phase, number, sender, receiver, test] for test in (0, 1)]
-        assert (value, slowest) == pytest.approx((3 * 1024 / min(took), 3 * 1024 / max(took)), rel=1e-4)
+        assert (value, slowest) == pytest.approx(
+            (3 * 1024 / min(took), 3 * 1024 / max(took)), rel=1e-4
+        )
 
 
 def test_wrong_data_end_the_program(quick):

@@ -18,7 +18,10 @@ def traced(mpi, *arguments, **variables):
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    given = [f"{name}={value}" for name, value in {"FABRIC_TRACE": folder, **variables}.items()]
+    given = [
+        f"{name}={value}"
+        for name, value in {"FABRIC_TRACE": folder, **variables}.items()
+    ]
     done = mpi.run(RANKS, "env", *given, mpi.build("traced_calls"), *arguments)
     return folder, done
 
@@ -30,8 +33,15 @@ def read(folder, rank):
 
 def actions(folder, rank):
     """Return the actions without computation, each with single blanks."""
-    lines = [line.split() for line in (folder / f"rank-{rank}.trace").read_text().splitlines()]
-    return [" ".join(words) for words in lines if words and words[0] != "#" and words[1] != "compute"]
+    lines = [
+        line.split()
+        for line in (folder / f"rank-{rank}.trace").read_text().splitlines()
+    ]
+    return [
+        " ".join(words)
+        for words in lines
+        if words and words[0] != "#" and words[1] != "compute"
+    ]
 
 
 def test_a_trace_has_exactly_the_calls_that_were_made(mpi):
@@ -47,15 +57,23 @@ def test_a_trace_has_exactly_the_calls_that_were_made(mpi):
                 if name in expected:
                     tag = line.split()[3]
                     # Of the halves each has its own.
-                    assert tags.setdefault(name if name == "twin" else f"half {rank % 2}", tag) == tag
+                    assert (
+                        tags.setdefault(
+                            name if name == "twin" else f"half {rank % 2}", tag
+                        )
+                        == tag
+                    )
                     expected = expected.replace(name, tag)
             assert line == expected, f"rank {rank}, action {number}"
         whole = read(folder, rank)
         assert (whole.rank, whole.ranks, whole.flops_per_s) == (rank, RANKS, 10**9)
         assert (
-            0 < whole.compute_s < 10 and sum(whole.actions.values()) == len(found) + whole.actions["compute"]
+            0 < whole.compute_s < 10
+            and sum(whole.actions.values()) == len(found) + whole.actions["compute"]
         )
-    assert len(set(tags.values())) == 3 and all(int(tag) >= 1 << 30 for tag in tags.values())
+    assert len(set(tags.values())) == 3 and all(
+        int(tag) >= 1 << 30 for tag in tags.values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +98,10 @@ def test_what_cannot_be_replayed_ends_the_trace_and_not_the_program(mpich, what,
 def test_a_trace_is_bounded(mpich):
     folder, _ = traced(mpich, "many", FABRIC_TRACE_BYTES=RANKS * 500)
     for rank in range(RANKS):
-        with pytest.raises(OutputError, match="the trace was cut off: 'the limit of 500 bytes is reached'"):
+        with pytest.raises(
+            OutputError,
+            match="the trace was cut off: 'the limit of 500 bytes is reached'",
+        ):
             read(folder, rank)
         assert (folder / f"rank-{rank}.trace").stat().st_size < 700
     folder, _ = traced(mpich, "many")
@@ -90,4 +111,7 @@ def test_a_trace_is_bounded(mpich):
 def test_a_folder_that_is_not_there_fails_nothing(mpich):
     _, done = traced(mpich, "many", FABRIC_TRACE="missing")
     assert done.returncode == 0
-    assert "profile: missing/rank-0.trace: No such file or directory; no trace is written" in done.stderr
+    assert (
+        "profile: missing/rank-0.trace: No such file or directory; no trace is written"
+        in done.stderr
+    )

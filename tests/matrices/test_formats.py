@@ -3,7 +3,14 @@
 
 import pytest
 
-from fabric_checks.matrices import clusterkit, formats, mpigraph, nccl_tests, perftest, plain
+from fabric_checks.matrices import (
+    clusterkit,
+    formats,
+    mpigraph,
+    nccl_tests,
+    perftest,
+    plain,
+)
 from fabric_checks.matrices.model import End, PairTable, Row
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
@@ -13,7 +20,9 @@ from tests.matrices.reading import cells, refusal
 
 def test_outputs_of_our_own_are_told_from_others(golden):
     assert isinstance(formats.parse(golden("rotate/mpich-5.0.2.txt")), RotateOutput)
-    assert isinstance(formats.parse(golden("latency_map/mpich-5.0.2.txt")), LatencyOutput)
+    assert isinstance(
+        formats.parse(golden("latency_map/mpich-5.0.2.txt")), LatencyOutput
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,12 +69,24 @@ def test_numbers_of_tasks_before_all_lines_change_nothing():
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("", "format not recognized; known are rotate, latency_map, ClusterKit, nccl-tests"),
-        (samples.CLUSTERKIT + samples.CSV_ROWS, "the output of ClusterKit and of CSV or TSV"),
-        (samples.CSV_ROWS + "# fabric-checks rotate 1\n", "and of rotate or latency_map at once"),
+        (
+            "",
+            "format not recognized; known are rotate, latency_map, ClusterKit, nccl-tests",
+        ),
+        (
+            samples.CLUSTERKIT + samples.CSV_ROWS,
+            "the output of ClusterKit and of CSV or TSV",
+        ),
+        (
+            samples.CSV_ROWS + "# fabric-checks rotate 1\n",
+            "and of rotate or latency_map at once",
+        ),
         (samples.DGNETTEST, "measure pairs, as with rotate or mpiGraph"),
         ("PER-PROCESS STRAGGLER ANALYSIS (OOP)\n", "of a collective, but no pairs"),
-        ('{"version": 3, "nccl_version": 22902}', "give the text that the same run printed"),
+        (
+            '{"version": 3, "nccl_version": 22902}',
+            "give the text that the same run printed",
+        ),
         ('{"Nodes": ["a"], "Links": [[0, 1.0]]}', "give bandwidth.txt and latency.txt"),
     ],
 )
@@ -76,13 +97,28 @@ def test_what_is_of_no_format_or_of_two_is_refused(text, cause):
 @pytest.mark.parametrize(
     ("program", "device", "text", "commands"),
     [
-        ("ClusterKit", "", "a\nb\n", ["clusterkit.sh -f next.txt --exe_opt '-d bw -d lat -x'"]),
-        ("mpiGraph", "task 1", "a\nb\n", ["mpirun -hostfile next.txt -np 2 mpiGraph 65536 20 10"]),
+        (
+            "ClusterKit",
+            "",
+            "a\nb\n",
+            ["clusterkit.sh -f next.txt --exe_opt '-d bw -d lat -x'"],
+        ),
+        (
+            "mpiGraph",
+            "task 1",
+            "a\nb\n",
+            ["mpirun -hostfile next.txt -np 2 mpiGraph 65536 20 10"],
+        ),
         ("perftest", "mlx5_1", "from,to\na mlx5_1,b mlx5_1\na mlx5_1,c mlx5_1\n", []),
         ("CSV", "", "from,to\na,b\na,c\n", []),
     ],
 )
 def test_what_was_measured_is_measured_again(program, device, text, commands):
     one, *others = (End(host, device) for host in "abc")
-    table = PairTable(program, "bandwidth", (Row(one, others[0], 1.0),), None, size_B=65536)
-    assert formats.again(table, [(one, other) for other in others], "next.txt") == (text, commands)
+    table = PairTable(
+        program, "bandwidth", (Row(one, others[0], 1.0),), None, size_B=65536
+    )
+    assert formats.again(table, [(one, other) for other in others], "next.txt") == (
+        text,
+        commands,
+    )

@@ -17,9 +17,14 @@ from fabric_checks.matrices.model import End, PairTable, Row
 from tests.matrices.made import matrix, table
 
 
-def nights(rates=1.0, *, count=2, nodes=16, noise=0.01, alone=True, devices=None, **fault):
+def nights(
+    rates=1.0, *, count=2, nodes=16, noise=0.01, alone=True, devices=None, **fault
+):
     """Return a table for each of some nights, each with noise of its own; ``fault`` as ``matrix`` has it."""
-    values = [rates * matrix(nodes, seed, noise=noise, **fault) for seed in range(1, count + 1)]
+    values = [
+        rates * matrix(nodes, seed, noise=noise, **fault)
+        for seed in range(1, count + 1)
+    ]
     return [table(each, alone=alone, devices=devices) for each in values]
 
 
@@ -66,13 +71,20 @@ def test_repeats_alone_name_who_is_slow(fault, expected):
 def test_without_repeats_there_are_suspects_and_nothing_is_certain():
     run, report = judged(nights(count=1, node=(5, 0.7)))
     assert parts(report) == [("node", "node n5", False)]
-    assert any("nobody is blamed" in line for line in report.missed) and report.limits["node"] is None
+    assert (
+        any("nobody is blamed" in line for line in report.missed)
+        and report.limits["node"] is None
+    )
     assert set(listed(run, report)[0]) == {"n5", "n4"}
 
 
 def test_while_others_ran_nodes_are_named_and_pairs_are_not():
     shared = np.where(np.random.default_rng(7).random((16, 16)) < 0.2, 0.5, 1.0)
-    for fault, expected in (({}, []), ({"node": (5, 0.7)}, ["node n5"]), ({"pair": (2, 9, 0.4)}, [])):
+    for fault, expected in (
+        ({}, []),
+        ({"node": (5, 0.7)}, ["node n5"]),
+        ({"pair": (2, 9, 0.4)}, []),
+    ):
         run, report = judged(nights(shared, alone=False, **fault))
         assert blamed(report) == expected and report.limits["pair"] is None
         assert any("only nodes can be blamed" in line for line in report.missed)
@@ -81,9 +93,13 @@ def test_while_others_ran_nodes_are_named_and_pairs_are_not():
 
 def test_nodes_of_a_slow_kind_do_not_fill_the_pairs_to_measure_again():
     """While others run their kind is not separated, and each of their pairs is slow."""
-    own = np.where(np.arange(16) % 3 == 0, 0.65, 1.0) * np.random.default_rng(3).uniform(0.94, 1.0, 16)
+    own = np.where(np.arange(16) % 3 == 0, 0.65, 1.0) * np.random.default_rng(
+        3
+    ).uniform(0.94, 1.0, 16)
     rates = np.minimum.outer(own, own)
-    assert ("n2", "n10") in listed(*judged(nights(rates, count=1, alone=False, pair=(2, 10, 0.7))))
+    assert ("n2", "n10") in listed(
+        *judged(nights(rates, count=1, alone=False, pair=(2, 10, 0.7)))
+    )
 
 
 def test_a_node_whose_pairs_mostly_share_cables_is_not_blamed():
@@ -109,7 +125,9 @@ def test_among_two_kinds_of_nodes_a_slow_one_is_held_to_its_own(alone):
 def test_with_half_of_the_nodes_slow_the_pairs_of_fast_nodes_are_held_to_these():
     """Three quarters of the pairs are as slow as the slow kind: a usual pair is no pair of fast nodes."""
     rates = kinds(np.arange(24) % 2 == 0, 0.65)
-    rates[:12, 12:] = np.minimum(rates[:12, 12:], 0.75)  # on the way from half of them to the others
+    rates[:12, 12:] = np.minimum(
+        rates[:12, 12:], 0.75
+    )  # on the way from half of them to the others
     rates[4] *= 0.8
     _, report = judged(nights(rates, count=3, nodes=24, noise=0.03))
     (classes,) = (found for found in report.findings if found.kind == "node classes")
@@ -117,8 +135,12 @@ def test_with_half_of_the_nodes_slow_the_pairs_of_fast_nodes_are_held_to_these()
     assert "node n4" in blamed(report)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1.0, []), (0.8, [("sender", "node n20", True)])])
-def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(share, expected):
+@pytest.mark.parametrize(
+    ("share", "expected"), [(1.0, []), (0.8, [("sender", "node n20", True)])]
+)
+def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
+    share, expected
+):
     """Where each pair was measured in one direction, a node may have no partner of its own kind in it."""
     rates = kinds(np.arange(24) >= 12, 0.5)
     rates[20] *= share
@@ -137,7 +159,9 @@ def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
 )
 def test_a_rate_of_both_directions_names_no_side(fault, expected):
     rates = [matrix(16, seed, **fault) for seed in (1, 2)]
-    _, report = judged([table(np.minimum(each, each.T), both_ways=True) for each in rates])
+    _, report = judged(
+        [table(np.minimum(each, each.T), both_ways=True) for each in rates]
+    )
     assert parts(report) == [expected]
 
 
@@ -152,13 +176,18 @@ def test_a_night_that_was_slower_blames_nobody_and_another_unit_is_mentioned():
     run, report = judged([*nights(), table(0.8 * matrix(16, 3))])
     assert report.findings == run.findings == run.cannot_tell == ()
     run, _ = judged([*nights(count=1), table(8 * matrix(16, 2))])
-    assert re.match(r"one level: 1 has (7\.|8\.?)\d* times the values of 0; see that", run.cannot_tell[0])
+    assert re.match(
+        r"one level: 1 has (7\.|8\.?)\d* times the values of 0; see that",
+        run.cannot_tell[0],
+    )
 
 
 @pytest.mark.parametrize("metric", ["bandwidth", "latency"])
 def test_pairs_of_one_host_each_are_refused(metric):
     gpus = tuple(Row(End(host, "gpu 0"), End(host, "gpu 1"), 1.0) for host in "ab")
-    with pytest.raises(OutputError, match="^f: there are several hosts, but no pair of two of them"):
+    with pytest.raises(
+        OutputError, match="^f: there are several hosts, but no pair of two of them"
+    ):
         merged.join([("f", PairTable("Tool", metric, gpus, alone=True))])
 
 
@@ -186,9 +215,20 @@ def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
     hosts = tuple(f"n{node}" for node in range(16))
     leaf = np.arange(16) // 8
     cable = 2 * (np.arange(16) % 2)
-    arcs = np.array([np.where(leaf == 0, -1, cable), np.where(leaf == 1, -1, cable + 1)])
+    arcs = np.array(
+        [np.where(leaf == 0, -1, cable), np.where(leaf == 1, -1, cable + 1)]
+    )
     starts, ends = np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0])
-    known = FabricMap("a test", hosts, ("s0", "s1"), leaf, starts, ends, ("a", "b"), arcs.astype(np.int32))
+    known = FabricMap(
+        "a test",
+        hosts,
+        ("s0", "s1"),
+        leaf,
+        starts,
+        ends,
+        ("a", "b"),
+        arcs.astype(np.int32),
+    )
     tables = nights(count=1, alone=False, pair=(2, 9, 0.5))
     on_it = {("n0", "n11"), ("n1", "n13"), ("n3", "n15")}
     for routing in (STATIC, UNKNOWN_ROUTING):
@@ -199,11 +239,15 @@ def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
 def test_a_node_of_the_fewer_fast_ones_is_named_by_the_pairs_of_these():
     rates = kinds(np.arange(24) >= 8, 0.5)
     rates[3, :8] *= 0.75
-    assert blamed(judged(nights(rates, count=3, nodes=24, alone=False))[1]) == ["node n3"]
+    assert blamed(judged(nights(rates, count=3, nodes=24, alone=False))[1]) == [
+        "node n3"
+    ]
 
 
 @pytest.mark.parametrize(("program", "count"), [("mpiGraph", 3), ("Tool", 7)])
-def test_programs_that_measure_all_pairs_of_some_nodes_get_few_healthy_ones(program, count):
+def test_programs_that_measure_all_pairs_of_some_nodes_get_few_healthy_ones(
+    program, count
+):
     (only,) = nights(count=1, alone=False, node=(5, 0.7))
     pairs = listed(*judged([replace(only, format=program)]))
     assert len({frozenset(pair) for pair in pairs if "n5" not in pair}) == count
@@ -223,7 +267,9 @@ def of_devices(slow=(), share=0.6, rail=None, alone=True):
 
 
 @pytest.mark.parametrize("alone", [True, False])
-@pytest.mark.parametrize(("slow", "expected"), [([], []), ([9], ["n2 gpu 1"]), ([8, 9, 10, 11], ["node n2"])])
+@pytest.mark.parametrize(
+    ("slow", "expected"), [([], []), ([9], ["n2 gpu 1"]), ([8, 9, 10, 11], ["node n2"])]
+)
 def test_a_gpu_and_a_host_are_kept_apart(slow, expected, alone):
     run, report = judged(of_devices(slow, alone=alone))
     assert [found[1:] for found in parts(report)] == [(part, True) for part in expected]
@@ -234,7 +280,10 @@ def test_a_gpu_and_a_host_are_kept_apart(slow, expected, alone):
 def test_a_slow_rail_blames_no_host():
     run, report = judged(of_devices(rail=1))
     assert report.findings == ()
-    assert "pairs of gpu 1 and gpu 1 reach 0.60" in run.findings[0].text and not run.findings[0].is_fault
+    assert (
+        "pairs of gpu 1 and gpu 1 reach 0.60" in run.findings[0].text
+        and not run.findings[0].is_fault
+    )
 
 
 def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds():
@@ -247,16 +296,25 @@ def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds(
 
 def test_tables_of_other_titles_are_runs_of_their_own():
     tables = [("a", table(matrix(4, 1), title=title)) for title in ("1 MiB", "8 B")]
-    assert [run.output.pattern for run in merged.join(tables)] == ["Tool 1 MiB", "Tool 8 B"]
+    assert [run.output.pattern for run in merged.join(tables)] == [
+        "Tool 1 MiB",
+        "Tool 8 B",
+    ]
 
 
 def test_with_a_topology_the_switch_of_slow_paths_is_named():
     leaf = np.arange(16) // 4
     known = of_switches(
-        "a test", {f"s{at}": [f"n{node}" for node in np.flatnonzero(leaf == at)] for at in range(4)}
+        "a test",
+        {
+            f"s{at}": [f"n{node}" for node in np.flatnonzero(leaf == at)]
+            for at in range(4)
+        },
     )
     slow = np.where((leaf[:, None] == 1) ^ (leaf[None] == 1), 0.5, 1.0)
-    assert parts(judged(nights(slow), known)[1]) == [("uplinks", "all uplinks of s1", True)]
+    assert parts(judged(nights(slow), known)[1]) == [
+        ("uplinks", "all uplinks of s1", True)
+    ]
 
 
 @pytest.mark.parametrize(("count", "confirmed"), [(1, False), (2, True)])
@@ -277,7 +335,9 @@ def test_a_node_in_the_wrong_place_is_certain_only_with_repeats():
     near = np.where(leaf[:, None] == leaf[None], 0.8, 1.0)
     for count in (1, 2):
         tables = nights(near, count=count, nodes=32)
-        (run,) = merged.join([("a", replace(each, metric="latency")) for each in tables])
+        (run,) = merged.join(
+            [("a", replace(each, metric="latency")) for each in tables]
+        )
         (found,) = latency.of_run(run.output).findings
         assert (found.hosts, found.is_fault) == (("n2", "n12"), count == 2)
 

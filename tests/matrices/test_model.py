@@ -16,7 +16,10 @@ A, B, GPU = End("a"), End("b"), End("a", "gpu 0")
         ([Row(A, A, 1.0, 4)], "line 4: 'a' to 'a' is 1; two ends"),
         ([Row(A, B, 0.0, 4)], "line 4: 'a' to 'b' is 0; two ends and a value above 0"),
         ([Row(A, B, float("nan"))], "'a' to 'b' is nan"),
-        ([Row(A, B, 1.0), Row(GPU, B, 1.0)], "'a' occurs with a device ('gpu 0') and without one"),
+        (
+            [Row(A, B, 1.0), Row(GPU, B, 1.0)],
+            "'a' occurs with a device ('gpu 0') and without one",
+        ),
         ([Row(End(" "), B, 1.0)], "' ' is no printable name of at most 255 characters"),
         ([Row(End("a\ufeff"), B, 1.0)], "is no printable name"),
         ([Row(A, End("b" * 256), 1.0)], "bbb' is no printable name"),

@@ -35,7 +35,9 @@ LINES = samples.NCCL.splitlines(keepends=True)
 def test_each_run_gives_the_bandwidth_of_its_pair_and_again_a_repeat():
     (table,) = formats.parse(samples.NCCL * 2)
     assert cells(table) == {
-        (*pair, at): v for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True) for at in (0, 1)
+        (*pair, at): v
+        for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True)
+        for at in (0, 1)
     }
     assert (table.metric, table.alone, table.both_ways) == ("bandwidth", None, True)
     assert table.title == "sendrecv_perf, 16384M bytes"
@@ -46,7 +48,10 @@ def test_cycles_of_one_launch_are_no_repeats():
     cycle = samples.NCCL[start:end]
     other = cycle.replace("392397   43.78   43.78", "387917   44.29   44.29")
     text = samples.NCCL[:start] + cycle + other + cycle + samples.NCCL[end:]
-    assert cells(formats.parse(text.replace("43.7587", "43.815"))[0])[(*PAIRS[0], 0)] == 43780.0
+    assert (
+        cells(formats.parse(text.replace("43.7587", "43.815"))[0])[(*PAIRS[0], 0)]
+        == 43780.0
+    )
 
 
 def test_small_messages_give_latencies_of_hosts():
@@ -57,9 +62,14 @@ def test_small_messages_give_latencies_of_hosts():
 
 
 def test_the_largest_size_of_all_pairs_counts():
-    text = samples.NCCL.replace(LINES[13], "").replace("maxBytes 17179869184", "maxBytes 8589934592", 1)
+    text = samples.NCCL.replace(LINES[13], "").replace(
+        "maxBytes 17179869184", "maxBytes 8589934592", 1
+    )
     (table,) = formats.parse(text)
-    assert (cells(table).keys(), table.size_B) == ({(*pair, 0) for pair in PAIRS}, 2**33)
+    assert (cells(table).keys(), table.size_B) == (
+        {(*pair, 0) for pair in PAIRS},
+        2**33,
+    )
 
 
 def test_programs_in_one_file_have_tables_of_their_own():
@@ -82,10 +92,22 @@ def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("on cnode3-004 device", "on cnode3-004 Device", "a line '#  Rank ... on HOST device' is damaged"),
-        ("# Using devices", "", "one list '# Using devices' of hosts was expected, found 0"),
+        (
+            "on cnode3-004 device",
+            "on cnode3-004 Device",
+            "a line '#  Rank ... on HOST device' is damaged",
+        ),
+        (
+            "# Using devices",
+            "",
+            "one list '# Using devices' of hosts was expected, found 0",
+        ),
         (LINES[5] + LINES[6], "", "0 ranks on 0 hosts took part in one run"),
-        ("434164   39.57", "434164   35.57", "line 32: 17179869184 B in 434164 us are not 35.57 GB/s"),
+        (
+            "434164   39.57",
+            "434164   35.57",
+            "line 32: 17179869184 B in 434164 us are not 35.57 GB/s",
+        ),
         (LINES[11], LINES[13], "line 1: some message sizes have more rows than others"),
         (LINES[8], LINES[11] + LINES[8], "are not in this order"),
         ("cnode3-002", "cnode3-003", "two ends and a value above 0 were expected"),
@@ -99,7 +121,8 @@ def test_what_contradicts_itself_is_refused(old, new, cause):
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_a_run_of_more_or_fewer_hosts_is_refused(hosts):
     ranks = "".join(
-        f"#  Rank  {rank} Group  0 Pid 1 on n{rank % hosts} device  0 [0x00] V100\n" for rank in range(6)
+        f"#  Rank  {rank} Group  0 Pid 1 on n{rank % hosts} device  0 [0x00] V100\n"
+        for rank in range(6)
     )
     text = "".join(LINES[:5]) + ranks + "".join(LINES[7:])
     assert f"line 1: 6 ranks on {hosts} hosts took part in one run" in refusal(text)

@@ -19,7 +19,8 @@ def test_every_cell_of_a_matrix_is_read():
     names = [f"n{rank:02}" for rank in range(5)]
     ends = [(one, to) for one in range(5) for to in range(5) if one != to]
     expected = {
-        (names[one], names[to], 0): pytest.approx(1000 * values[one, to], abs=0.06) for one, to in ends
+        (names[one], names[to], 0): pytest.approx(1000 * values[one, to], abs=0.06)
+        for one, to in ends
     }
     assert cells(table) == expected
     assert (table.metric, table.alone, table.both_ways) == ("bandwidth", False, False)
@@ -27,25 +28,33 @@ def test_every_cell_of_a_matrix_is_read():
 
 def test_every_row_of_a_long_table_is_read():
     (table,) = formats.parse(LONG)
-    assert cells(table) == {("a", "b", 0): 12500.0, ("b", "a", 0): 12100.0, ("a", "b", 1): 12400.0}
+    assert cells(table) == {
+        ("a", "b", 0): 12500.0,
+        ("b", "a", 0): 12100.0,
+        ("a", "b", 1): 12400.0,
+    }
     assert table.alone is True
 
 
 def test_tabs_quotes_line_ends_and_marks_are_read():
     text = LONG.replace("a,", '"a",').replace(",", "\t").replace("s\t l", "s, l")
-    assert cells(formats.parse("\ufeff" + text.replace("\n", "\r\n"))[0]) == cells(formats.parse(LONG)[0])
+    assert cells(formats.parse("\ufeff" + text.replace("\n", "\r\n"))[0]) == cells(
+        formats.parse(LONG)[0]
+    )
 
 
 def test_a_comment_does_not_choose_the_separator():
     unit, rest = LONG.split("\n", 1)
-    assert cells(formats.parse(f"{unit}\n#\tmeasured; at night\n{rest}")[0]) == cells(formats.parse(LONG)[0])
+    assert cells(formats.parse(f"{unit}\n#\tmeasured; at night\n{rest}")[0]) == cells(
+        formats.parse(LONG)[0]
+    )
 
 
 def test_the_last_cell_of_a_matrix_with_tabs_may_be_lost_with_the_blanks():
     text = csv_text(matrix(3, 1))
-    assert cells(formats.parse(text.replace(",", "\t").replace("s\t l", "s, l"))[0]) == cells(
-        formats.parse(text)[0]
-    )
+    assert cells(
+        formats.parse(text.replace(",", "\t").replace("s\t l", "s, l"))[0]
+    ) == cells(formats.parse(text)[0])
 
 
 def test_names_with_a_colon_each_are_hosts_and_devices():
@@ -65,13 +74,27 @@ def test_cells_without_a_value_were_not_measured(cell):
 
 def test_further_matrices_are_repeats_and_empty_cells_are_missing():
     one = csv_text(matrix(3, 1))
-    text = one + "\n" + one.split("\n", 1)[1].replace(one.split("\n")[2].split(",")[2], "-")
-    assert sorted(repeat for *_, repeat in cells(formats.parse(text)[0])) == [0] * 6 + [1] * 5
+    text = (
+        one
+        + "\n"
+        + one.split("\n", 1)[1].replace(one.split("\n")[2].split(",")[2], "-")
+    )
+    assert (
+        sorted(repeat for *_, repeat in cells(formats.parse(text)[0]))
+        == [0] * 6 + [1] * 5
+    )
 
 
 def test_latencies_and_both_directions_are_read():
-    (table,) = formats.parse("# unit: us, smaller is better\n# directions: both\nfrom,to,value\na,b,1.5\n")
-    assert (table.metric, table.both_ways, table.alone, table.rows[0].value) == ("latency", True, None, 1.5)
+    (table,) = formats.parse(
+        "# unit: us, smaller is better\n# directions: both\nfrom,to,value\na,b,1.5\n"
+    )
+    assert (table.metric, table.both_ways, table.alone, table.rows[0].value) == (
+        "latency",
+        True,
+        None,
+        1.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,11 +102,20 @@ def test_latencies_and_both_directions_are_read():
     [
         (LONG[:-1], "line 7: the last line does not end"),
         (LONG.replace("GB/s", "frogs"), "'frogs' is no unit"),
-        (LONG.replace("alone", "lonely"), "'# pairs:' is 'lonely'; one of alone, at once was expected"),
+        (
+            LONG.replace("alone", "lonely"),
+            "'# pairs:' is 'lonely'; one of alone, at once was expected",
+        ),
         (LONG + "# unit: MB/s\n", "is there twice, with different values"),
-        (LONG.replace("12.1", "12,1"), "line 6: a row of from,to,value was expected, found 4 cells"),
+        (
+            LONG.replace("12.1", "12,1"),
+            "line 6: a row of from,to,value was expected, found 4 cells",
+        ),
         (LONG.replace("12.1", "fast"), "line 6: 'fast' is not a number"),
-        (LONG.replace("12.1", "0"), "line 6: 'b' to 'a' is 0; two ends and a value above 0"),
+        (
+            LONG.replace("12.1", "0"),
+            "line 6: 'b' to 'a' is 0; two ends and a value above 0",
+        ),
         (LONG.replace("from,to,value", "from,to,MBps"), "has the header from,to,value"),
         (UNIT, "there is no table"),
         (UNIT + ",a,b\na,,1\n", "in the order of the columns, found 1"),

@@ -14,7 +14,9 @@ from tests.nightly.samples import SESSION, case, record, session
 CONFIGURATION, NODES = "--show-config=systems/0", "node"
 
 
-def configuration(scheduler="fabric-slurm", access=("--exclusive",), environs=("mpich", "impi")):
+def configuration(
+    scheduler="fabric-slurm", access=("--exclusive",), environs=("mpich", "impi")
+):
     """Return the configuration of the system `oak` as ReFrame prints it."""
     return json.dumps({"name": "oak", "partitions": [
         {"name": "empty", "scheduler": scheduler, "access": list(access), "environs": []},
@@ -40,7 +42,9 @@ def answers(monkeypatch):
         if isinstance(answer, Exception):
             raise answer
         return SimpleNamespace(
-            returncode=int(answer is None), stdout=answer or "", stderr="a\nno such thing\n"
+            returncode=int(answer is None),
+            stdout=answer or "",
+            stderr="a\nno such thing\n",
         )
 
     monkeypatch.setattr(service.subprocess, "run", run)
@@ -50,7 +54,14 @@ def answers(monkeypatch):
 
 @pytest.fixture
 def plan(tmp_path):
-    return Plan("sys", "nightly", SESSION, tmp_path / "results", tmp_path / "archive", ("--flavour", "x"))
+    return Plan(
+        "sys",
+        "nightly",
+        SESSION,
+        tmp_path / "results",
+        tmp_path / "archive",
+        ("--flavour", "x"),
+    )
 
 
 @pytest.fixture
@@ -65,7 +76,9 @@ def results(monkeypatch):
     )
     monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
-    monkeypatch.setattr(night.retention, "write_report", lambda *_, **program: reported.append(program))
+    monkeypatch.setattr(
+        night.retention, "write_report", lambda *_, **program: reported.append(program)
+    )
     monkeypatch.setattr(night, "trends", lambda _, found: found)
     monkeypatch.setattr(night.carriers, "changes", lambda _, found: found)
     return reported

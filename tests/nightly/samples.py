@@ -20,20 +20,37 @@ def case(test, result="pass", reason=None, phase="sanity", fixture=False):
     """Return a case of the system `sys`."""
     has_values = not reason or phase == "performance"
     metrics = frozenset({"m"} if has_values else ())
-    return Case(f"{test} @{MACHINE}", result, phase if reason else None, reason, fixture, metrics)
+    return Case(
+        f"{test} @{MACHINE}",
+        result,
+        phase if reason else None,
+        reason,
+        fixture,
+        metrics,
+    )
 
 
 def record(test, metric="m", **changes):
     """Return a record of the system `sys`."""
-    of = {"system": "sys", "partition": "part", "environ": "mpich", "check": test.split()[0], "test": test}
-    return samples.record(metric=metric, **(of | {"findings": None, "nodelist": ["n1", "n2"]} | changes))
+    of = {
+        "system": "sys",
+        "partition": "part",
+        "environ": "mpich",
+        "check": test.split()[0],
+        "test": test,
+    }
+    return samples.record(
+        metric=metric, **(of | {"findings": None, "nodelist": ["n1", "n2"]} | changes)
+    )
 
 
 def session(*cases, records=None):
     """Return a session; each case that passed or missed a reference has a record, unless they are given."""
     if records is None:
         measured = [
-            each for each in cases if each.metrics and each.result != "fail_deps" and not each.fixture
+            each
+            for each in cases
+            if each.metrics and each.result != "fail_deps" and not each.fixture
         ]
         records = [record(each.name.split(" @")[0]) for each in measured]
     return Session(SESSION, Path("report.json"), tuple(cases), tuple(records))
@@ -50,7 +67,14 @@ def fault(*hosts, kind="sender", severity="fault", text="", **more):
     return of | more
 
 
-def finding(key="n3", cases=("A @x",), title="node n3 is slow", sizes=(("own n3", 0.5),), keys=(), **more):
+def finding(
+    key="n3",
+    cases=("A @x",),
+    title="node n3 is slow",
+    sizes=(("own n3", 0.5),),
+    keys=(),
+    **more,
+):
     """Return an entry; :param sizes: of its findings by their keys, of which "us" at the end is the unit."""
     found = tuple(
         Finding(
@@ -71,12 +95,22 @@ def acknowledged(entry, until="2026-02-01", **changes):
         "by": "op",
         "at": "2026-01-02T08:00:00+00:00",
     } | changes
-    return Acknowledgement(entry.id, entry.finding.sizes, until=date.fromisoformat(until), **of)
+    return Acknowledgement(
+        entry.id, entry.finding.sizes, until=date.fromisoformat(until), **of
+    )
 
 
 def night(number, *findings, measured=("A @x",), **changes):
-    of = {"findings": findings, "measured": frozenset(measured), "cases": 1, "passed": 1, "records": 1}
-    return Night(f"2026010{number}T210000Z-000{number}", "sys", "nightly", **(of | changes))
+    of = {
+        "findings": findings,
+        "measured": frozenset(measured),
+        "cases": 1,
+        "passed": 1,
+        "records": 1,
+    }
+    return Night(
+        f"2026010{number}T210000Z-000{number}", "sys", "nightly", **(of | changes)
+    )
 
 
 def spend(plan, monkeypatch, elapsed_s):

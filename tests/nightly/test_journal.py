@@ -56,26 +56,50 @@ def states(news):
 
 
 def test_a_finding_is_new_then_still_open_then_closed_then_forgotten(tmp_path):
-    seen = spent(tmp_path / "j", night(1), night(2, SLOW), night(3, SLOW), night(4), night(5), night(6, SLOW))
+    seen = spent(
+        tmp_path / "j",
+        night(1),
+        night(2, SLOW),
+        night(3, SLOW),
+        night(4),
+        night(5),
+        night(6, SLOW),
+    )
     kinds = [None, "new", "still", "closed", None, "new"]
-    assert [titles(news) for news in seen] == [{kind: [SLOW.title]} if kind else {} for kind in kinds]
+    assert [titles(news) for news in seen] == [
+        {kind: [SLOW.title]} if kind else {} for kind in kinds
+    ]
     (still,), (closed,) = seen[2], seen[3]
-    assert (still.since, still.last, still.nights) == (night(2).session, night(3).session, 2)
+    assert (still.since, still.last, still.nights) == (
+        night(2).session,
+        night(3).session,
+        2,
+    )
     assert (closed.since, closed.last) == (night(2).session, night(3).session)
 
 
 def test_a_finding_whose_cases_did_not_run_stays_open(tmp_path):
     """A short level, or a night that failed, closes nothing."""
     slow = finding(cases=("Rotate @x", "Shift @x"))
-    rest = [night(2 + number, measured=each) for number, each in enumerate([(), ("B @x",), ("Shift @x",)])]
+    rest = [
+        night(2 + number, measured=each)
+        for number, each in enumerate([(), ("B @x",), ("Shift @x",)])
+    ]
     seen = spent(tmp_path / "j", night(1, slow), *rest)
-    assert [states(news) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
+    assert [states(news) for news in seen] == [
+        ["new"],
+        ["unseen"],
+        ["unseen"],
+        ["closed"],
+    ]
 
 
 def test_two_findings_that_turn_out_to_be_one(tmp_path):
     one, two = finding("A", ["A @x"], "A failed"), finding("B", ["B @x"], "B failed")
     both = finding("n3", ["A @x", "B @x"], "n3 is slow", keys=["A", "B"])
-    seen = spent(tmp_path / "j", night(1, one, two), night(2, both, measured=("A @x", "B @x")))
+    seen = spent(
+        tmp_path / "j", night(1, one, two), night(2, both, measured=("A @x", "B @x"))
+    )
     assert titles(seen[1]) == {"still": ["n3 is slow"]}
 
 
@@ -85,7 +109,9 @@ def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
     again = news(path, night(2, SLOW))
     journal.append(path, night(2, SLOW))
     assert states(again) == ["new"]
-    assert [entry.session for entry in journal.read(path, [])] == [night(n).session for n in (1, 2, 3, 4)]
+    assert [entry.session for entry in journal.read(path, [])] == [
+        night(n).session for n in (1, 2, 3, 4)
+    ]
     # What was judged after it does not count: judged as quiet, the second night has nothing to close.
     spent(path, night(5, SLOW))
     assert states(news(path, night(2))) == []
@@ -135,7 +161,13 @@ def test_without_a_journal_nothing_is_known(tmp_path):
 
 
 def test_lines_have_all_of_a_night_and_of_an_acknowledgement(tmp_path):
-    whole = night(1, SLOW, failures=["x"], warnings=("y",), limits={"A @x": {"node": 0.1, "pair": None}})
+    whole = night(
+        1,
+        SLOW,
+        failures=["x"],
+        warnings=("y",),
+        limits={"A @x": {"node": 0.1, "pair": None}},
+    )
     journal.append(tmp_path / "j", whole)
     acknowledge(tmp_path / "j")
     entry, known = journal.read(tmp_path / "j", [])
@@ -144,7 +176,14 @@ def test_lines_have_all_of_a_night_and_of_an_acknowledgement(tmp_path):
 
 def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
     acknowledge(path)
-    seen = spent(path, night(2, SLOW), night(3, measured=()), night(4, SLOW), night(5), night(6, SLOW))
+    seen = spent(
+        path,
+        night(2, SLOW),
+        night(3, measured=()),
+        night(4, SLOW),
+        night(5),
+        night(6, SLOW),
+    )
     assert list(map(states, seen)) == [*[["acknowledged"]] * 3, ["closed"], ["new"]]
     (entry,) = seen[2]
     assert (entry.acknowledged.by, entry.nights) == ("op", 3)
@@ -156,20 +195,38 @@ def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
         ({"title": "worded otherwise, 17 of 200", "sizes": {"sender n3": 0.59}}, ""),
         ({"sizes": {"sender n3": 0.4}}, ""),
         ({"sizes": {"sender n3": 0.61}}, "sender n3: 0.5 then, 0.61 now"),
-        ({"sizes": {"sender n3": 0.9, "receiver n3": 0.2}}, "sender n3: 0.5 then, 0.9 now; receiver n3"),
+        (
+            {"sizes": {"sender n3": 0.9, "receiver n3": 0.2}},
+            "sender n3: 0.5 then, 0.9 now; receiver n3",
+        ),
         ({"sizes": {"sender n3": 0.5, "pair us": 549.0}}, ""),
         ({"sizes": {"sender n3": 0.5, "pair us": 551.0}}, "pair us: 500 then, 551 now"),
         ({"key": "n4", "sizes": {"sender n4": 0.5}}, "sender n4"),
     ],
-    ids=["words and noise", "less", "grown", "another side", "us by noise", "us by a tenth", "moved"],
+    ids=[
+        "words and noise",
+        "less",
+        "grown",
+        "another side",
+        "us by noise",
+        "us by a tenth",
+        "moved",
+    ],
 )
 def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, beyond):
-    path, slow = tmp_path / "j", finding(keys=["A"], sizes={"sender n3": 0.5, "pair us": 500.0})
+    path, slow = (
+        tmp_path / "j",
+        finding(keys=["A"], sizes={"sender n3": 0.5, "pair us": 500.0}),
+    )
     spent(path, night(1, slow))
     acknowledge(path)
-    second, third = spent(path, night(2, finding(**({"keys": ["A"]} | changed))), night(3, slow))
+    second, third = spent(
+        path, night(2, finding(**({"keys": ["A"]} | changed))), night(3, slow)
+    )
     # On the third it is what it was: that was for then.
-    assert [states(second), states(third)] == ([["new"], ["still"]] if beyond else [["acknowledged"]] * 2)
+    assert [states(second), states(third)] == (
+        [["new"], ["still"]] if beyond else [["acknowledged"]] * 2
+    )
     assert "; ".join(second[0].beyond) == beyond
 
 
@@ -189,11 +246,20 @@ def test_an_acknowledged_finding_hides_no_other(path):
     other = finding("n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
     (seen,) = spent(path, night(2, SLOW, other))
     assert titles(seen) == {"new": [other.title], "acknowledged": [SLOW.title]}
-    both = finding(cases=["A @x", "B @x"], title="both", sizes={"own n3": 0.5, "sender n5": 0.3}, keys=["n5"])
+    both = finding(
+        cases=["A @x", "B @x"],
+        title="both",
+        sizes={"own n3": 0.5, "sender n5": 0.3},
+        keys=["n5"],
+    )
     assert titles(spent(path, night(3, both))[0]) == {"new": ["both"]}
 
 
 def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(path):
     journal.append(path, night(2, measured=(), ended=False))
     acknowledge(path)
-    assert states(news(path, night(2, SLOW))) == states(news(path, night(1, SLOW))) == ["acknowledged"]
+    assert (
+        states(news(path, night(2, SLOW)))
+        == states(news(path, night(1, SLOW)))
+        == ["acknowledged"]
+    )

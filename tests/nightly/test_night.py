@@ -20,7 +20,9 @@ def programs(monkeypatch, plan):
     """Return the stand-in of `ci/run`: its behaviour, and the options that it got."""
     plan.files.mkdir(parents=True)
     (plan.results / "logs").mkdir()
-    program = SimpleNamespace(status=0, printed="a\n\nthe last words\n\n", logs=True, line=None, env=None)
+    program = SimpleNamespace(
+        status=0, printed="a\n\nthe last words\n\n", logs=True, line=None, env=None
+    )
 
     def start(line, *, env, stdout, **_):
         program.line, program.env = line, env
@@ -28,7 +30,9 @@ def programs(monkeypatch, plan):
         stdout.flush()
         if program.logs:
             (plan.results / "logs" / f"{SESSION}.log").touch()
-        return SimpleNamespace(wait=lambda *_: program.status, poll=lambda: program.status)
+        return SimpleNamespace(
+            wait=lambda *_: program.status, poll=lambda: program.status
+        )
 
     monkeypatch.setattr(supervision.subprocess, "Popen", start)
     monkeypatch.setattr(supervision, "why_no_job_can_start", lambda system: None)
@@ -53,7 +57,10 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
         *junit,
         *plan.options,
     ]
-    assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (SESSION, str(plan.results))
+    assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (
+        SESSION,
+        str(plan.results),
+    )
     assert [entry.ended for entry in journal.read(plan.journal, [])] == [False]
 
 
@@ -61,13 +68,25 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
     ("status", "logs", "printed", "failures"),
     [
         (1, True, "x\n", []),
-        (2, True, "x\n the last words \n\n", ["ci/run ended with status 2: the last words"]),
+        (
+            2,
+            True,
+            "x\n the last words \n\n",
+            ["ci/run ended with status 2: the last words"],
+        ),
         (-9, True, "", ["ci/run ended with status -9: it printed nothing"]),
-        (2, True, "\x1b[31mERROR: none\x1b[0m\nLog saved\n", ["ci/run ended with status 2: ERROR: none"]),
+        (
+            2,
+            True,
+            "\x1b[31mERROR: none\x1b[0m\nLog saved\n",
+            ["ci/run ended with status 2: ERROR: none"],
+        ),
         (0, False, "x\ny\n", ["ci/run failed before it could start ReFrame: y"]),
     ],
 )
-def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status, logs, printed, failures):
+def test_a_run_that_does_not_end_as_one_does_is_a_failure(
+    plan, programs, status, logs, printed, failures
+):
     programs.status, programs.logs, programs.printed = status, logs, printed
     assert run(plan)[1] == failures
 
@@ -82,7 +101,11 @@ def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status
 def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(
     plan, programs, monkeypatch, free_MiB, why, cause
 ):
-    monkeypatch.setattr(supervision.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
+    monkeypatch.setattr(
+        supervision.shutil,
+        "disk_usage",
+        lambda _: SimpleNamespace(free=free_MiB * 2**20),
+    )
     monkeypatch.setattr(supervision, "why_no_job_can_start", lambda system: why)
     elapsed_s, (failure,) = run(plan)
     assert elapsed_s is None and programs.line is None
@@ -97,7 +120,9 @@ def test_results_of_before_are_judged_only_if_asked_for(plan, results, monkeypat
     assert found.measured == {"A @sys:part+mpich"} and not found.simulated
 
 
-def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, results, monkeypatch):
+def test_the_report_is_about_the_archive_unless_that_could_not_be_written(
+    plan, results, monkeypatch
+):
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: ["a line"])
     assert "a line" in spend(plan, monkeypatch, 1.0).night.warnings
 
@@ -106,25 +131,49 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, 
 
     monkeypatch.setattr(night.retention, "archive_results", fails)
     assert spend(plan, monkeypatch, 1.0).night.failures[-1] == "the archive: no space"
-    assert results == [{"archive": plan.archive, "left_out": ["a line"]}, {"archive": None, "left_out": ()}]
+    assert results == [
+        {"archive": plan.archive, "left_out": ["a line"]},
+        {"archive": None, "left_out": ()},
+    ]
 
 
-@pytest.mark.parametrize(("ended", "warned"), [((True, False), True), ((False, True), False)])
-def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch, ended, warned):
+@pytest.mark.parametrize(
+    ("ended", "warned"), [((True, False), True), ((False, True), False)]
+)
+def test_only_the_last_night_is_reported_as_cut_short(
+    plan, results, monkeypatch, ended, warned
+):
     """An older one was reported the night after it."""
     for number, is_ended in enumerate(ended):
         name = f"2025123{number}T000000Z-aaaa"
-        journal.append(plan.journal, structs.replace(nights.NIGHT, session=name, ended=is_ended))
-    warnings = [each for each in spend(plan, monkeypatch, 1.0).night.warnings if "cut short" in each]
+        journal.append(
+            plan.journal, structs.replace(nights.NIGHT, session=name, ended=is_ended)
+        )
+    warnings = [
+        each
+        for each in spend(plan, monkeypatch, 1.0).night.warnings
+        if "cut short" in each
+    ]
     assert len(warnings) == warned
-    assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in warnings)
+    assert all(
+        each.startswith("the last night, 20251231T000000Z-aaaa, was cut short")
+        for each in warnings
+    )
 
 
-def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, results, monkeypatch):
+def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(
+    plan, results, monkeypatch
+):
     """It is again if no night of a week had it."""
     due = []
-    for number, lines in enumerate((["a", "b"], ["a", "b"], ["a", "c"], *[["d"]] * 7, ["a"])):
-        monkeypatch.setattr(night, "trends", lambda _, found, lines=lines: found.with_more(warnings=lines))
+    for number, lines in enumerate(
+        (["a", "b"], ["a", "b"], ["a", "c"], *[["d"]] * 7, ["a"])
+    ):
+        monkeypatch.setattr(
+            night,
+            "trends",
+            lambda _, found, lines=lines: found.with_more(warnings=lines),
+        )
         spent = spend(replace(plan, session=f"{number}"), monkeypatch, 1.0)
         assert set(lines) <= {*spent.night.warnings}
         due.append([line for line in spent.due if len(line) == 1])
@@ -143,7 +192,10 @@ def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (FileNotFoundError(2, "No such file or directory", "a.json"), "a.json: No such file or directory"),
+        (
+            FileNotFoundError(2, "No such file or directory", "a.json"),
+            "a.json: No such file or directory",
+        ),
         (OSError(28, "No space left on device"), "No space left on device"),
         (RecordError("r.json: line 3: no record"), "r.json: line 3: no record"),
     ],

@@ -30,7 +30,9 @@ def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
         "    print(run.pid, flush=True); import os; os.kill(os.getpid(), 9)\n"
     )
     night = subprocess.Popen(
-        [sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", script, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert night.stdout.readline() and night.wait(GUARD_S) == -9
     with pytest.raises(FabricError, match="another night"), only_one(path):

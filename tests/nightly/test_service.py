@@ -15,13 +15,20 @@ UP = "NodeName=n2 State=IDLE Partitions=all"
 
 def test_a_system_without_a_node_in_service_has_reasons(answers):
     answers[NODES] = DOWN
-    assert service.why_no_job_can_start("s") == "no node is in service: n1 is down (no power)"
+    assert (
+        service.why_no_job_can_start("s")
+        == "no node is in service: n1 is down (no power)"
+    )
     answers[NODES] = f"{DOWN}\n{UP}"
     assert service.why_no_job_can_start("s") is None
 
 
 @pytest.mark.parametrize(
-    "cause", ["there is no system 'x': choose one of oak", "the system oak has no partition 'x'"]
+    "cause",
+    [
+        "there is no system 'x': choose one of oak",
+        "the system oak has no partition 'x'",
+    ],
 )
 def test_a_system_that_does_not_exist_is_wrong_usage(answers, cause):
     answers[CONFIGURATION] = FabricError(
@@ -54,14 +61,24 @@ MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=all Reason=window"
             MAINT,
             "the reservation w is not active: it begins at 2026-01-02T03:04:05",
         ),
-        (None, MAINT, "Slurm shows no reservation w; `scontrol show reservation` lists all"),
+        (
+            None,
+            MAINT,
+            "Slurm shows no reservation w; `scontrol show reservation` lists all",
+        ),
     ],
     ids=["maintenance", "down", "not begun", "none"],
 )
-def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(answers, window, inside, why):
+def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(
+    answers, window, inside, why
+):
     answers[NODES] = MAINT
     assert "n1 is in maintenance (window)" in service.why_no_job_can_start("s")
-    answers |= {CONFIGURATION: configuration(access=["--reservation=w"]), "w": window, "n[1-2]": inside}
+    answers |= {
+        CONFIGURATION: configuration(access=["--reservation=w"]),
+        "w": window,
+        "n[1-2]": inside,
+    }
     assert service.why_no_job_can_start("s") == why
 
 
@@ -88,14 +105,17 @@ def test_what_is_not_known_of_slurm_stops_no_run(answers, changes):
 def test_a_system_that_reframe_does_not_show_is_refused_with_a_remedy(answers, text):
     answers[CONFIGURATION] = text
     with pytest.raises(
-        FabricError, match="shows no system; run it by hand to see why, or name one with --system"
+        FabricError,
+        match="shows no system; run it by hand to see why, or name one with --system",
     ):
         service.configuration(None)
 
 
 def test_an_error_in_colour_is_plain(monkeypatch):
     done = SimpleNamespace(
-        returncode=1, stdout="Log file(s) saved", stderr="\x1b[31mERROR: no such system\x1b[0m\n"
+        returncode=1,
+        stdout="Log file(s) saved",
+        stderr="\x1b[31mERROR: no such system\x1b[0m\n",
     )
     monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: done)
     with pytest.raises(FabricError, match="^reframe -l: no such system$"):

@@ -17,13 +17,20 @@ from tests.nightly.samples import finding
         (None, "no case that can name it was measured"),
     ],
 )
-def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(tonight, why):
+def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(
+    tonight, why
+):
     slow = finding(sizes={"sender n3": 0.41})
     known = {} if tonight is None else {"A @x": tonight}
     assert sight.why_open(slow, frozenset({"A @x"}), known) == why
-    assert sight.why_open(slow, frozenset(), known) == "no case that showed it was measured"
+    assert (
+        sight.why_open(slow, frozenset(), known)
+        == "no case that showed it was measured"
+    )
     # A failed reference closes by its value, and needs no limit.
-    assert sight.why_open(finding(sizes={"case n3": 0.5}), frozenset({"A @x"}), {}) == ""
+    assert (
+        sight.why_open(finding(sizes={"case n3": 0.5}), frozenset({"A @x"}), {}) == ""
+    )
 
 
 @pytest.mark.parametrize(

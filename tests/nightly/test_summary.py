@@ -8,7 +8,15 @@ import pytest
 
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import Open, State
-from fabric_checks.nightly.summary import Summary, as_json, headline, lines_of, markdown, terminal, when
+from fabric_checks.nightly.summary import (
+    Summary,
+    as_json,
+    headline,
+    lines_of,
+    markdown,
+    terminal,
+    when,
+)
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -30,7 +38,10 @@ def summary_of(*news, due=(), files=None, **changes):
     return Summary(night(2, **changes), news, due, files or {})
 
 
-CLOSED, UNSEEN = opened(State.CLOSED, "n5 was slow"), opened(State.UNSEEN, "n6 was slow", why_open="none ran")
+CLOSED, UNSEEN = (
+    opened(State.CLOSED, "n5 was slow"),
+    opened(State.UNSEEN, "n6 was slow", why_open="none ran"),
+)
 STILL = opened(State.STILL, "n4 is slow")
 
 
@@ -51,15 +62,22 @@ STILL = opened(State.STILL, "n4 is slow")
         (summary_of(opened(), failures=("the disk is full",)), "failed (1 new)", Verdict.FAILED, False),
     ],
 )  # fmt: skip
-def test_the_headline_the_status_and_whether_there_is_anything_to_report(of, says, status, is_silent):
+def test_the_headline_the_status_and_whether_there_is_anything_to_report(
+    of, says, status, is_silent
+):
     assert (headline(of), of.verdict, of.all_quiet) == (says, status, is_silent)
     assert markdown(of).splitlines()[0] == f"# sys, 2026-01-02 21:00, nightly: {says}"
 
 
 def test_of_many_warnings_the_first_are_listed_and_the_json_has_all():
     of = summary_of(warnings=tuple(f"line {number}" for number in range(9)))
-    listed = [line for line in markdown(of).splitlines() if "line" in line or "more" in line]
-    assert listed[-2:] == ["- warning: line 5", "- and 3 more: night.json has all"] and len(listed) == 7
+    listed = [
+        line for line in markdown(of).splitlines() if "line" in line or "more" in line
+    ]
+    assert (
+        listed[-2:] == ["- warning: line 5", "- and 3 more: night.json has all"]
+        and len(listed) == 7
+    )
     assert len(json.loads(as_json(of))["warnings"]) == 9
 
 
@@ -109,7 +127,10 @@ def test_a_terminal_gets_text_without_markup():
 
 def test_what_is_more_than_was_acknowledged_is_told():
     text = markdown(summary_of(opened(beyond=("sender n3: 0.5 then, 0.7 now",))))
-    assert "**New:** node n3 is slow.\n- more than was acknowledged: sender n3: 0.5" in text
+    assert (
+        "**New:** node n3 is slow.\n- more than was acknowledged: sender n3: 0.5"
+        in text
+    )
 
 
 def test_each_open_finding_is_a_line():
@@ -128,4 +149,7 @@ def test_a_quiet_night_is_short_and_a_simulation_is_called_one():
 
 
 def test_a_session_is_called_by_its_date_if_it_has_one():
-    assert [when(name) for name in ("20260102T210000Z-0002", "mine")] == ["2026-01-02 21:00", "mine"]
+    assert [when(name) for name in ("20260102T210000Z-0002", "mine")] == [
+        "2026-01-02 21:00",
+        "mine",
+    ]

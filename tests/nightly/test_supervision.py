@@ -29,7 +29,9 @@ with supervised() as start:
 """
 
 
-@pytest.mark.parametrize("ignored", [[], [signal.SIGINT, signal.SIGHUP]], ids=["terminal", "background"])
+@pytest.mark.parametrize(
+    "ignored", [[], [signal.SIGINT, signal.SIGHUP]], ids=["terminal", "background"]
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_interrupts_the_run(number, ignored):
     before = [(each, signal.signal(each, signal.SIG_IGN)) for each in ignored]

@@ -43,7 +43,12 @@ def noisy(level, count, seed=1, spread=0.02):
 
 def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
     before, after = noisy(100, 12), noisy(70, 3, seed=2)
-    kind = {"better": "larger", "unit": "MB/s", "metric": "bandwidth_8B", "quantity": "bandwidth"}
+    kind = {
+        "better": "larger",
+        "unit": "MB/s",
+        "metric": "bandwidth_8B",
+        "quantity": "bandwidth",
+    }
     early = found(tmp_path / "two", [*before, *after[:2]], **kind)
     assert not early.findings and early.nights == 14
     (finding,) = found(tmp_path / "three", [*before, *after], **kind).findings
@@ -64,21 +69,33 @@ def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
 )
 def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
     after = [
-        value for seed, level in enumerate(levels, 2) for value in noisy(level, 5, seed=seed, spread=spread)
+        value
+        for seed, level in enumerate(levels, 2)
+        for value in noisy(level, 5, seed=seed, spread=spread)
     ]
-    assert bool(found(tmp_path, [*noisy(100, 12, spread=spread), *after]).findings) == is_found
+    assert (
+        bool(found(tmp_path, [*noisy(100, 12, spread=spread), *after]).findings)
+        == is_found
+    )
 
 
 @pytest.mark.parametrize(
     ("before", "after", "unit", "is_found"),
     [
-        *((100, 90, "us", True), (100, 90.5, "us", False), (90.5, 100, "us", False), (0, 1, "us", True)),
+        *(
+            (100, 90, "us", True),
+            (100, 90.5, "us", False),
+            (90.5, 100, "us", False),
+            (0, 1, "us", True),
+        ),
         (10, 8.9, "us", True),
         (50, 44, "%", False),
         (50, 39, "%", True),
     ],
 )
-def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, after, unit, is_found):
+def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(
+    before, after, unit, is_found
+):
     """Of values in per cent ten points."""
     change = SimpleNamespace(
         by_difference=True,
@@ -94,11 +111,19 @@ def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, afte
 def test_passes_of_one_night_are_one_run(tmp_path):
     """Nights differ more than passes: five of a slow night make no change that lasts."""
     records = [
-        samples.record(run, check="A", test="A %layout=1x2", value=float(value), jobid=f"{run}-{number}")
+        samples.record(
+            run,
+            check="A",
+            test="A %layout=1x2",
+            value=float(value),
+            jobid=f"{run}-{number}",
+        )
         for run, level in enumerate([100] * 10 + [140])
         for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
     ]
-    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(
+        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
+    )
     judged = trends(tmp_path / "archive", records[-1]["session"])
     assert not judged.findings and judged.nights == 11
 
@@ -106,19 +131,29 @@ def test_passes_of_one_night_are_one_run(tmp_path):
 def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
     for number in range(9):
         archive, session = history(
-            tmp_path, [*noisy(100, 9, seed=number), *noisy(150, 3, seed=50 + number)], name=f"C{number}"
+            tmp_path,
+            [*noisy(100, 9, seed=number), *noisy(150, 3, seed=50 + number)],
+            name=f"C{number}",
         )
     (finding,) = trends(archive, session).findings
     assert finding.title.startswith("9 cases are worse than before; the first: ")
-    assert len(finding.cases) == 9 and any("and 3 more" in line for line in finding.details)
+    assert len(finding.cases) == 9 and any(
+        "and 3 more" in line for line in finding.details
+    )
 
 
 def test_other_changes_of_that_time_are_listed(tmp_path):
     records = [
-        samples.record(run, value=100.0 if run < 9 else 150.0, mpi="MPICH 4" if run < 9 else "MPICH 5")
+        samples.record(
+            run,
+            value=100.0 if run < 9 else 150.0,
+            mpi="MPICH 4" if run < 9 else "MPICH 5",
+        )
         for run in range(12)
     ]
-    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(
+        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
+    )
     (finding,) = trends(tmp_path / "archive", records[-1]["session"]).findings
     assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
 
@@ -139,16 +174,23 @@ def test_no_false_alarm(tmp_path, noise, report_table):
     """Each of many stable series, after a month of nights; a long tail is Student's t with 3 degrees of
     freedom."""
     rng = np.random.default_rng(7)
-    draw = rng.standard_normal if noise == "normal" else (lambda size: rng.standard_t(3, size))
+    draw = (
+        rng.standard_normal
+        if noise == "normal"
+        else (lambda size: rng.standard_t(3, size))
+    )
     records = [
         samples.record(run, metric=f"m_{number}", value=float(value))
         for number in range(SERIES)
         for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
     ]
-    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(
+        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
+    )
     judged = trends(tmp_path / "archive", records[NIGHTS - 1]["session"])
     assert judged.nights == NIGHTS
     report_table(
-        f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(judged.findings))]
+        f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}",
+        [str(len(judged.findings))],
     )
     assert not judged.findings, judged.findings[0].title

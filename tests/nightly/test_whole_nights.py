@@ -23,7 +23,11 @@ def results(tmp_path_factory):
 
 
 def call(results, *arguments, **environment):
-    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | environment
+    env = (
+        os.environ
+        | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"}
+        | environment
+    )
     done = programs.run([NIGHTLY, *arguments], env=env)
     return done.returncode, done.stdout, done.stderr
 
@@ -67,15 +71,23 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
     assert status == 0 and text.splitlines()[0] == first.splitlines()[0]
     assert latest(results) == night | {"elapsed_s": None}
     assert call(results, "--session", night["session"], "--quiet") == (0, "", "")
-    assert json.loads(call(results, "--session", night["session"], "--json")[1]) == latest(results)
+    assert json.loads(
+        call(results, "--session", night["session"], "--json")[1]
+    ) == latest(results)
 
 
 def test_a_night_in_a_terminal_says_where_its_output_is(results, first):
     """Before it begins: here it cannot, as its option is none."""
     ours, theirs = pty.openpty()
-    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "COLUMNS": "200"}
+    env = os.environ | {
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_MPI": "mpich",
+        "COLUMNS": "200",
+    }
     line = [NIGHTLY, *HERE, "--", "--no-such-option"]
-    with subprocess.Popen(line, env=env, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as night:
+    with subprocess.Popen(
+        line, env=env, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
+    ) as night:
         text, _ = night.communicate(timeout=GUARD_S)
     os.close(theirs)
     assert (
@@ -84,7 +96,10 @@ def test_a_night_in_a_terminal_says_where_its_output_is(results, first):
     )
     (failure,) = re.findall(r"The night failed: (.*)", text.decode())
     assert night.returncode == 1
-    assert failure.startswith("ci/run ended with status 2: ") and "--no-such-option" in failure
+    assert (
+        failure.startswith("ci/run ended with status 2: ")
+        and "--no-such-option" in failure
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,14 +123,20 @@ def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
     parquet.write_bytes(b"PAR1 broken")
     records = [json.loads(line) for line in perflog.read_text().splitlines()]
     for record in records:
-        time = datetime.fromisoformat(record["time"].replace("Z", "+00:00")) + timedelta(days=400)
+        time = datetime.fromisoformat(
+            record["time"].replace("Z", "+00:00")
+        ) + timedelta(days=400)
         record |= {"time": time.isoformat(), "session": f"{time:%Y%m%dT%H%M%SZ}-aaaa"}
     perflog.write_text("\n".join([*map(json.dumps, records), '{"cut": ']) + "\n")
     with (results / "nightly/local/nights.jsonl").open("a") as journal:
         journal.write("not json\n")
     status, text, _ = spend(results, *HERE, "--quiet")
     assert status == 0, text
-    for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(records) + 1}"):
+    for words in (
+        "moved aside to",
+        "not a line of a journal",
+        f"{perflog.name}:{len(records) + 1}",
+    ):
         assert words in text, text
     assert (latest(results)["records"], latest(results)["new"]) == (1, [])
     kept = [line for line in perflog.read_text().splitlines() if line.endswith("}")]

@@ -24,7 +24,9 @@ def parts():
         assert not opened.faults
         names = opened.manifest["files"]
         files = {name: (Path(folder) / name).read_bytes() for name in names}
-    return {key: value for key, value in opened.manifest.items() if key != "files"}, files
+    return {
+        key: value for key, value in opened.manifest.items() if key != "files"
+    }, files
 
 
 def records(files):
@@ -46,8 +48,13 @@ def with_records(files, changed):
 def in_process(what, commit):
     """Recompute in this process, as if this were the collection at a commit."""
     loading.forget_checks()
-    with mock.patch.dict(os.environ, RFM_REFERENCE_PREFIX=recomputation.references_of(what)):
-        return {**json.loads(json.dumps(recomputation_run.recompute(**what))), "at": commit}
+    with mock.patch.dict(
+        os.environ, RFM_REFERENCE_PREFIX=recomputation.references_of(what)
+    ):
+        return {
+            **json.loads(json.dumps(recomputation_run.recompute(**what))),
+            "at": commit,
+        }
 
 
 class Known:
@@ -57,7 +64,10 @@ class Known:
         self.by_place = {}
 
     def __call__(self, what, commit):
-        keys = [Path(run["files"]).relative_to(Path(what["topology"]).parent) for run in what["runs"]]
+        keys = [
+            Path(run["files"]).relative_to(Path(what["topology"]).parent)
+            for run in what["runs"]
+        ]
         if not self.by_place:
             self.found = in_process(what, commit)
             self.by_place = dict(zip(keys, self.found["runs"], strict=True))

@@ -24,7 +24,9 @@ FILES = {
 @pytest.fixture
 def genuine(tmp_path):
     path = tmp_path / "genuine.tar"
-    bundle_file.write(path, {"kind": OFFER}, FILES, lambda text: b"signature of %d bytes" % len(text))
+    bundle_file.write(
+        path, {"kind": OFFER}, FILES, lambda text: b"signature of %d bytes" % len(text)
+    )
     return path
 
 
@@ -32,7 +34,10 @@ def unpacked(path, folder):
     """Return what is wrong with a bundle; the folder has what came out of it."""
     folder.mkdir()
     try:
-        return [(each.kind, each.location) for each in bundle_file.unpack(path, folder).faults]
+        return [
+            (each.kind, each.location)
+            for each in bundle_file.unpack(path, folder).faults
+        ]
     except RecordError as error:
         return [("no bundle", str(error))]
 
@@ -42,7 +47,9 @@ def test_what_was_packed_comes_out(genuine, tmp_path):
     assert not opened.faults and opened.manifest["kind"] == OFFER
     assert {name: (tmp_path / name).read_bytes() for name in FILES} == FILES
     assert opened.signature == b"signature of %d bytes" % len(opened.manifest_text)
-    assert bundle_file.is_bundle(genuine) and not bundle_file.is_bundle(tmp_path / "binaries.json")
+    assert bundle_file.is_bundle(genuine) and not bundle_file.is_bundle(
+        tmp_path / "binaries.json"
+    )
 
 
 def changed_bytes(path, positions):
@@ -62,17 +69,30 @@ def test_no_byte_changes_unseen(genuine):
     """Every byte of the end and of a header, and some of all."""
     size = genuine.stat().st_size
     some = random.Random(1).sample(range(size), 300)
-    assert not list(changed_bytes(genuine, [*some, *range(512), *range(size - 200, size)]))
+    assert not list(
+        changed_bytes(genuine, [*some, *range(512), *range(size - 200, size)])
+    )
 
 
 def test_a_cut_or_longer_file_is_seen(genuine, tmp_path):
     content = genuine.read_bytes()
     for number, length in enumerate(
-        [0, 1, 511, 512, 2000, len(content) - 10240, len(content) - 512, len(content) - 1]
+        [
+            0,
+            1,
+            511,
+            512,
+            2000,
+            len(content) - 10240,
+            len(content) - 512,
+            len(content) - 1,
+        ]
     ):
         (tmp_path / "cut.tar").write_bytes(content[:length])
         assert unpacked(tmp_path / "cut.tar", tmp_path / f"cut-{number}"), length
-    for number, junk in enumerate([b"\0", bytes(512), bytes(10240), b"x" * 50000, content]):
+    for number, junk in enumerate(
+        [b"\0", bytes(512), bytes(10240), b"x" * 50000, content]
+    ):
         (tmp_path / "longer.tar").write_bytes(content + junk)
         assert unpacked(tmp_path / "longer.tar", tmp_path / f"longer-{number}")
 
@@ -91,7 +111,9 @@ def written(path, entries):
 
 
 def test_every_removed_file_is_named(genuine, tmp_path):
-    left = [(info, content) for info, content in members(genuine) if info.name not in FILES]
+    left = [
+        (info, content) for info, content in members(genuine) if info.name not in FILES
+    ]
     found = unpacked(written(tmp_path / "less.tar", left), tmp_path / "less")
     assert {("removed", name) for name in FILES} <= set(found)
 
@@ -124,13 +146,19 @@ def test_what_would_do_harm_is_named_and_not_unpacked(genuine, tmp_path, what):
     kind = "added" if what == "an endless name" else "harmful"
     assert (kind, info.name) in found
     assert {
-        str(each.relative_to(tmp_path / "in")) for each in (tmp_path / "in").rglob("*") if each.is_file()
+        str(each.relative_to(tmp_path / "in"))
+        for each in (tmp_path / "in").rglob("*")
+        if each.is_file()
     } == {*FILES}
-    assert not any(each.is_symlink() or each.is_fifo() for each in (tmp_path / "in").rglob("*"))
+    assert not any(
+        each.is_symlink() or each.is_fifo() for each in (tmp_path / "in").rglob("*")
+    )
     assert not Path("/tmp/fabric-harm").exists() and not (tmp_path / "harm").exists()
 
 
-@pytest.mark.parametrize("name", ["/etc/x", "a/../../x", "a//b", "./a", MANIFEST, "a\nb", "", "a" * 300])
+@pytest.mark.parametrize(
+    "name", ["/etc/x", "a/../../x", "a//b", "./a", MANIFEST, "a\nb", "", "a" * 300]
+)
 def test_a_manifest_with_such_names_is_refused(tmp_path, name):
     text = (
         b'{"format": 1, "kind": "offer", "files": {%s: {"bytes": 1, "sha256": ""}}}'
@@ -155,7 +183,10 @@ def test_a_file_that_grew_stops_where_the_manifest_says(tmp_path):
     assert ("changed", "a.out") in found and not list((tmp_path / "in").iterdir())
     text = entries[0][1].replace(b'"bytes": 2000', b'"bytes": 2000000000000000')
     entries[0][0].size = len(text)
-    found = unpacked(written(tmp_path / "huge.tar", [(entries[0][0], text), *entries[1:]]), tmp_path / "huge")
+    found = unpacked(
+        written(tmp_path / "huge.tar", [(entries[0][0], text), *entries[1:]]),
+        tmp_path / "huge",
+    )
     assert found[0][0] == "no bundle" and "more than a bundle may have" in found[0][1]
 
 
@@ -192,13 +223,20 @@ def test_what_cannot_be_in_a_bundle_is_not_packed(tmp_path, name):
 
 def test_a_bundle_is_a_set_of_results_unless_it_was_changed(genuine, tmp_path):
     found = sources.parse(f"offer={genuine}").path
-    assert (found / "perflogs/local/a.jsonl").read_bytes() == FILES["perflogs/local/a.jsonl"]
+    assert (found / "perflogs/local/a.jsonl").read_bytes() == FILES[
+        "perflogs/local/a.jsonl"
+    ]
     assert sources.parse(str(genuine)).path == found  # unpacked once a process
     data = bytearray(genuine.read_bytes())
     data[-2000] ^= 1
     (tmp_path / "changed.tar").write_bytes(data)
-    with pytest.raises(RecordError, match=r"changed.tar: .*it is not read: see `fabric-checks offers check`"):
+    with pytest.raises(
+        RecordError,
+        match=r"changed.tar: .*it is not read: see `fabric-checks offers check`",
+    ):
         sources.parse(str(tmp_path / "changed.tar"))
     bundle_file.write(tmp_path / "request.tar", {"kind": bundle_file.REQUEST}, FILES)
-    with pytest.raises(RecordError, match=r"request.tar: this is the request, which has no results"):
+    with pytest.raises(
+        RecordError, match=r"request.tar: this is the request, which has no results"
+    ):
         sources.parse(str(tmp_path / "request.tar"))

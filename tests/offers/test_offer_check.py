@@ -42,18 +42,29 @@ def test_an_offer_that_was_measured_follows_from_itself(genuine, known, tmp_path
     assert (checked.runs, checked.values, checked.records) == (8, 92, 92)
     assert {each.kind for each in checked.objections} == KNOWN
     printed = json.loads(offer_check.as_json(offers.OFFER, checked))
-    assert printed["not_proved"] and len(printed["objections"]) == len(checked.objections)
+    assert printed["not_proved"] and len(printed["objections"]) == len(
+        checked.objections
+    )
 
 
-def test_every_record_that_is_taken_away_or_there_twice_is_found(genuine, known, tmp_path):
+def test_every_record_that_is_taken_away_or_there_twice_is_found(
+    genuine, known, tmp_path
+):
     facts, files = genuine
     count = sum(map(len, offers.records(files).values()))
     for number in random.Random(3).sample(range(count), 6):
         for copies in (0, 2):
             lines = offers.records(files)
-            name, place = [(name, i) for name in sorted(lines) for i in range(len(lines[name]))][number]
+            name, place = [
+                (name, i) for name in sorted(lines) for i in range(len(lines[name]))
+            ][number]
             lines[name][place : place + 1] = [lines[name][place]] * copies
-            kinds = {kind for kind, _, _ in found(tmp_path, offers.with_records(files, lines), known, facts)}
+            kinds = {
+                kind
+                for kind, _, _ in found(
+                    tmp_path, offers.with_records(files, lines), known, facts
+                )
+            }
             assert kinds & {"removed", "record"}, (number, copies)
 
 
@@ -62,12 +73,27 @@ def test_programs_without_a_checksum_are_found(genuine, known, tmp_path):
     inside = 'readlink /proc/self/ns/net\nsrun podman run -v "/s/Case":"/s/Case" -w /s/Case image /x/a.out'
     assert bundle_writer.paths_in(inside) == {"/x/a.out"}
     facts, files = genuine
-    for content in (b"{}", b"null", json.dumps(dict.fromkeys(json.loads(files["binaries.json"]))).encode()):
+    for content in (
+        b"{}",
+        b"null",
+        json.dumps(dict.fromkeys(json.loads(files["binaries.json"]))).encode(),
+    ):
         listed = found(tmp_path, {**files, "binaries.json": content}, known, facts)
-        assert len([text for _, _, text in listed if "it has no checksum of /home/me/" in text]) == 4
+        assert (
+            len(
+                [
+                    text
+                    for _, _, text in listed
+                    if "it has no checksum of /home/me/" in text
+                ]
+            )
+            == 4
+        )
 
 
-def test_a_run_whose_records_are_taken_away_has_an_output_too_many(genuine, known, tmp_path):
+def test_a_run_whose_records_are_taken_away_has_an_output_too_many(
+    genuine, known, tmp_path
+):
     facts, files = genuine
     lines = offers.records(files)
     (name,) = [name for name in lines if "OsuLatency" in name]
@@ -78,7 +104,13 @@ def test_a_run_whose_records_are_taken_away_has_an_output_too_many(genuine, know
 
 
 def runs_of(files):
-    return sorted({record["output"] for lines in offers.records(files).values() for record in lines})
+    return sorted(
+        {
+            record["output"]
+            for lines in offers.records(files).values()
+            for record in lines
+        }
+    )
 
 
 def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path):
@@ -87,7 +119,8 @@ def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path
     files = dict(files)
     runs = runs_of(files)
     osu, hot, lammps = (
-        [run for run in runs if name in run] for name in ("OsuLatency", "HotSpot", "LammpsBench")
+        [run for run in runs if name in run]
+        for name in ("OsuLatency", "HotSpot", "LammpsBench")
     )
 
     def change(run, name, pattern, new):
@@ -107,12 +140,16 @@ def test_outputs_that_say_something_else_or_are_gone_are_found(genuine, tmp_path
     listed = found(tmp_path, files, offers.in_process, facts)
     text = "\n".join(map(" ".join, listed))
     assert text.count("OsuLatency") >= 2 and text.count("HotSpot") >= 2, text
-    for record in (record for lines in offers.records(files).values() for record in lines):
+    for record in (
+        record for lines in offers.records(files).values() for record in lines
+    ):
         assert record["test"] in text
     assert "rfm_job.sh is not there" in text and "rfm_job.out is not there" in text
 
 
-def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known, tmp_path):
+def test_runs_until_it_pleased_and_those_that_failed_are_counted(
+    genuine, known, tmp_path
+):
     """Three more sessions, of which the last failed."""
     facts, files = genuine
     more, lines = dict(files), offers.records(files)
@@ -122,14 +159,21 @@ def test_runs_until_it_pleased_and_those_that_failed_are_counted(genuine, known,
         other = f"2026112{number}T000000Z-0000"
         for record in offers.records(files)[name]:
             lines[name].append(json.loads(json.dumps(record).replace(session, other)))
-        more |= {key.replace(session, other): text for key, text in files.items() if "OsuLatency" in key}
+        more |= {
+            key.replace(session, other): text
+            for key, text in files.items()
+            if "OsuLatency" in key
+        }
     for record in (each for each in lines[name] if each["session"] == other):
         record |= {"case_result": "fail", "fail_reason": "too slow"}
     listed = offers.objections(tmp_path, offers.with_records(more, lines), known, facts)
     by_kind = {kind: text for kind, _, text in listed}
     assert by_kind["repeated"] == "8 runs in 4 sessions, but 5 were asked for"
     assert by_kind["failed"] == "too slow"
-    assert any(kind == "physics" and "one of them is a copy" in text for kind, _, text in listed)
+    assert any(
+        kind == "physics" and "one of them is a copy" in text
+        for kind, _, text in listed
+    )
 
 
 def test_other_versions_and_other_bindings_are_found(genuine, known, tmp_path):
@@ -137,8 +181,17 @@ def test_other_versions_and_other_bindings_are_found(genuine, known, tmp_path):
     lines = offers.records(files)
     (name,) = [name for name in lines if "OsuLatency" in name]
     for record in lines[name][: len(lines[name]) // 2]:
-        record |= {"reframe": "4.9", "collection": "0.1.0+g000000000000.dirty", "binding": "0|1"}
-    kinds = {kind for kind, _, _ in found(tmp_path, offers.with_records(files, lines), known, facts)}
+        record |= {
+            "reframe": "4.9",
+            "collection": "0.1.0+g000000000000.dirty",
+            "binding": "0|1",
+        }
+    kinds = {
+        kind
+        for kind, _, _ in found(
+            tmp_path, offers.with_records(files, lines), known, facts
+        )
+    }
     assert {"versions", "collection", "placement", "record"} <= kinds
 
 
@@ -173,7 +226,9 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path, monkeypatch):
         "made": "2026-01-01T00:00:00+00:00",
         requests.NUMBER: "1",
     }
-    monkeypatch.setattr(offer_check, "blobs", lambda _: {"checks/base.py": "a" * 40, "ci/run": "b" * 40})
+    monkeypatch.setattr(
+        offer_check, "blobs", lambda _: {"checks/base.py": "a" * 40, "ci/run": "b" * 40}
+    )
     bundle_file.write(request, asked, {"RULES.md": b""})
     state["files"] = {
         "checks/base.py": "c" * 40,
@@ -181,7 +236,9 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path, monkeypatch):
         "config/systems/oak.py": "e" * 40,
     }
     changed = {**files, "collection.json": json.dumps(state).encode()}
-    listed = found(tmp_path, changed, known, {**facts, requests.REPEATED: "1"}, request=request)
+    listed = found(
+        tmp_path, changed, known, {**facts, requests.REPEATED: "1"}, request=request
+    )
     assert [(kind, place, text.split(" (")[0]) for kind, place, text in listed] == [
         ("collection", "checks/base.py", "it was changed"),
         ("collection", "checks/more.py", "it is new"),
@@ -191,7 +248,9 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path, monkeypatch):
         offer_check.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 
-def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, monkeypatch):
+def test_a_packed_folder_of_results_passes_the_check(
+    genuine, known, tmp_path, monkeypatch
+):
     """The two sides together; the description is the recorded one, and the machine's programs are not
     here."""
     facts, files = genuine
@@ -201,13 +260,21 @@ def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, m
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)
     (results / "output/outside.txt").symlink_to("/etc/passwd")
-    monkeypatch.setattr(bundle_writer, "description", lambda *_: json.loads(files["system.json"]))
+    monkeypatch.setattr(
+        bundle_writer, "description", lambda *_: json.loads(files["system.json"])
+    )
     path = tmp_path / "offer.tar"
-    manifest = bundle_writer.pack(path, results, "local", level="procurement", answers="1")
+    manifest = bundle_writer.pack(
+        path, results, "local", level="procurement", answers="1"
+    )
     assert manifest[requests.REPEATED] == "1"
     assert manifest["sessions"] == facts["sessions"]
-    packed = {name for name in manifest["files"] if name.startswith(("perflogs/", "output/"))}
-    assert packed == {name for name in files if name.startswith(("perflogs/", "output/"))}
+    packed = {
+        name for name in manifest["files"] if name.startswith(("perflogs/", "output/"))
+    }
+    assert packed == {
+        name for name in files if name.startswith(("perflogs/", "output/"))
+    }
     kinds = {each.kind for each in offer_check.check(path, recompute=known).objections}
     assert kinds <= KNOWN | {"collection", "removed"}  # this clone is at another commit
     with pytest.raises(RecordError, match="no records of the system oak"):
@@ -220,9 +287,13 @@ def test_a_request_has_the_commit_and_the_rules(tmp_path):
     (tmp_path / "in").mkdir()
     opened = bundle_file.unpack(path, tmp_path / "in")
     rules = (tmp_path / "in/RULES.md").read_text()
-    assert not opened.faults and manifest["commit"] in rules and "--mode procurement" in rules
-    assert len(rules.splitlines()) < 60  # a page
-    assert requests.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(
-        manifest["commit"]
+    assert (
+        not opened.faults
+        and manifest["commit"] in rules
+        and "--mode procurement" in rules
     )
+    assert len(rules.splitlines()) < 60  # a page
+    assert requests.git(
+        "bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")
+    ).startswith(manifest["commit"])
     assert not offer_check.check_request(path).objections

@@ -38,8 +38,20 @@ def frame(**sides):
     for side, (latencies, bandwidths) in sides.items():
         for test, metric, unit, better, values in (
             ("OsuLatency %layout=2x1", "latency_8B", "us", "smaller", latencies),
-            ("OsuBandwidth %benchmark=bw %layout=2x1", "bandwidth_1B", "MB/s", "larger", bandwidths),
-            ("OsuBandwidth %benchmark=bibw %layout=2x1", "bandwidth_1B", "MB/s", "larger", [1e9]),
+            (
+                "OsuBandwidth %benchmark=bw %layout=2x1",
+                "bandwidth_1B",
+                "MB/s",
+                "larger",
+                bandwidths,
+            ),
+            (
+                "OsuBandwidth %benchmark=bibw %layout=2x1",
+                "bandwidth_1B",
+                "MB/s",
+                "larger",
+                [1e9],
+            ),
         ):
             own = {
                 "side": side,
@@ -59,7 +71,10 @@ def test_scores_are_those_by_hand(tmp_path):
         rules(tmp_path), frame(oak=([2, 2, 2], [50]), elm=([2], [100])), ["elm", "oak"]
     )
     assert [offer.label for offer in found.offers] == ["oak", "elm"]
-    assert [offer.score for offer in found.offers] == [pytest.approx(2**-0.25), pytest.approx(4**-0.25)]
+    assert [offer.score for offer in found.offers] == [
+        pytest.approx(2**-0.25),
+        pytest.approx(4**-0.25),
+    ]
     # Bandwidth would have to count as much as the price; the price as little as the bandwidth.
     assert found.turns["bandwidth"] == (pytest.approx(2), "elm")
     assert found.turns["price"] == (pytest.approx(1), "elm")
@@ -69,8 +84,13 @@ def test_scores_are_those_by_hand(tmp_path):
 
 def test_the_weight_at_which_it_turns_does(tmp_path):
     given, records = rules(tmp_path), frame(oak=([2], [50]), elm=([1.5], [100]))
-    for name, (weight, _) in offer_ranking.rank(given, records, ["oak", "elm"]).turns.items():
-        criteria = [replace(each, weight=weight) if each.name == name else each for each in given.criteria]
+    for name, (weight, _) in offer_ranking.rank(
+        given, records, ["oak", "elm"]
+    ).turns.items():
+        criteria = [
+            replace(each, weight=weight) if each.name == name else each
+            for each in given.criteria
+        ]
         price = weight if name == offer_ranking.PRICE else given.price_weight
         other = replace(given, criteria=tuple(criteria), price_weight=price)
         one, two = offer_ranking.rank(other, records, ["oak", "elm"]).offers
@@ -82,7 +102,9 @@ def test_the_order_does_not_depend_on_other_offers(tmp_path):
     few = offer_ranking.rank(rules(tmp_path), frame(**records), ["oak", "elm"])
     all_of_them = offer_ranking.rank(rules(tmp_path), frame(**records), list(records))
     order = [offer.label for offer in all_of_them.offers]
-    assert [label for label in order if label != "fir"] == [offer.label for offer in few.offers]
+    assert [label for label in order if label != "fir"] == [
+        offer.label for offer in few.offers
+    ]
 
 
 def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
@@ -138,15 +160,26 @@ def test_bundles_are_ranked(tmp_path, options):
     done = CliRunner().invoke(command, ["rank", str(path), *sources, *options])
     assert done.exit_code == 0, done.output
     if options:
-        assert [each["score"] for each in json.loads(done.output)["offers"]] == [1, pytest.approx(2**-0.5)]
+        assert [each["score"] for each in json.loads(done.output)["offers"]] == [
+            1,
+            pytest.approx(2**-0.5),
+        ]
     else:
         assert "0.707" in done.output and "<b>" in done.output
 
 
 def test_the_weight_at_which_it_turns_is_that_nearest_to_its_own():
-    offers = {"first": (2.0, 1.0), "far": (1.0, 8.0), "near": (1.0, 2**1.5), "farther": (1.0, 16.0)}
+    offers = {
+        "first": (2.0, 1.0),
+        "far": (1.0, 8.0),
+        "near": (1.0, 2**1.5),
+        "farther": (1.0, 16.0),
+    }
     ranked = [
         SimpleNamespace(label=label, ratios=dict(zip("ab", each, strict=True)))
         for label, each in offers.items()
     ]
-    assert offer_ranking._turn(ranked, {"a": 1.0, "b": 1.0}, "a") == (pytest.approx(1.5), "near")
+    assert offer_ranking._turn(ranked, {"a": 1.0, "b": 1.0}, "a") == (
+        pytest.approx(1.5),
+        "near",
+    )

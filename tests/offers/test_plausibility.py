@@ -13,12 +13,17 @@ RECORD = record(
     metric="bandwidth_1B", one_way=True, unit="MB/s", better="larger", value=24000.0, elapsed_s=10.0,
     job_began="2026-11-01T00:00:00+00:00", time="2026-11-01T00:00:11+00:00",
 )  # fmt: skip
-SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}]}
+SYSTEM = {
+    "partitions": [
+        {"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}
+    ]
+}
 
 
 def texts(tmp_path, *changes, link_MBps=None):
     runs = [
-        Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)
+        Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}])
+        for i, change in enumerate(changes)
     ]
     return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps)]
 
@@ -44,18 +49,27 @@ BOTH = {"one_way": False, "value": 48000.0}
         ({"job_began": "yesterday"}, None, None),
     ],
 )
-def test_implausible_values_and_times_of_a_run_are_found(tmp_path, change, link_MBps, what):
+def test_implausible_values_and_times_of_a_run_are_found(
+    tmp_path, change, link_MBps, what
+):
     found = texts(tmp_path, change, link_MBps=link_MBps)
     assert len(found) == (what is not None) and (what is None or what in found[0])
 
 
 def test_a_run_that_cannot_be_judged_hides_no_other(tmp_path):
-    (found,) = texts(tmp_path, {"nodes": 1, "value": 1e6, "nodelist": ["n8"]}, {"value": 26000.0})
+    (found,) = texts(
+        tmp_path, {"nodes": 1, "value": 1e6, "nodelist": ["n8"]}, {"value": 26000.0}
+    )
     assert "the links carry 25000 MB/s" in found
 
 
 def test_a_value_that_is_no_rate_hides_no_other(tmp_path):
-    runs = [Run("output/s/oak/compute/mpich/run_0", [{**RECORD, "unit": "us"}, {**RECORD, "value": 26000.0}])]
+    runs = [
+        Run(
+            "output/s/oak/compute/mpich/run_0",
+            [{**RECORD, "unit": "us"}, {**RECORD, "value": 26000.0}],
+        )
+    ]
     assert len(list(implausible(tmp_path, runs, SYSTEM, None))) == 1
 
 

@@ -9,7 +9,9 @@ import pytest
 from fabric_checks.core.errors import FabricError
 from fabric_offers import bundle_file, offer_check, signatures
 
-pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="there is no ssh-keygen, which signs")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="there is no ssh-keygen, which signs"
+)
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +19,10 @@ def keys(tmp_path_factory):
     """Return two keys, and a file that allows the first one."""
     folder = tmp_path_factory.mktemp("keys")
     for name in ("vendor", "other"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name],
+            check=True,
+        )
     public = (folder / "vendor.pub").read_text().split()
     (folder / "signers").write_text(f"vendor@oak.example {public[0]} {public[1]}\n")
     return folder / "vendor", folder / "other", folder / "signers"
@@ -35,18 +40,31 @@ def test_the_signer_is_named(keys, tmp_path):
     found = offer_check.check_request(request(tmp_path / "a.tar", vendor), signers)
     assert not found.objections and "vendor@oak.example" in found.notes[0]
     for key in (other, None):
-        (objection,) = offer_check.check_request(request(tmp_path / "b.tar", key), signers).objections
+        (objection,) = offer_check.check_request(
+            request(tmp_path / "b.tar", key), signers
+        ).objections
         assert objection.kind == "signature"
     # Without a list of signers any key is a signature, and none is no fault; both are noted.
-    assert "SHA256:" in offer_check.check_request(request(tmp_path / "c.tar", other)).notes[0]
-    assert "not signed" in offer_check.check_request(request(tmp_path / "d.tar", None)).notes[0]
+    assert (
+        "SHA256:"
+        in offer_check.check_request(request(tmp_path / "c.tar", other)).notes[0]
+    )
+    assert (
+        "not signed"
+        in offer_check.check_request(request(tmp_path / "d.tar", None)).notes[0]
+    )
 
 
 def test_a_signature_of_something_else_is_none(keys):
     vendor, _, signers = keys
     signed = signatures.signature(b"one", vendor)
     assert signatures.verify(b"one", signed, signers)[0]
-    for text, signature in ((b"two", signed), (b"one", signed[:-40]), (b"one", b""), (b"one", b"\0" * 99)):
+    for text, signature in (
+        (b"two", signed),
+        (b"one", signed[:-40]),
+        (b"one", b""),
+        (b"one", b"\0" * 99),
+    ):
         assert not signatures.verify(text, signature, signers)[0]
         assert not signatures.verify(text, signature, None)[0]
 

@@ -33,7 +33,9 @@ def genuine():
     """Return the facts, and the files of one case in two passes."""
     facts, files = offers.parts()
     return facts, {
-        name: text for name, text in files.items() if not re.search("OsuLatency|LammpsBench", name)
+        name: text
+        for name, text in files.items()
+        if not re.search("OsuLatency|LammpsBench", name)
     }
 
 
@@ -79,7 +81,11 @@ def test_every_field_follows_from_something_or_is_listed(genuine, found, field):
     files = genuine[1]
     for change_all in (False, True):
         lines = offers.records(files)
-        for record in (record for each in lines.values() for record in (each if change_all else each[:1])):
+        for record in (
+            record
+            for each in lines.values()
+            for record in (each if change_all else each[:1])
+        ):
             record[field] = altered(field, record[field])
         listed = found(offers.with_records(files, lines))
         assert listed or field in LISTED
@@ -105,19 +111,33 @@ def test_every_file_of_a_case_is_found_or_listed(genuine, known, found):
         of_kind = [name for name in names if name.endswith(f"/{kind}")]
         for chosen in (of_kind[:1], of_kind):
             pattern, new = CHANGES.get(kind, (r"\Z", "nothing\n"))
-            other = {name: re.sub(pattern, new, files[name].decode(), count=1).encode() for name in chosen}
+            other = {
+                name: re.sub(pattern, new, files[name].decode(), count=1).encode()
+                for name in chosen
+            }
             assert all(other[name] != files[name] for name in chosen), kind
-            listed = found({**files, **other}, recompute=offers.in_process if kind in CHANGES else known)
+            listed = found(
+                {**files, **other},
+                recompute=offers.in_process if kind in CHANGES else known,
+            )
             assert bool(listed) == (kind not in LISTED), (kind, listed)
-            removed = found({name: text for name, text in files.items() if name not in chosen})
+            removed = found(
+                {name: text for name, text in files.items() if name not in chosen}
+            )
             assert removed or (kind in LISTED and "build" in kind), (kind, chosen)
 
 
 LAUNCH = r"(?m)^(mpirun -np 2 \S+/hot_spot.*)$"
 SCRIPTS = {
-    "a library put before the others": (r"(?m)^(export HYDRA)", r"export LD_PRELOAD=/x.so\n\1"),
+    "a library put before the others": (
+        r"(?m)^(export HYDRA)",
+        r"export LD_PRELOAD=/x.so\n\1",
+    ),
     "another path of libraries": (r"(LD_LIBRARY_PATH=)[^$]*", r"\1/x/lib"),
-    "a function for the launcher": (r"(?m)^fabric_folder", 'mpirun() { x "$@"; }\nfabric_folder'),
+    "a function for the launcher": (
+        r"(?m)^fabric_folder",
+        'mpirun() { x "$@"; }\nfabric_folder',
+    ),
     "an output that was canned": (LAUNCH, "cat canned"),
     "a wrapper around probe and program": (r"(?m)^mpirun -np 2", "mpirun -np 2 x"),
     "the best of three": (LAUNCH, r"for i in 1 2 3; do \1; done | best"),
@@ -130,13 +150,19 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("what", SCRIPTS)
 @pytest.mark.parametrize("alike", [False, True], ids=["one", "all alike"])
-def test_a_job_script_that_the_collection_does_not_write_is_found(genuine, found, what, alike):
+def test_a_job_script_that_the_collection_does_not_write_is_found(
+    genuine, found, what, alike
+):
     files = genuine[1]
     names = sorted(name for name in files if name.endswith("/rfm_job.sh"))
     chosen = names if alike else names[:1]
-    other = {name: re.sub(*SCRIPTS[what], files[name].decode()).encode() for name in chosen}
+    other = {
+        name: re.sub(*SCRIPTS[what], files[name].decode()).encode() for name in chosen
+    }
     listed = [each for each in found({**files, **other}) if each[0] == "options"]
-    assert listed and all(f"{len(chosen)} of 2 job scripts" in text for _, _, text in listed)
+    assert listed and all(
+        f"{len(chosen)} of 2 job scripts" in text for _, _, text in listed
+    )
 
 
 def test_what_the_file_of_a_system_adds_is_named(genuine, found, known, tmp_path):
@@ -153,25 +179,37 @@ def test_what_the_file_of_a_system_adds_is_named(genuine, found, known, tmp_path
         if name.endswith("/rfm_job.sh")
     }
     listed = found(
-        {**files, **added, "system.json": json.dumps(system).encode()}, recompute=offers.in_process
+        {**files, **added, "system.json": json.dumps(system).encode()},
+        recompute=offers.in_process,
     )
     assert [kind for kind, _, _ in listed] == ["options"]
-    assert "adds `export LD_PRELOAD=/x.so`, which can replace what is run" in listed[0][2]
+    assert (
+        "adds `export LD_PRELOAD=/x.so`, which can replace what is run" in listed[0][2]
+    )
     system["partitions"][0]["launcher"] = "own"
-    listed = found({**files, "system.json": json.dumps(system).encode()}, recompute=offers.in_process)
+    listed = found(
+        {**files, "system.json": json.dumps(system).encode()},
+        recompute=offers.in_process,
+    )
     assert "no scheduler or launcher `own`" in listed[0][2]
 
 
 def test_a_file_that_no_job_script_writes_is_found(genuine, found):
-    folder = next(name for name in genuine[1] if name.endswith("rfm_job.sh")).rpartition("/")[0]
-    assert {kind for kind, _, _ in found({**genuine[1], f"{folder}/more.txt": b"x"})} == {"added"}
+    folder = next(
+        name for name in genuine[1] if name.endswith("rfm_job.sh")
+    ).rpartition("/")[0]
+    assert {
+        kind for kind, _, _ in found({**genuine[1], f"{folder}/more.txt": b"x"})
+    } == {"added"}
 
 
 def test_a_bundle_is_not_what_its_manifest_calls_it(genuine, known, tmp_path):
     facts, files = genuine
     path = tmp_path / "offer.tar"
     bundle_file.write(path, {**facts, "kind": bundle_file.REQUEST}, files)
-    with pytest.raises(RecordError, match="by its manifest it is a request, and no offer"):
+    with pytest.raises(
+        RecordError, match="by its manifest it is a request, and no offer"
+    ):
         offer_check.check(path, recompute=known)
 
 
@@ -190,17 +228,25 @@ def test_an_offer_answers_one_request(genuine, known, tmp_path):
         ("later", "1", {"made": "2027-01-01T00:00:00+00:00"}),
     ):
         path = tmp_path / f"{name}.tar"
-        bundle_file.write(path, {**sent, requests.NUMBER: number, **made}, {"RULES.md": b""})
-        every = offers.objections(tmp_path, files, known, {**facts, requests.REPEATED: "1"}, request=path)
+        bundle_file.write(
+            path, {**sent, requests.NUMBER: number, **made}, {"RULES.md": b""}
+        )
+        every = offers.objections(
+            tmp_path, files, known, {**facts, requests.REPEATED: "1"}, request=path
+        )
         listed[name] = [text for kind, _, text in every if kind == "request"]
     assert listed == {
         "first": [],
-        "second": ["it answers that of another request; it has to be packed with --request"],
+        "second": [
+            "it answers that of another request; it has to be packed with --request"
+        ],
         "later": ["1 session began before the request was made"],
     }
 
 
-def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path, monkeypatch):
+def test_the_first_line_tells_how_many_values_were_recomputed(
+    genuine, tmp_path, monkeypatch
+):
     facts, files = genuine
     path = tmp_path / "offer.tar"
     (name,) = [name for name in files if name.startswith("perflogs/")]
@@ -212,7 +258,10 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
 
     monkeypatch.setitem(offer_check.check.__kwdefaults__, "recompute", fail)
     printed = CliRunner().invoke(command, ["check", str(path)]).output
-    assert f"{len(files)} files; 1 value of 1 run, none recomputed from its output" in printed
+    assert (
+        f"{len(files)} files; 1 value of 1 run, none recomputed from its output"
+        in printed
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,13 +269,25 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
     [
         (["check", "{}"], 2, "is a directory"),
         (["check"], 2, "name the offer, or with --request alone the request"),
-        (["check", "--request", "{}/request.tar"], 0, "1 file; a request, and nothing in it is measured"),
-        (["rank", "{}/rules.yaml", "x"], 1, "criteria is 5; give a list, each a mapping"),
+        (
+            ["check", "--request", "{}/request.tar"],
+            0,
+            "1 file; a request, and nothing in it is measured",
+        ),
+        (
+            ["rank", "{}/rules.yaml", "x"],
+            1,
+            "criteria is 5; give a list, each a mapping",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line_with_the_remedy(tmp_path, words, status, text):
     (tmp_path / "rules.yaml").write_text("criteria: 5\n")
-    bundle_file.write(tmp_path / "request.tar", {"kind": bundle_file.REQUEST}, {"RULES.md": b""})
+    bundle_file.write(
+        tmp_path / "request.tar", {"kind": bundle_file.REQUEST}, {"RULES.md": b""}
+    )
     done = CliRunner().invoke(command, [word.format(tmp_path) for word in words])
-    shown = str(done.exception) if isinstance(done.exception, FabricError) else done.output
+    shown = (
+        str(done.exception) if isinstance(done.exception, FabricError) else done.output
+    )
     assert text in shown and done.exit_code == status

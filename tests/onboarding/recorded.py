@@ -37,7 +37,9 @@ class Recorded(Machine):
             if line.startswith("% "):
                 variables |= dict(word.split("=", 1) for word in shlex.split(line[2:]))
             elif line.startswith(("$ ", "& ")):
-                lines = (self.answers if line[0] == "$" else self.files).setdefault(line[2:], [])
+                lines = (self.answers if line[0] == "$" else self.files).setdefault(
+                    line[2:], []
+                )
             else:
                 lines.append(line)
         super().__init__(variables=variables)
@@ -51,7 +53,9 @@ class Recorded(Machine):
     def ask(self, *command):
         if not self.has(command[0]):
             return None
-        words = re.sub(r"^bash --login -c module (.*) 2>&1$", r"module \1", " ".join(command))
+        words = re.sub(
+            r"^bash --login -c module (.*) 2>&1$", r"module \1", " ".join(command)
+        )
         lines = self.answers.get(words, ["! 1", f"{words}: not recorded"])
         is_fault = lines[:1] and lines[0].startswith("! ")
         self.asked[words] = f"exit status {lines[0][2:]}" if is_fault else "ok"
@@ -61,7 +65,9 @@ class Recorded(Machine):
         return "\n".join(self.files.get(path, []))
 
     def listed(self, path):
-        below = [name[len(path) + 1 :] for name in self.files if name.startswith(f"{path}/")]
+        below = [
+            name[len(path) + 1 :] for name in self.files if name.startswith(f"{path}/")
+        ]
         return sorted({name.split("/")[0] for name in below})
 
 
@@ -80,7 +86,9 @@ def tools(machine, folder):
     for number, (command, lines) in enumerate(machine.answers.items()):
         tool, _, options = command.partition(" ")
         is_fault = bool(lines) and lines[0].startswith("! ")
-        (folder / f"said-{number}").write_text("".join(f"{line}\n" for line in lines[is_fault:]))
+        (folder / f"said-{number}").write_text(
+            "".join(f"{line}\n" for line in lines[is_fault:])
+        )
         status = lines[0][2:] if is_fault else "0"
         scripts.setdefault(tool, []).append(
             f"  {shlex.quote(options)}) cat {folder}/said-{number}; exit {status} ;;\n"

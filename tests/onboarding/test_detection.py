@@ -70,12 +70,20 @@ def test_the_software_and_links_of_a_site(name):
 
 def test_what_is_left_out_and_what_does_not_answer_is_told():
     found = look(site("slurm_infiniband"), "login2")
-    assert found.notes == ("the partition 'retired' is left out: it is closed, or has no node in service",)
+    assert found.notes == (
+        "the partition 'retired' is left out: it is closed, or has no node in service",
+    )
     assert (found.queues[0].nodes, found.queues[0].out_of_service, found.cores, found.switches) == (
         316, 4, 32, 3
     )  # fmt: skip
-    found = look(Recorded("$ lscpu\nArchitecture: riscv64\n$ mpicc\n$ mpirun --version\n! 1\n"), "box")
-    assert found.cores is None and "the output of lscpu is not understood: lscpu states no" in found.notes[0]
+    found = look(
+        Recorded("$ lscpu\nArchitecture: riscv64\n$ mpicc\n$ mpirun --version\n! 1\n"),
+        "box",
+    )
+    assert (
+        found.cores is None
+        and "the output of lscpu is not understood: lscpu states no" in found.notes[0]
+    )
     assert found.asked["mpirun --version"] == "exit status 1"
 
 
@@ -83,12 +91,17 @@ def test_what_is_left_out_and_what_does_not_answer_is_told():
     ("recorded", "why"),
     [
         ("$ sinfo --version\nslurm 22.05.8\n", "sinfo: exit status 1"),
-        ("$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\na*|up|4|1|1|down*|(null)\n", "'a' is left out"),
+        (
+            "$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\na*|up|4|1|1|down*|(null)\n",
+            "'a' is left out",
+        ),
         ("$ pbsnodes -a\n! 1\ncannot connect\n", "pbsnodes: exit status 1"),
     ],
 )
 def test_a_scheduler_that_lists_no_nodes_stops_it(recorded, why):
-    with pytest.raises(FabricError, match=f"no scheduler lists nodes for jobs: .*{why}.*--this-host"):
+    with pytest.raises(
+        FabricError, match=f"no scheduler lists nodes for jobs: .*{why}.*--this-host"
+    ):
         look(Recorded(recorded), "box")
     assert look(Recorded(recorded), "box", this_host=True).scheduler == "local"
 
@@ -97,4 +110,7 @@ def test_a_type_of_srun_that_cannot_be_loaded_is_named():
     text = (SITES / "slurm_gpus.txt").read_text()
     broken = "versions available: pmix_v5\nsrun: error: mpi/pmix_v5: x\n"
     found = look(Recorded(text.replace("versions available: pmix_v5\n", broken)), "box")
-    assert found.pmis == ("pmi2",) and "srun offers pmix_v5, but cannot load it" in found.notes[0]
+    assert (
+        found.pmis == ("pmi2",)
+        and "srun offers pmix_v5, but cannot load it" in found.notes[0]
+    )

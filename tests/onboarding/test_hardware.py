@@ -10,7 +10,10 @@ from fabric_checks.onboarding.hardware import Link
 
 def test_cores():
     assert (
-        hardware.cores("CPU(s):  64\nThread(s) per core:  2\nCore(s) per socket:  16\nSocket(s):  2\n") == 32
+        hardware.cores(
+            "CPU(s):  64\nThread(s) per core:  2\nCore(s) per socket:  16\nSocket(s):  2\n"
+        )
+        == 32
     )
     with pytest.raises(OutputError, match=r"lscpu states no 'Core\(s\) per socket'"):
         hardware.cores("Core(s) per cluster: 4\n")
@@ -19,8 +22,16 @@ def test_cores():
 @pytest.mark.parametrize(
     ("rate", "MBps"),
     [
-        *(("10 Gb/sec (4X SDR)", 1000), ("40 Gb/sec (4X QDR)", 4000), ("56 Gb/sec (4X FDR)", 6787.9)),
-        *(("100 Gb/sec (4X EDR)", 12500), ("200 Gb/sec (2X NDR)", 25000), ("400 Gb/sec (4X NDR)", 50000)),
+        *(
+            ("10 Gb/sec (4X SDR)", 1000),
+            ("40 Gb/sec (4X QDR)", 4000),
+            ("56 Gb/sec (4X FDR)", 6787.9),
+        ),
+        *(
+            ("100 Gb/sec (4X EDR)", 12500),
+            ("200 Gb/sec (2X NDR)", 25000),
+            ("400 Gb/sec (4X NDR)", 50000),
+        ),
     ],
 )
 def test_infiniband_rates_are_those_after_coding(rate, MBps):
@@ -31,9 +42,13 @@ def test_infiniband_rates_are_those_after_coding(rate, MBps):
 
 
 def test_ports_that_are_down_or_of_ethernet():
-    assert hardware.infiniband("m", "10 Gb/sec (4X SDR)", "1: DOWN", "InfiniBand") is None
+    assert (
+        hardware.infiniband("m", "10 Gb/sec (4X SDR)", "1: DOWN", "InfiniBand") is None
+    )
     # An adapter tells an Ethernet of 40 Gbit/s by the name of a rate of InfiniBand.
-    assert hardware.infiniband("m", "40 Gb/sec (4X QDR)", "4: ACTIVE", "Ethernet") == Link("m", "RoCE", 5000)
+    assert hardware.infiniband(
+        "m", "40 Gb/sec (4X QDR)", "4: ACTIVE", "Ethernet"
+    ) == Link("m", "RoCE", 5000)
     with pytest.raises(OutputError, match="m: not a link rate: 'fast'"):
         hardware.infiniband("m", "fast", "4: ACTIVE", "InfiniBand")
 
@@ -49,15 +64,17 @@ def test_ports_that_are_down_or_of_ethernet():
 def test_a_link_layer_that_is_not_known_is_no_infiniband(device, layer, kind):
     """As linux-rdma/rdma-core pull request 884 and uccl issue 163 have the layer of EFA."""
     link = hardware.infiniband(device, "100 Gb/sec (4X EDR)", "4: ACTIVE", f"{layer}\n")
-    assert link == Link(device, kind, 12500) and hardware.fastest([link, Link("e", "Ethernet", 25000)]) == [
-        link
-    ]
+    assert link == Link(device, kind, 12500) and hardware.fastest(
+        [link, Link("e", "Ethernet", 25000)]
+    ) == [link]
 
 
 def test_ethernet():
     assert hardware.ethernet("eth0", "25000\n") == Link("eth0", "Ethernet", 3125)
     assert hardware.ethernet("hsn1", "200000") == Link("hsn1", "Slingshot", 25000)
-    assert [hardware.ethernet("e", speed) for speed in ("-1", "", "0", "4294967295", "x")] == [None] * 5
+    assert [
+        hardware.ethernet("e", speed) for speed in ("-1", "", "0", "4294967295", "x")
+    ] == [None] * 5
 
 
 def test_the_fastest_are_of_one_kind():
@@ -66,5 +83,7 @@ def test_the_fastest_are_of_one_kind():
         Link("a", "InfiniBand", 12500),
         Link("b", "InfiniBand", 12500),
     )
-    assert hardware.fastest([slow, one, two]) == [one, two] and hardware.fastest([]) == []
+    assert (
+        hardware.fastest([slow, one, two]) == [one, two] and hardware.fastest([]) == []
+    )
     assert hardware.fastest([slow, Link("c", "InfiniBand", 6250)])[0].device == "c"

@@ -32,7 +32,11 @@ PLACES = [
     ("slurm_infiniband", "SwitchName=leaf01", "SwitchName={}"),
     ("slurm_infiniband", "\tpmix\n", "\t{}\n"),
     ("slurm_infiniband", "OpenMPI/4.1.6-GCC-13.2.0", "OpenMPI/{}"),
-    ("slurm_infiniband", "OSU-Micro-Benchmarks/7.2-gompi-2023b\n", "OSU-Micro-Benchmarks/7.2-{}\n"),
+    (
+        "slurm_infiniband",
+        "OSU-Micro-Benchmarks/7.2-gompi-2023b\n",
+        "OSU-Micro-Benchmarks/7.2-{}\n",
+    ),
     ("slurm_infiniband", "mlx5_0", "{}"),
     ("slurm_infiniband", "200 Gb/sec (4X HDR)", "{}"),
     ("slurm_gpus", "gpu:h100:8(S:0-1),shard:16", "{}"),
@@ -96,18 +100,38 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     text = files["systems/new.py"]
     assert text.isascii() and all(char.isprintable() or char == "\n" for char in text)
     # A file of names and literals: nothing is called but what is written of every site.
-    calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+    calls = {
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+    }
     assert calls <= {
-        *("environment", "host_lock", "lock_in_job", "str", "selected_mpis", "selected_stack", "STACKS.get"),
+        *(
+            "environment",
+            "host_lock",
+            "lock_in_job",
+            "str",
+            "selected_mpis",
+            "selected_stack",
+            "STACKS.get",
+        ),
     }
     system, environments = configuration(text)
     for partition in system["partitions"]:
         for word in [*words(partition.get("access", [])), *partition["environs"]]:
             assert set(word) <= HARMLESS | {" "}, word
-            assert " " not in word.removeprefix("-l ").removeprefix("-q ").removeprefix("-A "), word
+            assert " " not in word.removeprefix("-l ").removeprefix("-q ").removeprefix(
+                "-A "
+            ), word
     for environment in environments:
-        assert all(set(module) <= HARMLESS and module[0] != "-" for module in environment.get("modules", []))
-    assert {path.rpartition("/")[0].split("/")[0] for path in files} == {"systems", "references"}
+        assert all(
+            set(module) <= HARMLESS and module[0] != "-"
+            for module in environment.get("modules", [])
+        )
+    assert {path.rpartition("/")[0].split("/")[0] for path in files} == {
+        "systems",
+        "references",
+    }
     assert not any(".." in path for path in files)
 
 
@@ -122,7 +146,9 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     ],
 )  # fmt: skip
 def test_resources_of_flux_that_are_none(text):
-    with pytest.raises(FabricError, match="the output of flux resource R is not understood: ") as error:
+    with pytest.raises(
+        FabricError, match="the output of flux resource R is not understood: "
+    ) as error:
         look(Recorded(f"$ flux resource R\n{text}\n"), "x")
     assert len(str(error.value)) < 500
 
@@ -130,6 +156,13 @@ def test_resources_of_flux_that_are_none(text):
 def test_many_names_are_not_all_shown(capsys):
     lines = "".join(f"a;{number}|up|1|1|1|idle|(null)\n" for number in range(500))
     lines += "one|up|1|1|1|idle|(null)\n"
-    console.print(*shown(look(Recorded(f"$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\n{lines}"), "x")))
+    console.print(
+        *shown(
+            look(
+                Recorded(f"$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\n{lines}"),
+                "x",
+            )
+        )
+    )
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) < 40 and re.search("(a|one): [0-9]+", printed)

@@ -13,7 +13,11 @@ from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 @pytest.fixture
 def machine(tmp_path):
-    return Machine(root=tmp_path / "root", variables={"PATH": f"{tmp_path}:/usr/bin:/bin"}, limit_s=GUARD_S)
+    return Machine(
+        root=tmp_path / "root",
+        variables={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        limit_s=GUARD_S,
+    )
 
 
 def tool(tmp_path, text):
@@ -61,7 +65,11 @@ def test_one_that_does_not_end(machine, tmp_path):
     child.touch()
     tool(tmp_path, f"sleep {ENDLESS_S} & echo $! > {child}; echo begun; wait")
     began = time.monotonic()
-    for limit_s in (1, 10, 100):  # a loaded machine may take longer than 1 s to start it
+    for limit_s in (
+        1,
+        10,
+        100,
+    ):  # a loaded machine may take longer than 1 s to start it
         machine.limit_s = limit_s
         assert machine.ask("tool") is None
         assert (
@@ -71,12 +79,21 @@ def test_one_that_does_not_end(machine, tmp_path):
         if number := child.read_text().strip():
             break
     assert number
-    wait_for(lambda: is_over(Path("/proc", number, "stat")), "what the tool has started is still there")
+    wait_for(
+        lambda: is_over(Path("/proc", number, "stat")),
+        "what the tool has started is still there",
+    )
 
 
 def test_files(machine, tmp_path):
     (tmp_path / "root/sys/class").mkdir(parents=True)
     (tmp_path / "root/sys/class/rate").write_bytes(b"x" * 10_000 + b"\xff")
     os.mkfifo(tmp_path / "root/sys/class/pipe")
-    assert machine.listed("/sys/class") == ["pipe", "rate"] and machine.listed("/nowhere") == []
-    assert len(machine.read("/sys/class/rate")) == 4096 and machine.read("/sys/class") == ""
+    assert (
+        machine.listed("/sys/class") == ["pipe", "rate"]
+        and machine.listed("/nowhere") == []
+    )
+    assert (
+        len(machine.read("/sys/class/rate")) == 4096
+        and machine.read("/sys/class") == ""
+    )

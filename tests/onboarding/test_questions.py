@@ -27,17 +27,29 @@ def asked(facts):
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
-        *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
+        *(
+            ("name", text, "is not a name for a system")
+            for text in ("a b", "8wide", "$(x)")
+        ),
         *(
             ("name", "taken", "which is left unchanged"),
             ("queue", "nowhere", "is not one or more of batch, debug, himem"),
         ),
-        *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
+        *(
+            ("nodes", text, "is not a number of 1 or more")
+            for text in ("0", "many", "-1")
+        ),
         ("nodes", "317", "317 is more than the 128 nodes that batch can have"),
         ("queue", ",", "is not one or more of batch"),
-        *((key, "a;b", "'a;b' is not a word for a job script") for key in ("account", "gres")),
+        *(
+            (key, "a;b", "'a;b' is not a word for a job script")
+            for key in ("account", "gres")
+        ),
         ("mpi", "mpich", "'mpich' is not one or more of openmpi, intel-oneapi-mpi"),
-        *(("link_MBps", text, "is not the rate of a link") for text in ("fast", "0", "1e999", "200")),
+        *(
+            ("link_MBps", text, "is not the rate of a link")
+            for text in ("fast", "0", "1e999", "200")
+        ),
     ],
 )
 def test_a_wrong_answer_is_refused(key, text, why):
@@ -52,17 +64,28 @@ def test_few_questions_are_asked_and_each_guess_is_an_answer():
     for name in HOSTS:
         found = look(site(name), HOSTS[name])
         uncertain = [each for each in asked(found) if not each.certain]
-        assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 8)
+        assert uncertain[0].key == "name" and len(uncertain) <= (
+            1 if found.scheduler == "local" else 8
+        )
         for question in uncertain:
             guess = (
-                ",".join(question.guess) if isinstance(question.guess, tuple) else f"{question.guess or ''}"
+                ",".join(question.guess)
+                if isinstance(question.guess, tuple)
+                else f"{question.guess or ''}"
             )
             assert question.read(guess) == question.guess
 
 
 def test_of_many_nodes_a_few_are_proposed_and_it_says_why():
-    (nodes,) = [each for each in asked(look(site("slurm_infiniband"), "login2")) if each.key == "nodes"]
-    assert nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine" and not nodes.certain
+    (nodes,) = [
+        each
+        for each in asked(look(site("slurm_infiniband"), "login2"))
+        if each.key == "nodes"
+    ]
+    assert (
+        nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine"
+        and not nodes.certain
+    )
 
 
 def test_each_partition_has_its_own_answers():
@@ -73,7 +96,8 @@ def test_each_partition_has_its_own_answers():
         found, lambda _: True, lambda each: questions.taken(each, given.get(each.key))
     )
     values = {
-        name: [of[key].value for key in ("gres", "cores", "nics")] for name, of in answers.queues.items()
+        name: [of[key].value for key in ("gres", "cores", "nics")]
+        for name, of in answers.queues.items()
     }
     assert values == {"cpu": [None, 96, 2], "gpu": ["gpu:a100:4", 48, 2]}
 
@@ -81,5 +105,11 @@ def test_each_partition_has_its_own_answers():
 def test_sockets_of_one_core_are_asked_about():
     found = look(site("slurm_gpus"), "dune-login1")
     doubted = replace(found.queues[2], doubt="which may be threads")
-    (cores,) = [each for each in questions._on_a_queue(found, doubted) if each.key == "cores"]
-    assert (cores.certain, cores.guess, cores.why) == (False, 96, "which may be threads")
+    (cores,) = [
+        each for each in questions._on_a_queue(found, doubted) if each.key == "cores"
+    ]
+    assert (cores.certain, cores.guess, cores.why) == (
+        False,
+        96,
+        "which may be threads",
+    )

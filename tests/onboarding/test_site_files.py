@@ -37,10 +37,20 @@ def test_every_site_has_a_configuration(name, tmp_path):
     files = written(name, spack=True)
     assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
     text = files["systems/new.py"]
-    assert text.isascii() and max(map(len, text.splitlines())) <= 120 and "# guess:" in text
+    assert (
+        text.isascii()
+        and max(map(len, text.splitlines())) <= 120
+        and "# guess:" in text
+    )
     system, environments = configuration(text)
-    assert system["name"] == "new" and re.match(system["hostnames"][0], HOSTS[name].split(".")[0])
-    known = {environment["name"] for environment in environments} | {"mpich", "impi", "openmpi"}
+    assert system["name"] == "new" and re.match(
+        system["hostnames"][0], HOSTS[name].split(".")[0]
+    )
+    known = {environment["name"] for environment in environments} | {
+        "mpich",
+        "impi",
+        "openmpi",
+    }
     for partition in system["partitions"]:
         assert partition["environs"] and set(partition["environs"]) <= known
         assert {"nodes", "cores", "ppn", "launch_options"} <= set(partition["extras"])
@@ -66,14 +76,24 @@ def test_every_site_has_a_configuration(name, tmp_path):
     ],
 )  # fmt: skip
 def test_the_access_and_extras_of_each_site(name, given, access, nodes, link, nics):
-    partition, *_ = configuration(written(name, **given)["systems/new.py"])[0]["partitions"]
+    partition, *_ = configuration(written(name, **given)["systems/new.py"])[0][
+        "partitions"
+    ]
     extras = partition["extras"]
-    found = partition.get("access"), extras["nodes"], extras.get("link_MBps"), extras.get("nics")
+    found = (
+        partition.get("access"),
+        extras["nodes"],
+        extras.get("link_MBps"),
+        extras.get("nics"),
+    )
     assert found == (access, nodes, link, nics)
 
 
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
-    with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
+    with_it, without = (
+        written(name)["systems/new.py"]
+        for name in ("slurm_infiniband", "slurm_ethernet")
+    )
     assert "# Slurm's topology, of 3 leaf switches, is taken for right" in with_it
     assert "topology" not in without
 
@@ -85,24 +105,41 @@ def test_where_slurm_knows_of_switches_the_topology_is_proposed():
                  "workq-hydra": ("mpiexec", ["intel-oneapi-mpi-site"])}),
     ],
 )  # fmt: skip
-def test_mpis_that_are_started_in_different_ways_have_a_partition_each(name, partitions):
+def test_mpis_that_are_started_in_different_ways_have_a_partition_each(
+    name, partitions
+):
     found = configuration(written(name, mpi="all")["systems/new.py"])[0]["partitions"]
-    assert {each["name"]: (each["launcher"], each["environs"]) for each in found} == partitions
+    assert {
+        each["name"]: (each["launcher"], each["environs"]) for each in found
+    } == partitions
 
 
 def test_environments_load_their_modules_and_suites_are_there_to_be_filled_in():
     text = written("slurm_infiniband", mpi="all")["systems/new.py"]
     _, (openmpi, intel) = configuration(text)
     assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0"]
-    assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"], ["SLURM_PMIX_FENCE", "ring"]]
+    assert openmpi["env_vars"] == [
+        ["SLURM_MPI_TYPE", "pmix"],
+        ["SLURM_PMIX_FENCE", "ring"],
+    ]
     # srun starts it only with Slurm's library.
-    assert intel["env_vars"] == [["SLURM_MPI_TYPE", "pmi2"], ["I_MPI_PMI_LIBRARY", "/usr/lib64/libpmi2.so.0"]]
-    assert '# osu.installed("PREFIX", "7.2"),  # OSU-Micro-Benchmarks/7.2-gompi-2023b' in text
+    assert intel["env_vars"] == [
+        ["SLURM_MPI_TYPE", "pmi2"],
+        ["I_MPI_PMI_LIBRARY", "/usr/lib64/libpmi2.so.0"],
+    ]
+    assert (
+        '# osu.installed("PREFIX", "7.2"),  # OSU-Micro-Benchmarks/7.2-gompi-2023b'
+        in text
+    )
 
 
 def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
     text = written("slurm_gpus", spack=True)["systems/new.py"]
-    for stack, environs in {"wheels": ["mpich"], "spack": ["mpich-spack"], "modules": []}.items():
+    for stack, environs in {
+        "wheels": ["mpich"],
+        "spack": ["mpich-spack"],
+        "modules": [],
+    }.items():
         monkeypatch.setenv("FABRIC_STACK", stack)
         assert configuration(text)[0]["partitions"][0]["environs"] == environs
 
@@ -111,20 +148,36 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
     ("pmis", "variables"),
     [
         ((), [["SLURM_MPI_TYPE", "pmi2"]]),
-        (("cray_shasta", "pmix_v5"), [["SLURM_MPI_TYPE", "pmix_v5"], ["SLURM_PMIX_FENCE", "ring"]]),
+        (
+            ("cray_shasta", "pmix_v5"),
+            [["SLURM_MPI_TYPE", "pmix_v5"], ["SLURM_PMIX_FENCE", "ring"]],
+        ),
     ],
 )
 def test_the_wheels_are_started_by_what_srun_offers(pmis, variables):
     facts = replace(look(site("slurm_gpus"), "dune"), pmis=pmis)
-    partition, *_ = configuration(written_by_init(facts, name="new")["systems/new.py"])[0]["partitions"]
+    partition, *_ = configuration(written_by_init(facts, name="new")["systems/new.py"])[
+        0
+    ]["partitions"]
     assert partition["env_vars"] == [["SLURM_KILL_BAD_EXIT", "1"], *variables]
 
 
 def test_a_given_answer_is_no_guess():
-    of_queue = {"queue": "debug", "nodes": "4", "link_MBps": "200 Gbit/s", "nics": "1", "cores": "64"}
-    text = written("slurm_infiniband", account="chem-21", mpi="openmpi", **of_queue)["systems/new.py"]
+    of_queue = {
+        "queue": "debug",
+        "nodes": "4",
+        "link_MBps": "200 Gbit/s",
+        "nics": "1",
+        "cores": "64",
+    }
+    text = written("slurm_infiniband", account="chem-21", mpi="openmpi", **of_queue)[
+        "systems/new.py"
+    ]
     # Only of what nobody is asked.
-    assert {mark.split()[0] for mark in re.findall(r"# guess: (.*)", text)} == {"hosts", "the"}
+    assert {mark.split()[0] for mark in re.findall(r"# guess: (.*)", text)} == {
+        "hosts",
+        "the",
+    }
 
 
 @pytest.mark.parametrize("name", examples.SCHEDULERS)
@@ -132,5 +185,9 @@ def test_an_example_is_a_configuration_that_init_prints(name):
     done = CliRunner().invoke(init.command, ["--example", name])
     system, (environment,) = configuration(done.output)
     (partition,) = system["partitions"]
-    assert (done.exit_code, system["name"], partition["environs"]) == (0, "yours", ["openmpi-site"])
+    assert (done.exit_code, system["name"], partition["environs"]) == (
+        0,
+        "yours",
+        ["openmpi-site"],
+    )
     assert environment["name"] == "openmpi-site" and done.output.count("# guess:") >= 2

@@ -61,19 +61,27 @@ class Whole:
 
 def sizes_of(text):
     """Read the sizes off an output, independently of the parser: the first field of each row."""
-    return [int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)]
+    return [
+        int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)
+    ]
 
 
 def osu_outputs():
     """Return the tables of OSU and of its ports."""
-    for path in sorted((GOLDEN / "osu").rglob("*.txt")) + sorted((GOLDEN / "osu-py").rglob("*.txt")):
+    for path in sorted((GOLDEN / "osu").rglob("*.txt")) + sorted(
+        (GOLDEN / "osu-py").rglob("*.txt")
+    ):
         benchmark, *variant = path.stem.removeprefix("osu_").split(".")
         if f"{path.parent.parent.name}-{benchmark}" == "osu-py-alltoallv":
             continue  # its title is none that the parser knows
         if benchmark in osu.TITLES and not {"1rank", "killed", "vary"} & set(variant):
             text = path.read_text()
             sizes = [0] if "barrier" in benchmark else sizes_of(text)
-            yield Whole(_name(path), text, partial(osu.parse, benchmark=benchmark, sizes_B=sizes))
+            yield Whole(
+                _name(path),
+                text,
+                partial(osu.parse, benchmark=benchmark, sizes_B=sizes),
+            )
 
 
 def start_up_outputs():
@@ -91,7 +99,9 @@ def imb_outputs():
         if any(word in path.name for word in ("timeout", "multi", "refused")):
             continue
         text = path.read_text()
-        program = next(name for name, part in imb.PARTS.items() if f", {part} part" in text)
+        program = next(
+            name for name, part in imb.PARTS.items() if f", {part} part" in text
+        )
         starts = [match.start() for match in re.finditer(r"(?m)^# Benchmarking ", text)]
         for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
             block = text[start:end]
@@ -99,10 +109,16 @@ def imb_outputs():
             processes = int(re.search(r"#processes = (\d+)", block)[1])
             mode = re.search(r"MODE: (\S+)", block)
             rows = re.findall(r"(?m)^ +(\d+) +(?:\d|time)", block)
-            sizes = [0] if "barrier" in benchmark.lower() else [int(size) for size in rows]
+            sizes = (
+                [0] if "barrier" in benchmark.lower() else [int(size) for size in rows]
+            )
             asked = {"benchmark": benchmark, "sizes_B": sizes, "processes": processes}
             asked |= {"program": program, "mode": mode[1] if mode else None}
-            yield Whole(f"{_name(path)}-{processes}-{asked['mode']}", text, partial(imb.parse, **asked))
+            yield Whole(
+                f"{_name(path)}-{processes}-{asked['mode']}",
+                text,
+                partial(imb.parse, **asked),
+            )
 
 
 def lammps_outputs():
@@ -110,7 +126,9 @@ def lammps_outputs():
     for path in sorted((GOLDEN / "lammps").rglob("*.txt")):
         if "killed" not in path.name:
             yield Whole(
-                _name(path), path.read_text(), partial(lammps.parse, processes=int(path.stem.split(".")[-1]))
+                _name(path),
+                path.read_text(),
+                partial(lammps.parse, processes=int(path.stem.split(".")[-1])),
             )
 
 
@@ -119,7 +137,11 @@ def npb_outputs():
     for path in sorted((GOLDEN / "npb").rglob("*.txt")):
         benchmark, problem_class, processes = path.stem.split(".")
         if problem_class != "S":
-            asked = {"benchmark": benchmark, "problem_class": problem_class, "processes": int(processes)}
+            asked = {
+                "benchmark": benchmark,
+                "problem_class": problem_class,
+                "processes": int(processes),
+            }
             yield Whole(_name(path), path.read_text(), partial(npb.parse, **asked))
 
 
@@ -129,15 +151,22 @@ def streaming_outputs():
         queue = re.search(r"queue-(\d+)", path.name)
         asked = {"directions": "both", "queue_depth": int(queue[1]) if queue else 0}
         yield Whole(
-            _name(path), path.read_text(), partial(streaming.parse, sizes_B=half_octaves(0, 4 * MiB), **asked)
+            _name(path),
+            path.read_text(),
+            partial(streaming.parse, sizes_B=half_octaves(0, 4 * MiB), **asked),
         )
 
 
 def hot_spot_outputs():
     """Return the outputs of our program hot_spot."""
     for name, ranks in (("mpich-5.0.2", 2), ("mpich-5.0.2.5ranks", 5)):
-        asked = {"sizes_B": hot_spot.message_sizes(), "slaves": hot_spot.slave_counts(ranks)}
-        yield Whole(name, _golden(f"hot_spot/{name}.txt"), partial(hot_spot.parse, **asked))
+        asked = {
+            "sizes_B": hot_spot.message_sizes(),
+            "slaves": hot_spot.slave_counts(ranks),
+        }
+        yield Whole(
+            name, _golden(f"hot_spot/{name}.txt"), partial(hot_spot.parse, **asked)
+        )
 
 
 def rotate_outputs():
@@ -159,7 +188,8 @@ def one_output(program, parse):
 def pair_outputs(reader, *texts):
     """Return a function that gives the samples of a format of pair tables."""
     return lambda: [
-        Whole(f"{reader.NAME}-{number}", text, partial(_cleaned, reader)) for number, text in enumerate(texts)
+        Whole(f"{reader.NAME}-{number}", text, partial(_cleaned, reader))
+        for number, text in enumerate(texts)
     ]
 
 
@@ -174,13 +204,19 @@ OUTPUTS = {
     "imb": imb_outputs,
     "lammps": lammps_outputs,
     "npb": npb_outputs,
-    "ls_dyna": lambda: [Whole("made up", dyna.output(4), partial(ls_dyna.parse, processes=4))],
+    "ls_dyna": lambda: [
+        Whole("made up", dyna.output(4), partial(ls_dyna.parse, processes=4))
+    ],
     "streaming": streaming_outputs,
     "overlap": one_output("overlap", overlap.parse),
     "collective_overlap": one_output("collective_overlap", overlap.parse_collectives),
     "hot_spot": hot_spot_outputs,
     "latency_map": lambda: [
-        Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))
+        Whole(
+            "mpich-5.0.2",
+            _golden("latency_map/mpich-5.0.2.txt"),
+            partial(latency_map.parse),
+        )
     ],
     "buffer_reuse": one_output("buffer_reuse", buffer_reuse.parse),
     "notification": one_output("notification", notification.parse),

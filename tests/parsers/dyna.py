@@ -31,7 +31,10 @@ def output(processes, *, elapsed_s=101, cycles=20000, rows=ROWS):
     total = sum(seconds for seconds, _ in rows.values())
     table = []
     for name, (seconds, below) in rows.items():
-        table += [_row(name, seconds, total, 2), *(_row(each, seconds / 2, total, 4) for each in below)]
+        table += [
+            _row(name, seconds, total, 2),
+            *(_row(each, seconds / 2, total, 4) for each in below),
+        ]
     return "\n".join(
         [
             "     |  Version : mpp d R13                              |",

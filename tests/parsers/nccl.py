@@ -25,7 +25,9 @@ TITLES = (
 def number(value, width):
     """Return a number as nccl-tests prints it: with as many of two decimals as fit."""
     return next(
-        text for digits in (2, 1, 0) if len(text := f"{value:{width}.{digits}f}") <= width or not digits
+        text
+        for digits in (2, 1, 0)
+        if len(text := f"{value:{width}.{digits}f}") <= width or not digits
     )
 
 
@@ -55,13 +57,27 @@ def iterations(text, *, slowest=1.0, count=20):
     return json.dumps({"version": "2.19.6", "results": results})
 
 
-def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None, per_iteration=False):
+def output(
+    benchmark,
+    hosts,
+    gpus,
+    sizes_B,
+    *,
+    bus_GBps=40.0,
+    wrong=0,
+    rank=None,
+    per_iteration=False,
+):
     """Return the text of one run on some hosts with as many processes as GPUs.
 
     :param bus_GBps: the bus bandwidth of large messages; :param rank: the only one that its process knows.
     :param per_iteration: whether it ran with ``-I 1``.
     """
-    ranks = [(host, gpu) for host in hosts for gpu in range(gpus)] if rank is None else [(hosts[0], rank)]
+    ranks = (
+        [(host, gpu) for host in hosts for gpu in range(gpus)]
+        if rank is None
+        else [(hosts[0], rank)]
+    )
     count = len(ranks)
     lines = [
         "# nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809",
@@ -88,20 +104,36 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
     for size_B in sizes_B:
         cells = [f"{size_B:12}  {size_B // 4:12}     float  sum      -1"]
         for slower in (1.0, 1.02):
-            printed = number(slower * max(20.0, size_B * BUS_FACTOR[benchmark](count) / bus_GBps / 1e3), 7)
+            printed = number(
+                slower
+                * max(20.0, size_B * BUS_FACTOR[benchmark](count) / bus_GBps / 1e3),
+                7,
+            )
             rate = size_B / float(printed) / 1e3
             bandwidths.append(rate * BUS_FACTOR[benchmark](count))
-            cells.append(f"{printed}  {number(rate, 6)}  {number(bandwidths[-1], 6)}  {wrong:6g}")
+            cells.append(
+                f"{printed}  {number(rate, 6)}  {number(bandwidths[-1], 6)}  {wrong:6g}"
+            )
             cells += [printed, printed, printed, "   0.00"] if per_iteration else []
         lines.append("  ".join(cells))
     verdict = "FAILED" if wrong else "OK"
     mean = sum(float(f"{each:.2f}") for each in bandwidths) / len(bandwidths)
-    lines += [f"# Out of bounds values : {wrong} {verdict}", f"# Avg bus bandwidth    : {mean:g} ", "#"]
+    lines += [
+        f"# Out of bounds values : {wrong} {verdict}",
+        f"# Avg bus bandwidth    : {mean:g} ",
+        "#",
+    ]
     return "\n".join(lines) + "\n"
 
 
 def log(
-    hosts, gpus, *, network="IB", direct=True, adapter=lambda _host, gpu: gpu, bus=lambda _host, gpu: gpu
+    hosts,
+    gpus,
+    *,
+    network="IB",
+    direct=True,
+    adapter=lambda _host, gpu: gpu,
+    bus=lambda _host, gpu: gpu,
 ):
     """Return what NCCL logs of all ranks.
 
@@ -111,7 +143,9 @@ def log(
     """
     names = " ".join(f"[{at}]mlx5_{at}:1/IB" for at in range(gpus))
     lines, count = [], len(hosts) * gpus
-    for at, (host, gpu) in enumerate((host, gpu) for host in hosts for gpu in range(gpus)):
+    for at, (host, gpu) in enumerate(
+        (host, gpu) for host in hosts for gpu in range(gpus)
+    ):
         of = network(host, gpu) if callable(network) else network
         is_direct = direct(host, gpu) if callable(direct) else direct
         begin = f"{host}:{4000 + at}:{4100 + at} [{gpu}] NCCL INFO "

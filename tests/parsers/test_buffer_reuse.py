@@ -10,11 +10,20 @@ from fabric_checks.parsers import buffer_reuse
 def test_other_shares_than_asked_for_are_refused(golden):
     text = golden("buffer_reuse/mpich-5.0.2.txt")
     with pytest.raises(
-        OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"
+        OutputError,
+        match="the row of size_B 1024, reuse_percent 50 was expected, found that of",
     ):
         buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
 
 
 def test_sizes():
-    assert buffer_reuse.message_sizes() == [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+    assert buffer_reuse.message_sizes() == [
+        1024,
+        4096,
+        16384,
+        65536,
+        262144,
+        1048576,
+        4194304,
+    ]
     assert buffer_reuse.message_sizes(1, 15) == [1, 4]

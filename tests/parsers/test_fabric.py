@@ -4,7 +4,15 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import buffer_reuse, fabric, hot_spot, latency_map, notification, rotate, streaming
+from fabric_checks.parsers import (
+    buffer_reuse,
+    fabric,
+    hot_spot,
+    latency_map,
+    notification,
+    rotate,
+    streaming,
+)
 from tests import breakages
 from tests.own_outputs import changed
 from tests.parsers import corpus
@@ -34,7 +42,9 @@ def test_every_cell_of_a_real_output_is_read(program):
     keys, points = POINTS[program]
     for output in corpus.OUTPUTS[program]():
         found = output.parse(output.text)
-        rows = [line.split() for line in output.text.splitlines() if breakages.is_row(line)]
+        rows = [
+            line.split() for line in output.text.splitlines() if breakages.is_row(line)
+        ]
         for number, cells in enumerate(zip(*rows, strict=True)):
             column = list(found.columns)[number]
             kind = (
@@ -58,7 +68,9 @@ def test_values_are_by_the_key_that_is_not_fixed(text):
 
 
 def test_a_line_of_somebody_else_is_refused(text):
-    with pytest.raises(OutputError, match="^line 1: the check sum in the last line is of another text"):
+    with pytest.raises(
+        OutputError, match="^line 1: the check sum in the last line is of another text"
+    ):
         parse(text.replace("\n64 2", "\nmlx5: got completion with error\n64 2", 1))
 
 
@@ -75,9 +87,17 @@ def test_what_a_launcher_puts_around_the_lines_is_passed_over(text):
             "# incomplete",
             "the last line '# complete: ...' is missing: the program did not finish",
         ),
-        ("hot_spot 1", "overlap 1", "line 1: expected the output of hot_spot, found that of 'overlap'"),
+        (
+            "hot_spot 1",
+            "overlap 1",
+            "line 1: expected the output of hot_spot, found that of 'overlap'",
+        ),
         ("hot_spot 1", "hot_spot 9", "format 9 of hot_spot is unknown here"),
-        ("# fabric-checks ", "# other ", "no line '# fabric-checks hot_spot ...': the program did not start"),
+        (
+            "# fabric-checks ",
+            "# other ",
+            "no line '# fabric-checks hot_spot ...': the program did not start",
+        ),
         ("# complete: 20", "# complete: 21", "the last line counts 21 rows, found 20"),
     ],
 )
@@ -132,7 +152,12 @@ def test_a_time_is_a_number_above_zero(text, cell):
     [
         (rotate, 3, "nan", "MBps: a number above 0 was expected"),
         (rotate, 4, "0", "slowest_MBps: a number above 0 was expected"),
-        (rotate, 5, "alon", "phase: one of scan, leaf, together, control, alone was expected"),
+        (
+            rotate,
+            5,
+            "alon",
+            "phase: one of scan, leaf, together, control, alone was expected",
+        ),
         (rotate, 1, "x", "a row is not of the columns round sender receiver"),
         (rotate, 2, "7 7", "a row is not of the columns round sender receiver"),
         (latency_map, 5, "1e999", "least_us: a number above 0 was expected"),

@@ -11,12 +11,18 @@ MiB = 1024**2
 SIZES_B = [1024 * 4**power for power in range(11)]
 
 
-@pytest.mark.parametrize("benchmark, bus_MBps", [("all_reduce", 0), ("broadcast", 1_503_700)])
+@pytest.mark.parametrize(
+    "benchmark, bus_MBps", [("all_reduce", 0), ("broadcast", 1_503_700)]
+)
 def test_one_gpu_alone_copies_within_its_memory(golden, benchmark, bus_MBps):
     """In place nothing is done at all: bandwidths of one digit, 1e+06 GB/s, whose average has six."""
-    output = nccl_tests.parse(golden(f"h100/{benchmark}_perf.txt"), benchmark, SIZES_B, 1)
+    output = nccl_tests.parse(
+        golden(f"h100/{benchmark}_perf.txt"), benchmark, SIZES_B, 1
+    )
     assert output.version == "2.19.6"
-    assert output.out_of_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(1.504e6, rel=1e-3)
+    assert output.out_of_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(
+        1.504e6, rel=1e-3
+    )
     assert output.out_of_place[SIZES_B[-1]].bus_MBps == bus_MBps
     assert output.in_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(
         1024**3 / output.in_place[SIZES_B[-1]].time_us
@@ -41,7 +47,9 @@ def test_a_table_with_the_log_of_nccl_between_its_lines_is_read(golden):
         ("osu_xccl_latency", "xccl_latency", 1, 4 * MiB, None),
     ],
 )
-def test_osu_on_a_device_is_read_in_every_row(golden, name, benchmark, first_B, last_B, version):
+def test_osu_on_a_device_is_read_in_every_row(
+    golden, name, benchmark, first_B, last_B, version
+):
     text = golden(f"h100/{name}.txt")
     output = osu.parse(text, benchmark, powers_of_two(first_B, last_B))
     assert (output.program, output.version, output.memory) == ("osu", version, "cuda")
@@ -52,7 +60,11 @@ def test_osu_on_a_device_is_read_in_every_row(golden, name, benchmark, first_B, 
 
 
 def test_rccl_has_the_programs_of_nccl(golden):
-    text = golden("h100/osu_xccl_allreduce.txt").replace("NCCL-CUDA", "RCCL-ROCM").replace("NCCL", "RCCL")
+    text = (
+        golden("h100/osu_xccl_allreduce.txt")
+        .replace("NCCL-CUDA", "RCCL-ROCM")
+        .replace("NCCL", "RCCL")
+    )
     assert osu.parse(text, "xccl_allreduce", powers_of_two(4, MiB)).memory == "rocm"
     text = golden("h100/osu_xccl_latency.txt").replace("NCCL", "RCCL")
     assert osu.parse(text, "xccl_latency", powers_of_two(1, 4 * MiB)).memory == "rocm"
@@ -60,12 +72,18 @@ def test_rccl_has_the_programs_of_nccl(golden):
 
 def test_a_program_of_nccl_is_none_of_mpi_and_latency_no_bandwidth(golden):
     sizes_B = powers_of_two(1, 4 * MiB)
-    with pytest.raises(OutputError, match="expected 'MPI Allreduce Latency Test', found the output of 'NCCL"):
-        osu.parse(golden("h100/osu_xccl_allreduce.txt"), "allreduce", powers_of_two(4, MiB))
+    with pytest.raises(
+        OutputError,
+        match="expected 'MPI Allreduce Latency Test', found the output of 'NCCL",
+    ):
+        osu.parse(
+            golden("h100/osu_xccl_allreduce.txt"), "allreduce", powers_of_two(4, MiB)
+        )
     with pytest.raises(OutputError, match=r"no title line '# \.\.\. MPI Latency Test'"):
         osu.parse(golden("h100/osu_xccl_latency.txt"), "latency", sizes_B)
     with pytest.raises(
-        OutputError, match="the columns size_B bandwidth_MBps are not those of this benchmark"
+        OutputError,
+        match="the columns size_B bandwidth_MBps are not those of this benchmark",
     ):
         osu.parse(golden("h100/osu_xccl_bw.txt"), "xccl_latency", sizes_B)
     with pytest.raises(OutputError, match="line 31: a second line of titles"):
@@ -73,17 +91,32 @@ def test_a_program_of_nccl_is_none_of_mpi_and_latency_no_bandwidth(golden):
 
 
 def test_imb_on_a_device_is_not_imb_in_the_memory_of_the_host(golden):
-    text, sizes_B = golden("h100/IMB-MPI1-GPU.PingPong.txt"), [0, *powers_of_two(1, 4 * MiB)]
+    text, sizes_B = (
+        golden("h100/IMB-MPI1-GPU.PingPong.txt"),
+        [0, *powers_of_two(1, 4 * MiB)],
+    )
     output = imb.parse(text, "PingPong", sizes_B, 2, program="IMB-MPI1-GPU")
     assert output.version == "2021.11" and output.rows[-1].values["time_us"] == 240.92
-    with pytest.raises(OutputError, match=r"expected the output of IMB-MPI1, found the part 'MPI-1 \(GPU\)'"):
+    with pytest.raises(
+        OutputError,
+        match=r"expected the output of IMB-MPI1, found the part 'MPI-1 \(GPU\)'",
+    ):
         imb.parse(text, "PingPong", sizes_B, 2)
-    with pytest.raises(OutputError, match="expected the output of IMB-MPI1-GPU, found the part 'MPI-1'"):
-        imb.parse(golden("imb/2021.11/PingPong.txt"), "PingPong", sizes_B, 2, program="IMB-MPI1-GPU")
+    with pytest.raises(
+        OutputError, match="expected the output of IMB-MPI1-GPU, found the part 'MPI-1'"
+    ):
+        imb.parse(
+            golden("imb/2021.11/PingPong.txt"),
+            "PingPong",
+            sizes_B,
+            2,
+            program="IMB-MPI1-GPU",
+        )
 
 
 def test_two_processes_on_a_gpu_measure_no_pair_of_gpus(golden):
     with pytest.raises(
-        OutputError, match="ranks 0 and 1 share the GPU 0000:00:06.0 of vm: start one process a GPU"
+        OutputError,
+        match="ranks 0 and 1 share the GPU 0000:00:06.0 of vm: start one process a GPU",
     ):
         rotate.parse(golden("h100/rotate.txt"))

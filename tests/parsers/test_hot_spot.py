@@ -8,14 +8,22 @@ from fabric_checks.parsers import hot_spot
 
 
 def test_other_slaves_than_asked_for_are_refused(golden):
-    message = "the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
+    message = (
+        "the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
+    )
     with pytest.raises(OutputError, match=message):
-        hot_spot.parse(golden("hot_spot/mpich-5.0.2.5ranks.txt"), hot_spot.message_sizes(), [1, 2, 3])
+        hot_spot.parse(
+            golden("hot_spot/mpich-5.0.2.5ranks.txt"),
+            hot_spot.message_sizes(),
+            [1, 2, 3],
+        )
 
 
 def test_sizes_and_slaves():
     assert hot_spot.message_sizes() == [8, 64, 512, 4096, 32768]
-    assert hot_spot.message_sizes(1, 63) == [1, 8] and hot_spot.message_sizes(1, 64) == [1, 8, 64]
+    assert hot_spot.message_sizes(1, 63) == [1, 8] and hot_spot.message_sizes(
+        1, 64
+    ) == [1, 8, 64]
     assert hot_spot.slave_counts(2) == [1]
     assert hot_spot.slave_counts(9) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert hot_spot.slave_counts(10) == [1, 2, 3, 4, 5, 6, 7, 8, 9]

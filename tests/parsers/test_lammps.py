@@ -40,7 +40,11 @@ def test_known_values(golden):
     ("name", "processes", "message"),
     [
         ("lammps/22Jul2025/lj.killed.txt", 2, "the run did not end normally"),
-        ("lammps/22Jul2025/lj.2.txt", 4, "ran on 2 processes instead of the 4 that were asked for"),
+        (
+            "lammps/22Jul2025/lj.2.txt",
+            4,
+            "ran on 2 processes instead of the 4 that were asked for",
+        ),
         ("imb/2021.11/PingPong.txt", 2, r"no line 'LAMMPS \(version\)'"),
     ],
 )
@@ -67,19 +71,37 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
     slow = golden("lammps/22Jul2025/rhodo.2.txt")
     assert "katom-step/s" in slow
     printed = float(slow.split(" katom-step/s")[0].split()[-1])
-    assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(printed / 1000, rel=1e-3)
+    assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(
+        printed / 1000, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (r"171\.561 timesteps", "171.661 timesteps", "171.661 timesteps/s do not fit the loop time"),
+        (
+            r"171\.561 timesteps",
+            "171.661 timesteps",
+            "171.661 timesteps/s do not fit the loop time",
+        ),
         (r"5\.490 Matom", "5.590 Matom", "5.59 Matom-step/s do not fit the loop time"),
         (r"5\.490 Matom", "5.490 katom", "5.49 katom-step/s do not fit the loop time"),
         (r"\| 16\.32", "| 17.32", "the time of Pair is not 17.32 % of the loop time"),
-        ("100 steps", f"{'1' * 5000} steps", "the line of the loop time is damaged: 'Loop time of 0.58"),
-        ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "2 times the line 'Loop time of ...'"),
-        ("- Update 4\\)", "- Upd", r"no line 'LAMMPS \(version\)': the program did not start"),
+        (
+            "100 steps",
+            f"{'1' * 5000} steps",
+            "the line of the loop time is damaged: 'Loop time of 0.58",
+        ),
+        (
+            "^LAMMPS",
+            "Loop time of 9 on 2 procs for 100 st\nLAMMPS",
+            "2 times the line 'Loop time of ...'",
+        ),
+        (
+            "- Update 4\\)",
+            "- Upd",
+            r"no line 'LAMMPS \(version\)': the program did not start",
+        ),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(golden, old, new, message):

@@ -20,7 +20,11 @@ def text():
 def test_everything_is_read(text):
     output = latency_map.parse(text)
     assert output.hosts == tuple(f"n{rank:03}" for rank in range(5))
-    assert (output.passes, output.elapsed_s, len(output.starter)) == (2, 100, 2 * 10 * 2)
+    assert (output.passes, output.elapsed_s, len(output.starter)) == (
+        2,
+        100,
+        2 * 10 * 2,
+    )
     assert set(zip(output.starter.tolist(), output.other.tolist(), strict=True)) == {
         (one, other) for one in range(5) for other in range(5) if one != other
     }
@@ -28,16 +32,35 @@ def test_everything_is_read(text):
 
 
 def test_some_rounds_are_read():
-    assert len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter) == 2 * 4 * 4
+    assert (
+        len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter)
+        == 2 * 4 * 4
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("passes 2", "passes 1", "20 pairs in 1 passes were asked for, but 40 were measured"),
-        ("passes 2", "passes many", "the header's whole number for 'passes' was expected, found 'many'"),
-        ("# shifts: 10 of 10", "# shifts: all", "a number of shifts was expected, found 'all'"),
-        ("# elapsed: 100 s", "# elapsed: -100 s", "'elapsed' in seconds is -100; it must be positive"),
+        (
+            "passes 2",
+            "passes 1",
+            "20 pairs in 1 passes were asked for, but 40 were measured",
+        ),
+        (
+            "passes 2",
+            "passes many",
+            "the header's whole number for 'passes' was expected, found 'many'",
+        ),
+        (
+            "# shifts: 10 of 10",
+            "# shifts: all",
+            "a number of shifts was expected, found 'all'",
+        ),
+        (
+            "# elapsed: 100 s",
+            "# elapsed: -100 s",
+            "'elapsed' in seconds is -100; it must be positive",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(text, old, new, message):

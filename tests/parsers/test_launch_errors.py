@@ -21,7 +21,13 @@ FAREWELL = "srun: error: n4: task 1: Exited with exit code 15\n"
 
 def public_texts():
     """Return source, cause, nodes and text of each excerpt in ``launch_errors.txt``."""
-    for block in Path(__file__).with_suffix("").with_name("launch_errors.txt").read_text().split("\n## ")[1:]:
+    for block in (
+        Path(__file__)
+        .with_suffix("")
+        .with_name("launch_errors.txt")
+        .read_text()
+        .split("\n## ")[1:]
+    ):
         head, _, text = block.partition("\n")
         source, _, expected = head.partition(" -> ")
         cause, _, nodes = expected.partition(" | ")
@@ -41,7 +47,10 @@ def test_a_public_text_gives_cause_nodes_and_remedy(cause, nodes, text):
 
 def test_at_least_sixty_texts_of_many_repositories_are_tried():
     sources = [each.id for each in public_texts()]
-    assert len(set(sources)) >= 60 and len({source.partition("#")[0] for source in sources}) >= 30
+    assert (
+        len(set(sources)) >= 60
+        and len({source.partition("#")[0] for source in sources}) >= 30
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,10 @@ def test_nothing_is_claimed_of_harmless_lines(text):
         ),
         (f"a\nboom\n----\n{FAREWELL}", "it failed; the last line of err is 'boom'"),
         ("", "it failed; the last line of out is 'a table'"),
-        ("x" * 300 + " failed: the reason\n", "it failed; the first error in err is 'xxx"),
+        (
+            "x" * 300 + " failed: the reason\n",
+            "it failed; the first error in err is 'xxx",
+        ),
     ],
 )
 def test_a_failure_begins_with_its_cause_or_ends_with_the_first_error(err, message):
@@ -109,14 +121,22 @@ def test_a_farewell_is_shown_where_there_is_nothing_else():
     assert launch_errors.explained("it failed", {"err": FAREWELL, "out": ""}).endswith(
         f"is {FAREWELL.strip()!r}"
     )
-    assert launch_errors.explained("it failed", {"err": "", "out": "----\n"}) == "it failed"
+    assert (
+        launch_errors.explained("it failed", {"err": "", "out": "----\n"})
+        == "it failed"
+    )
 
 
 @pytest.mark.parametrize("begin", ["slurmstepd-n1:", "[2026-11-29T09:18:25.011]"])
 def test_the_lines_of_slurmstepd_are_a_farewell_and_name_no_node_that_failed(begin):
     step = f"{begin} error: *** STEP 2.1 ON n1 CANCELLED AT 2026-11-29T09:18:25 DUE TO"
-    assert launch_errors.first_error(f"{step} TIME LIMIT ***\nsrun: got SIGCONT\n") is None
+    assert (
+        launch_errors.first_error(f"{step} TIME LIMIT ***\nsrun: got SIGCONT\n") is None
+    )
     found = launch_errors.known(
         f"srun: error: Node failure on n1\n{step} NODE FAILURE, SEE SLURMCTLD LOG ***\n"
     )
-    assert found.startswith("a node of the job failed, perhaps another one") and "(node n1)" not in found
+    assert (
+        found.startswith("a node of the job failed, perhaps another one")
+        and "(node n1)" not in found
+    )

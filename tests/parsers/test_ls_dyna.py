@@ -10,7 +10,12 @@ from tests.parsers import dyna
 
 def test_a_run():
     found = ls_dyna.parse(dyna.output(4), 4)
-    assert (found.version, found.processes, found.cycles, found.elapsed_s) == ("d R13", 4, 20000, 101)
+    assert (found.version, found.processes, found.cycles, found.elapsed_s) == (
+        "d R13",
+        4,
+        20000,
+        101,
+    )
     assert found.clock_s == {name: seconds for name, (seconds, _) in dyna.ROWS.items()}
 
 
@@ -19,14 +24,17 @@ def test_the_form_of_other_releases():
         "MPP execution with       8 procs", "Parallel execution with     8 MPP procs"
     )
     newer = newer.replace(
-        "seconds(   0 hours  1 min. 41 sec.) for   20000 cycles", "seconds for 20000 cycles using 8 MPP procs"
+        "seconds(   0 hours  1 min. 41 sec.) for   20000 cycles",
+        "seconds for 20000 cycles using 8 MPP procs",
     )
     assert ls_dyna.parse(newer, 8).elapsed_s == 101
 
 
 def test_it_is_read_from_the_messages_where_they_have_it():
     whole = dyna.output(2)
-    short = "\n".join(line for line in whole.splitlines() if "Elapsed" not in line).split(" T i m i n g")[0]
+    short = "\n".join(
+        line for line in whole.splitlines() if "Elapsed" not in line
+    ).split(" T i m i n g")[0]
     for text in (
         f"{short}\n\n# mes0000\n{whole}",
         f"{whole}\n# mes0000\n{short}",
@@ -43,17 +51,29 @@ def test_it_is_read_from_the_messages_where_they_have_it():
     ("old", "new", "message"),
     [
         ("MPP execution with", "MPP execution", "no line 'MPP execution with"),
-        ("with       4 procs", "with       2 procs", "4 processes were asked for, found '2'"),
+        (
+            "with       4 procs",
+            "with       2 procs",
+            "4 processes were asked for, found '2'",
+        ),
         ("N o r m a l    t e r m", "E r r o r    t e r m", "LS-DYNA says 'E r r o r"),
         ("Elapsed time     101", "Elapsed time       0", "too short to be timed"),
-        ("Elapsed time     101", "Elapsed time     1e2", "seconds was expected, found '1e2'"),
+        (
+            "Elapsed time     101",
+            "Elapsed time     1e2",
+            "seconds was expected, found '1e2'",
+        ),
         (
             "for   20000 cycles",
             "for   19999 cycles",
             "19999 cycles were timed, but the problem ended with cycle '20000'",
         ),
         ("T i m i n g", "T i m", "no table 'T i m i n g"),
-        ("5.0000E+00    5.00     5.0000E+00", "5.0000E+00    5.00            nan", "is not a finite number"),
+        (
+            "5.0000E+00    5.00     5.0000E+00",
+            "5.0000E+00    5.00            nan",
+            "is not a finite number",
+        ),
         ("Rigid Bodies ...", "Other ..........", "a part is in the table twice"),
         ("  T o t a l s", "  T o t a", "no line 'T o t a l s'"),
     ],

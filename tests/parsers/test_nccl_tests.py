@@ -22,9 +22,14 @@ def text_of(benchmark="all_reduce", **how):
 def test_every_value_of_both_groups_is_read(benchmark):
     text = text_of(benchmark)
     output = nccl_tests.parse(text, benchmark, SIZES_B, 8)
-    rows = [line.split() for line in text.splitlines() if re.match(r" +\d+ +\d+ ", line)]
+    rows = [
+        line.split() for line in text.splitlines() if re.match(r" +\d+ +\d+ ", line)
+    ]
     for size_B, row in zip(SIZES_B, rows, strict=True):
-        for timing, cells in ((output.out_of_place[size_B], row[5:8]), (output.in_place[size_B], row[9:12])):
+        for timing, cells in (
+            (output.out_of_place[size_B], row[5:8]),
+            (output.in_place[size_B], row[9:12]),
+        ):
             values = timing.time_us, timing.algorithm_MBps / 1e3, timing.bus_MBps / 1e3
             for value, cell in zip(values, map(float, cells), strict=True):
                 # Of a bandwidth of few digits, as 0.05, size and time have more.
@@ -62,12 +67,18 @@ def test_the_format_of_release_2_0_is_read():
 
 def test_a_blank_operation_before_release_2_10_is_no_missing_column():
     text = OLD.replace("   float     sum ", "   float         ")
-    assert nccl_tests.parse(text, "alltoall", [8, 32], 2).out_of_place[32].time_us == 57.10
+    assert (
+        nccl_tests.parse(text, "alltoall", [8, 32], 2).out_of_place[32].time_us == 57.10
+    )
 
 
 def test_sizes_are_rounded_down_to_whole_parts_of_each_rank():
-    text = text_of("all_gather").replace(f"{SIZES_B[0]:12}  ", f"{SIZES_B[0] - 64:12}  ")
-    assert list(nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place) == SIZES_B
+    text = text_of("all_gather").replace(
+        f"{SIZES_B[0]:12}  ", f"{SIZES_B[0] - 64:12}  "
+    )
+    assert (
+        list(nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place) == SIZES_B
+    )
 
 
 def test_columns_of_iterations_change_no_other_cell():
@@ -92,11 +103,31 @@ def test_the_time_of_each_iteration_is_read_by_size():
     ("old", "new", "message"),
     [
         (r"\}\]\}$", "", "is not as nccl-tests writes it"),
-        (r'(?<="results": \[)\{.*?\}\}, ', "", "is of another run than the text, or damaged"),
-        (r'(?<="results": \[)(\{.*?\}\}), ', r"\1, \1, ", "is of another run than the text, or damaged"),
-        (r", \{[^{]*\{[^{]*\{[^{]*$", "]}", "is not as nccl-tests writes it: .*ValueError"),
-        (r'(?<="times_us": \[)[\d.]+', "NaN", "is of another run than the text, or damaged"),
-        (r'(?<="times_us": )\[[^]]+\]', "null", "is of another run than the text, or damaged"),
+        (
+            r'(?<="results": \[)\{.*?\}\}, ',
+            "",
+            "is of another run than the text, or damaged",
+        ),
+        (
+            r'(?<="results": \[)(\{.*?\}\}), ',
+            r"\1, \1, ",
+            "is of another run than the text, or damaged",
+        ),
+        (
+            r", \{[^{]*\{[^{]*\{[^{]*$",
+            "]}",
+            "is not as nccl-tests writes it: .*ValueError",
+        ),
+        (
+            r'(?<="times_us": \[)[\d.]+',
+            "NaN",
+            "is of another run than the text, or damaged",
+        ),
+        (
+            r'(?<="times_us": )\[[^]]+\]',
+            "null",
+            "is of another run than the text, or damaged",
+        ),
     ],
 )
 def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
@@ -104,7 +135,9 @@ def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
     broken, count = re.subn(old, new, nccl.iterations(text), count=1)
     assert count == 1
     with pytest.raises(OutputError, match=message):
-        nccl_tests.iterations(broken, nccl_tests.parse(text, "all_reduce", SIZES_B, 8).out_of_place)
+        nccl_tests.iterations(
+            broken, nccl_tests.parse(text, "all_reduce", SIZES_B, 8).out_of_place
+        )
 
 
 @pytest.mark.parametrize(
@@ -112,8 +145,12 @@ def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
     [
         lambda text: re.sub("^", "0: ", text, flags=re.MULTILINE),
         lambda text: re.sub("^", "[1,0]<stdout>:", text, flags=re.MULTILINE),
-        lambda text: text.replace("\n#  (B)", "\nn1:7:8 [0] NCCL INFO Connected all rings\n#  (B)"),
-        lambda text: re.sub(r"\n(?= +\d)", "\nn2:70:81 [3] NCCL WARN NET/IB : no GDR\n", text),
+        lambda text: text.replace(
+            "\n#  (B)", "\nn1:7:8 [0] NCCL INFO Connected all rings\n#  (B)"
+        ),
+        lambda text: re.sub(
+            r"\n(?= +\d)", "\nn2:70:81 [3] NCCL WARN NET/IB : no GDR\n", text
+        ),
         lambda text: text.replace("\n", "\r\n"),
         lambda text: re.sub(r" {6}0$", "    N/A", text, flags=re.MULTILINE),
     ],
@@ -132,7 +169,11 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
     [
         (r"# Using devices\n", "", "the program did not start"),
         (r"# size.*\n", "", "no whole line of titles"),
-        (r"(?<=values : )0 OK", "3 FAILED", "wrong data arrived: '3' values are out of bounds"),
+        (
+            r"(?<=values : )0 OK",
+            "3 FAILED",
+            "wrong data arrived: '3' values are out of bounds",
+        ),
         (r"(\n +16384 .{60}).*", r"\1", "a row of 13 columns was expected"),
         (r"(\n +1024 .*?-1 +)2", r"\g<1>9", "1024 B in 90 us are not 0.05 GB/s"),
         (
@@ -140,12 +181,28 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
             r"\g<1>\g<2>1.",
             "a bus bandwidth of .* GB/s is not 1.75 times",
         ),
-        (r"(?<=bandwidth    : )\d", "9", "the average bus bandwidth, .* is not that of the 16 values"),
-        (r"(\n +1024 .*?-1 +\S+ +\S+)", r"\g<1>" + "9" * 5000, "1024 B in 20 us are not 0.06 GB/s"),
+        (
+            r"(?<=bandwidth    : )\d",
+            "9",
+            "the average bus bandwidth, .* is not that of the 16 values",
+        ),
+        (
+            r"(\n +1024 .*?-1 +\S+ +\S+)",
+            r"\g<1>" + "9" * 5000,
+            "1024 B in 20 us are not 0.06 GB/s",
+        ),
         (r"     0(?=\n +4096 )", "     7", "7 wrong values at 1024 B"),
         (r"#  Rank  5 .*\n", "", "the list of 7 ranks has gaps"),
-        (r"(?<=Rank  5 Group  )0", "1", "has gaps, or several groups, which have one value"),
-        (r"algbw busbw #wrong\n", "algbw busbw\n", "no whole line of titles .*, or it is damaged"),
+        (
+            r"(?<=Rank  5 Group  )0",
+            "1",
+            "has gaps, or several groups, which have one value",
+        ),
+        (
+            r"algbw busbw #wrong\n",
+            "algbw busbw\n",
+            "no whole line of titles .*, or it is damaged",
+        ),
     ],
 )
 def test_broken_outputs_are_refused(old, new, message):
@@ -158,7 +215,8 @@ def test_broken_outputs_are_refused(old, new, message):
 def test_processes_of_a_build_without_mpi_are_refused_with_the_remedy():
     alone = nccl.output("all_reduce", ["n1"], 1, SIZES_B, rank=0)
     with pytest.raises(
-        OutputError, match="2 processes ran by themselves, each as rank 0: .* build it with MPI=1"
+        OutputError,
+        match="2 processes ran by themselves, each as rank 0: .* build it with MPI=1",
     ):
         nccl_tests.parse(alone + alone, "all_reduce", SIZES_B, 2)
 
@@ -167,7 +225,11 @@ def test_processes_of_a_build_without_mpi_are_refused_with_the_remedy():
     ("benchmark", "sizes_B", "message"),
     [
         ("all_reduce", [*SIZES_B, 2**30], "9 sizes were asked for, but 8 rows found"),
-        ("all_reduce", [2048, *SIZES_B[1:]], "the row of 2048 B was expected, found that of 1024 B"),
+        (
+            "all_reduce",
+            [2048, *SIZES_B[1:]],
+            "the row of 2048 B was expected, found that of 1024 B",
+        ),
         ("broadcast", SIZES_B, "is not 1 times"),
     ],
 )
@@ -180,7 +242,9 @@ def test_another_run_than_was_asked_for_is_refused(benchmark, sizes_B, message):
 def test_each_way_in_which_an_output_breaks_is_refused(per_iteration):
     benchmark, second = "all_reduce", 13 if per_iteration else 9
     columns = [*range(5, 8), *range(second, second + 3)]
-    for name, text in breakages.of_table(text_of(benchmark, per_iteration=per_iteration), columns).items():
+    for name, text in breakages.of_table(
+        text_of(benchmark, per_iteration=per_iteration), columns
+    ).items():
         with pytest.raises(OutputError) as caught:
             nccl_tests.parse(text, benchmark, SIZES_B, 8)
             pytest.fail(f"{name} passed")

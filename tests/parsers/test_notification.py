@@ -23,12 +23,16 @@ def test_a_real_output(golden):
 def test_a_wait_that_polls_and_then_sleeps(golden):
     output = notification.parse(golden("notification/impi-2021.18.txt"), SIZES)
     assert output.blocking_wait == "offered"
-    assert output.header["wait settings"] == "I_MPI_THREAD_YIELD=3 I_MPI_THREAD_SLEEP=100"
+    assert (
+        output.header["wait settings"] == "I_MPI_THREAD_YIELD=3 I_MPI_THREAD_SLEEP=100"
+    )
 
 
 def test_a_simulation_knows_no_cpu_times(golden):
     text = changed(golden(GOLDEN), "waiting: test 39 wait 44", "waiting: unknown")
-    output = notification.parse(changed(text, "absent: MPI_Wait", "unknown: simulated, MPI_Wait"), SIZES)
+    output = notification.parse(
+        changed(text, "absent: MPI_Wait", "unknown: simulated, MPI_Wait"), SIZES
+    )
     assert output.cpu_percent is None
     assert output.blocking_wait == "unknown" and output.reason.startswith("simulated")
 
@@ -36,7 +40,11 @@ def test_a_simulation_knows_no_cpu_times(golden):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("absent", "absurd", "'blocking wait' is 'absurd', expected one of offered, absent, unknown"),
+        (
+            "absent",
+            "absurd",
+            "'blocking wait' is 'absurd', expected one of offered, absent, unknown",
+        ),
         ("waiting: test 39 wait 44", "waiting: test 39", "'' is not a number"),
     ],
 )

@@ -23,7 +23,9 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
     text = golden("npb/3.4.3/is.A.1.txt")
     output = npb.parse(text, "is", "A", 1)
     assert (output.version, output.time_s, output.Mop_per_s) == ("3.4.3", 0.19, 434.75)
-    with pytest.raises(OutputError, match=r"version '3\.4' began it and '3\.40' ended it"):
+    with pytest.raises(
+        OutputError, match=r"version '3\.4' began it and '3\.40' ended it"
+    ):
         npb.parse(text.replace("3.4.3", "3.40"), "is", "A", 1)
 
 
@@ -34,9 +36,24 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
         ("ft", " Verification ", " Verificatio ", "Verification is 'missing'"),
         ("is", "Benchmark Completed", "Benchmark Comp", "did not finish"),
         ("ft", " Time in seconds ", " Time ", "'missing' is not a number"),
-        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "6 iterations of size '256x 256x 128' in"),
-        ("is", r"(?<=Iterations      =) +10", " 10.5", "a number of Iterations was expected"),
-        ("is", r"(?<=Size            =) +8388608", " 8,388,608", "where its report has '8,388,608'"),
+        (
+            "ft",
+            r"(?<=Time in seconds =)( +)\d",
+            r"\g<1>9",
+            "6 iterations of size '256x 256x 128' in",
+        ),
+        (
+            "is",
+            r"(?<=Iterations      =) +10",
+            " 10.5",
+            "a number of Iterations was expected",
+        ),
+        (
+            "is",
+            r"(?<=Size            =) +8388608",
+            " 8,388,608",
+            "where its report has '8,388,608'",
+        ),
     ],
 )
 def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
@@ -76,6 +93,8 @@ def test_the_report_of_a_run_before_is_not_taken(golden):
 def test_the_report_may_have_blank_lines_and_no_others(golden):
     text = golden("npb/3.4/is.A.2.txt")
     place = text.index(" Iterations      =")
-    assert npb.parse(f"{text[:place]}\n{text[place:]}", "is", "A", 2) == npb.parse(text, "is", "A", 2)
+    assert npb.parse(f"{text[:place]}\n{text[place:]}", "is", "A", 2) == npb.parse(
+        text, "is", "A", 2
+    )
     with pytest.raises(OutputError, match="no whole report"):
         npb.parse(f"{text[:place]} slurmstepd: error\n{text[place:]}", "is", "A", 2)

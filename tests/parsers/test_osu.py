@@ -15,30 +15,61 @@ LATENCY = "osu-py/4.1.2/osu_latency.txt"
 SIZES = powers_of_two(0, 4 * MiB)
 
 
-@pytest.mark.parametrize("whole", list(corpus.osu_outputs()), ids=lambda whole: whole.name)
+@pytest.mark.parametrize(
+    "whole", list(corpus.osu_outputs()), ids=lambda whole: whole.name
+)
 def test_program_version_and_first_column_of_every_release(whole):
     output = whole.parse(whole.text)
     program, release, name = whole.name.split("/")
-    assert (output.program, (output.version or release)[: len(release)]) == (program, release)
+    assert (output.program, (output.version or release)[: len(release)]) == (
+        program,
+        release,
+    )
     assert (output.version is None) == (program == "osu-py")
-    kind = "overall_us" if name.startswith("osu_i") else "bandwidth_MBps" if "bw" in name else "latency_us"
+    kind = (
+        "overall_us"
+        if name.startswith("osu_i")
+        else "bandwidth_MBps"
+        if "bw" in name
+        else "latency_us"
+    )
     assert output.columns[0] == kind
     lines = whole.text.splitlines()
     for row in output.rows:
-        assert row.values[kind] == float(lines[row.line - 1].split()[-len(output.columns)])
+        assert row.values[kind] == float(
+            lines[row.line - 1].split()[-len(output.columns)]
+        )
 
 
 @pytest.mark.parametrize(
     ("name", "benchmark", "message"),
     [
-        (LATENCY, "bw", "expected 'MPI Bandwidth Test', found the output of 'MPI Latency Test'"),
-        (LATENCY, "barrier", "expected 'MPI Barrier Latency Test', found the output of 'MPI Latency Test'"),
+        (
+            LATENCY,
+            "bw",
+            "expected 'MPI Bandwidth Test', found the output of 'MPI Latency Test'",
+        ),
+        (
+            LATENCY,
+            "barrier",
+            "expected 'MPI Barrier Latency Test', found the output of 'MPI Latency Test'",
+        ),
         ("osu/7.4/osu_latency.1rank.txt", "latency", "did not start"),
-        ("osu/5.6.1/osu_latency.killed.txt", "latency", "an unexpected row of size_B 8388608"),
-        ("osu/7.4/osu_mbw_mr.vary.txt", "mbw_mr", "the columns without titles are not those"),
+        (
+            "osu/5.6.1/osu_latency.killed.txt",
+            "latency",
+            "an unexpected row of size_B 8388608",
+        ),
+        (
+            "osu/7.4/osu_mbw_mr.vary.txt",
+            "mbw_mr",
+            "the columns without titles are not those",
+        ),
     ],
 )
-def test_another_benchmark_a_refusal_and_a_kill_are_no_results(golden, name, benchmark, message):
+def test_another_benchmark_a_refusal_and_a_kill_are_no_results(
+    golden, name, benchmark, message
+):
     with pytest.raises(OutputError, match=message):
         osu.parse(golden(name), benchmark, SIZES)
 
@@ -46,13 +77,22 @@ def test_another_benchmark_a_refusal_and_a_kill_are_no_results(golden, name, ben
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: "".join(text.splitlines(keepends=True)[:14]), "^the last 12 of 24 rows are missing"),
-        (lambda text: breakages.of_table(text, [1])["NaN in column 1"], "^line 15: 'nan' is not a finite"),
+        (
+            lambda text: "".join(text.splitlines(keepends=True)[:14]),
+            "^the last 12 of 24 rows are missing",
+        ),
+        (
+            lambda text: breakages.of_table(text, [1])["NaN in column 1"],
+            "^line 15: 'nan' is not a finite",
+        ),
         (
             lambda text: breakages.of_table(text, [1])["zero in column 1"],
             "^line 15: latency_us is 0 at 2048 B",
         ),
-        (lambda text: text.rstrip("\n"), "^line 26: the output ends within its last row"),
+        (
+            lambda text: text.rstrip("\n"),
+            "^line 26: the output ends within its last row",
+        ),
     ],
 )
 def test_messages_name_line_and_size(golden, change, message):
@@ -61,7 +101,8 @@ def test_messages_name_line_and_size(golden, change, message):
 
 
 VALIDATED = (
-    "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Latency (us)        Validation\n"
+    "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+    "# Size       Latency (us)        Validation\n"
 )
 
 
@@ -74,7 +115,10 @@ VALIDATED = (
             "wrong data at 1 B",
         ),
         (f"{VALIDATED}1  0.20  Pass\n", "from size_B 2 on"),
-        (f"{VALIDATED.replace('Validation', '')}1  0.20\n2  0.20\n", "no column 'Validation'"),
+        (
+            f"{VALIDATED.replace('Validation', '')}1  0.20\n2  0.20\n",
+            "no column 'Validation'",
+        ),
     ],
     ids=["right", "wrong", "killed", "without -c"],
 )
@@ -95,18 +139,25 @@ def test_lines_around_the_table_do_not_matter(golden):
 
 def test_a_crash_behind_the_titles_is_no_wrong_title():
     text = (
-        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
+        "# OSU MPI Bandwidth Test v5.9\n"
+        "# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
     )
-    with pytest.raises(OutputError, match="^the last 1 of 1 rows are missing, from size_B 1 on$"):
+    with pytest.raises(
+        OutputError, match="^the last 1 of 1 rows are missing, from size_B 1 on$"
+    ):
         osu.parse(text, "bw", [1])
 
 
 def test_a_message_rate_has_two_columns_and_tells_its_pairs(golden):
-    output = osu.parse(golden("osu/7.4/osu_mbw_mr.4.txt"), "mbw_mr", powers_of_two(1, 4 * MiB))
+    output = osu.parse(
+        golden("osu/7.4/osu_mbw_mr.4.txt"), "mbw_mr", powers_of_two(1, 4 * MiB)
+    )
     assert output.columns == ("bandwidth_MBps", "message_rate_per_s")
     assert (output.header["pairs"], output.header["window size"]) == ("2", "64")
     last = output.rows[-1].values
-    assert last["message_rate_per_s"] * 4 * MiB / 1e6 == pytest.approx(last["bandwidth_MBps"], rel=1e-3)
+    assert last["message_rate_per_s"] * 4 * MiB / 1e6 == pytest.approx(
+        last["bandwidth_MBps"], rel=1e-3
+    )
 
 
 def test_the_synchronisation_is_in_the_header(golden):
@@ -131,7 +182,10 @@ def test_startup(golden, version):
     text = golden(f"osu/{version}/osu_init.txt")
     output = osu.parse_init(text, 2)
     assert output.version == version
-    assert f"min: {1000 * output.times_s['min']:g} ms, max: {1000 * output.times_s['max']:g} ms" in text
+    assert (
+        f"min: {1000 * output.times_s['min']:g} ms, max: {1000 * output.times_s['max']:g} ms"
+        in text
+    )
     timed = golden(f"osu/{version}/osu_hello.txt") + "launch_to_end_ns: 123456789\n"
     assert osu.parse_hello(timed, 2).times_s == {"launch": pytest.approx(0.123456789)}
 
@@ -139,10 +193,18 @@ def test_startup(golden, version):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("nprocs: 2", "nprocs: 1", "1 processes took part instead of the 2 that were asked for"),
+        (
+            "nprocs: 2",
+            "nprocs: 1",
+            "1 processes took part instead of the 2 that were asked for",
+        ),
         ("min: 18", "min: 0", "not positive and in order"),
         ("Init Test", "Hello World Test", "no line '# OSU MPI Init Test vN'"),
-        ("# OSU", "# OSU MPI Init Test v7.4\n# OSU", "2 times the line '# OSU MPI Init Test vN'"),
+        (
+            "# OSU",
+            "# OSU MPI Init Test v7.4\n# OSU",
+            "2 times the line '# OSU MPI Init Test vN'",
+        ),
     ],
 )
 def test_broken_init_times_are_refused(golden, old, new, message):
@@ -151,7 +213,13 @@ def test_broken_init_times_are_refused(golden, old, new, message):
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "{}launch_to_end_ns: 12", "{}launch_to_end_ns: 0\n", "launch_to_end_ns: 12\n{}"]
+    "text",
+    [
+        "{}",
+        "{}launch_to_end_ns: 12",
+        "{}launch_to_end_ns: 0\n",
+        "launch_to_end_ns: 12\n{}",
+    ],
 )
 def test_a_launch_without_its_time_is_refused(golden, text):
     with pytest.raises(OutputError):
@@ -188,7 +256,8 @@ def test_another_title_is_refused(golden, at, title):
     lines = golden("osu/7.4/osu_latency.txt").splitlines(keepends=True)
     text = "".join([*lines[:at], title + "\n", *lines[at:]])
     with pytest.raises(
-        OutputError, match=rf"line {at + 1}: (expected 'MPI Latency Test', found|a second table begins)"
+        OutputError,
+        match=rf"line {at + 1}: (expected 'MPI Latency Test', found|a second table begins)",
     ):
         osu.parse(text, "latency", sizes_of("".join(lines)))
 
@@ -196,29 +265,56 @@ def test_another_title_is_refused(golden, at, title):
 def test_a_message_rate_that_ran_twice_is_not_taken_for_one(golden):
     """Its title may be there twice (6.x to 7.2), but before the table."""
     text = golden("osu/7.4/osu_mbw_mr.txt")
-    with pytest.raises(OutputError, match="a second line of titles: several programs printed this"):
+    with pytest.raises(
+        OutputError, match="a second line of titles: several programs printed this"
+    ):
         osu.parse(text * 2, "mbw_mr", sizes_of(text))
 
 
 @pytest.mark.parametrize(
     ("both", "numbers"),
-    [(lambda lines: lines * 2, "2, 29"), (lambda lines: [line * 2 for line in lines], "3, 4")],
+    [
+        (lambda lines: lines * 2, "2, 29"),
+        (lambda lines: [line * 2 for line in lines], "3, 4"),
+    ],
 )
 def test_two_tables_are_named_with_their_lines(golden, both, numbers):
     text = golden("osu/7.4/osu_latency.txt")
     with pytest.raises(
-        OutputError, match=f"^2 tables of this benchmark begin, in lines {numbers}: it ran several tim"
+        OutputError,
+        match=f"^2 tables of this benchmark begin, in lines {numbers}: it ran several tim",
     ):
-        osu.parse("".join(both(text.splitlines(keepends=True))), "latency", sizes_of(text))
+        osu.parse(
+            "".join(both(text.splitlines(keepends=True))), "latency", sizes_of(text)
+        )
 
 
-NO_TWO_DECIMALS = ("1", "1.5", "1.500", "15", ".50", "01.50", "1.50e0", "1,50", "+1.50", "1.5O", "9" * 5000)
+NO_TWO_DECIMALS = (
+    "1",
+    "1.5",
+    "1.500",
+    "15",
+    ".50",
+    "01.50",
+    "1.50e0",
+    "1,50",
+    "+1.50",
+    "1.5O",
+    "9" * 5000,
+)
 NO_WHOLE_NUMBERS = ("1000.00", "1e3", "-1000", "01000")
 NOT_IN_ORDER = ("1.50 1.51 1.60", "1.61 1.40 1.60", "1.50 1.60 1.40")
 BAD_ROWS = [("latency", f"1 1.50\n2 {cell}\n", "^line 4: ") for cell in NO_TWO_DECIMALS]
-BAD_ROWS += [("latency", "01 1.50\n2 1.50\n", "a message size was expected, found '01'")]
-BAD_ROWS += [("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "a whole number") for cell in NO_WHOLE_NUMBERS]
-ORDER = "min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
+BAD_ROWS += [
+    ("latency", "01 1.50\n2 1.50\n", "a message size was expected, found '01'")
+]
+BAD_ROWS += [
+    ("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "a whole number")
+    for cell in NO_WHOLE_NUMBERS
+]
+ORDER = (
+    "min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
+)
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
 
 
@@ -236,9 +332,13 @@ def test_rows_that_no_release_prints_are_refused(benchmark, rows, message):
         (8, "0.01", "1874.00", "1900.00"),
     ],
 )
-def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwidth, nearest, too_far):
+def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(
+    size, bandwidth, nearest, too_far
+):
     assert parsed("mbw_mr", f"{size} {bandwidth} {nearest}\n", [size])
-    with pytest.raises(OutputError, match=rf"line 4: .* MB/s do not fit .* messages/s of {size} B"):
+    with pytest.raises(
+        OutputError, match=rf"line 4: .* MB/s do not fit .* messages/s of {size} B"
+    ):
         parsed("mbw_mr", f"{size} {bandwidth} {too_far}\n", [size])
 
 
@@ -247,11 +347,16 @@ def test_the_average_of_communication_is_between_its_extremes(golden):
     line = next(line for line in text.splitlines() if line.startswith("1024 "))
     other = text.replace(line, breakages.with_cell(line, 7, "999.99"))
     with pytest.raises(
-        OutputError, match="min_comm_us 999.99, pure_comm_us .* at 1024 B are not in this order"
+        OutputError,
+        match="min_comm_us 999.99, pure_comm_us .* at 1024 B are not in this order",
     ):
         osu.parse(other, "ialltoall", sizes_of(text))
     with pytest.raises(OutputError, match="mpi_test_us is -1 at 1024 B"):
-        osu.parse(text.replace(line, breakages.with_cell(line, 4, "-1.00")), "ialltoall", sizes_of(text))
+        osu.parse(
+            text.replace(line, breakages.with_cell(line, 4, "-1.00")),
+            "ialltoall",
+            sizes_of(text),
+        )
 
 
 @pytest.mark.parametrize(
@@ -269,7 +374,9 @@ def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(times, overlap
     if fits:
         assert parsed("ialltoall", rows, [1])
     else:
-        with pytest.raises(OutputError, match="does not fit the times at 1 B, which give .* to .* %"):
+        with pytest.raises(
+            OutputError, match="does not fit the times at 1 B, which give .* to .* %"
+        ):
             parsed("ialltoall", rows, [1])
 
 
@@ -287,14 +394,22 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_harmless_lines_behind_a_whole_table_are_passed_over(line):
-    for benchmark, rows, sizes in (("latency", "1 1.50\n2 1.50\n", (1, 2)), ("barrier", "1.50\n", (0,))):
-        assert parsed(benchmark, f"{rows}{line}\n", sizes) == parsed(benchmark, rows, sizes)
+    for benchmark, rows, sizes in (
+        ("latency", "1 1.50\n2 1.50\n", (1, 2)),
+        ("barrier", "1.50\n", (0,)),
+    ):
+        assert parsed(benchmark, f"{rows}{line}\n", sizes) == parsed(
+            benchmark, rows, sizes
+        )
 
 
 @pytest.mark.parametrize(
     ("line", "number"),
     [
-        *((line, 5) for line in ("4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5")),
+        *(
+            (line, 5)
+            for line in ("4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5")
+        ),
         ("Job 17 done\n4 1.50", 6),
     ],
 )

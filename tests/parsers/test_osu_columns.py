@@ -15,7 +15,9 @@ def titles():
     lines = set()
     for path in (*(GOLDEN / "osu").rglob("*.txt"), *(GOLDEN / "osu-py").rglob("*.txt")):
         lines |= {
-            line for line in path.read_text().splitlines() if re.match(r"#.*[(\[](us|MB/s)[)\]]|# Size", line)
+            line
+            for line in path.read_text().splitlines()
+            if re.match(r"#.*[(\[](us|MB/s)[)\]]|# Size", line)
         }
     return sorted(lines)
 
@@ -28,7 +30,13 @@ def test_every_title_of_every_release_is_known(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["# Size  Foo", "# Size  Latency (ms)", "# Size  Latency (us)x", "# Size  latency (us)"]
+    "line",
+    [
+        "# Size  Foo",
+        "# Size  Latency (ms)",
+        "# Size  Latency (us)x",
+        "# Size  latency (us)",
+    ],
 )
 def test_a_title_that_no_release_prints(line):
     with pytest.raises(OutputError, match="line 7: '.*' is not an OSU column title"):
@@ -46,6 +54,7 @@ def test_a_title_that_no_release_prints(line):
 )
 def test_columns_of_another_kind(kind, names):
     with pytest.raises(
-        OutputError, match=f"the columns {names} are not those of this benchmark, a test of {kind}"
+        OutputError,
+        match=f"the columns {names} are not those of this benchmark, a test of {kind}",
     ):
         osu_columns.require(names.split(), kind, has_sizes=True, line_number=1)

@@ -8,7 +8,13 @@ from fabric_checks.parsers import overlap
 from tests import breakages
 from tests.own_outputs import changed
 
-NAMES = ["nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "availability_percent"]
+NAMES = [
+    "nominal_us",
+    "overhead_us",
+    "overhead_ci_low_us",
+    "overhead_ci_high_us",
+    "availability_percent",
+]
 NAMES += ["work_us", "steps", "stop"]
 SIZES = {
     "overlap": [0, *(2**power for power in range(23))],
@@ -20,7 +26,11 @@ PARSE = {"overlap": overlap.parse, "collective_overlap": overlap.parse_collectiv
 @pytest.fixture(params=SIZES)
 def real(request, golden):
     """Return the parser of a program, the sizes, and a real output."""
-    return PARSE[request.param], SIZES[request.param], golden(f"{request.param}/mpich-5.0.2.txt")
+    return (
+        PARSE[request.param],
+        SIZES[request.param],
+        golden(f"{request.param}/mpich-5.0.2.txt"),
+    )
 
 
 def test_a_real_output(real):

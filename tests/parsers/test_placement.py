@@ -32,11 +32,16 @@ def test_a_real_output():
 def test_a_simulated_output_tells_no_cpus():
     """SimGrid's ranks are all one process of the machine that simulates."""
     output = placement.parse(changed(TEXT, "0 0-1 0:0,0:1 0-3,8", "-1 - - -"))
-    assert (output.ranks[0].cpus, output.ranks[0].cores, output.ranks[0].online) == ("-", frozenset(), "-")
+    assert (output.ranks[0].cpus, output.ranks[0].cores, output.ranks[0].online) == (
+        "-",
+        frozenset(),
+        "-",
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"), [("-", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("7,5-6", {5, 6, 7})]
+    ("text", "numbers"),
+    [("-", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("7,5-6", {5, 6, 7})],
 )
 def test_cpu_lists(text, numbers):
     assert placement.cpu_numbers(text) == numbers
@@ -57,6 +62,7 @@ def test_what_cannot_be_is_refused(old, new, message):
 def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
     with pytest.raises(
-        OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to a different"
+        OutputError,
+        match="2 separate MPI worlds instead of one: the launcher belongs to a different",
     ):
         placement.parse(TEXT + TEXT)

@@ -37,7 +37,9 @@ def test_everything_is_read(text):
 def test_the_pairs_of_a_real_scan_are_those_of_its_pattern(golden, pattern):
     scan = rotate.parse(golden(f"rotate/mpich-5.0.2.{pattern}.txt")).scan
     pairs = rotate_patterns.pairs(pattern, 8, np.unique(scan.round))
-    assert np.array_equal((scan.sender, scan.receiver), [each.ravel() for each in pairs])
+    assert np.array_equal(
+        (scan.sender, scan.receiver), [each.ravel() for each in pairs]
+    )
 
 
 GROUPS = [rank // 4 for rank in range(15)] + [-1]
@@ -45,9 +47,14 @@ GROUPS = [rank // 4 for rank in range(15)] + [-1]
 
 def with_groups(text, groups, flows=()):
     """Return an output with groups and rows of the phase leaf."""
-    rows = "".join(f"{number} {sender} {receiver} 900 900 leaf\n" for number, sender, receiver in flows)
+    rows = "".join(
+        f"{number} {sender} {receiver} 900 900 leaf\n"
+        for number, sender, receiver in flows
+    )
     at = re.search(r"(?m)^.* together$", text).start()
-    text = text[:at] + rows + text[at:].replace("complete: ", f"complete: {len(flows)} + ")
+    text = (
+        text[:at] + rows + text[at:].replace("complete: ", f"complete: {len(flows)} + ")
+    )
     count = sum(map(int, re.search(r"complete: (\d+) \+ (\d+)", text).groups()))
     text = re.sub(r"complete: \d+ \+ \d+", f"complete: {count}", text)
     return changed(text, "# groups: none", f"# groups: {' '.join(map(str, groups))}")
@@ -65,8 +72,16 @@ def test_flows_of_groups_are_read(text):
     ("old", "new", "message"),
     [
         ("pattern rotate", "pattern spiral", "an unknown pattern"),
-        ("pattern rotate", "pattern shift", "the scan has 64 pairs; 8 rounds of 16 were asked for"),
-        ("# transfers: 10000.0 s", "# transfers: 0 s", "the header's time 'transfers' in seconds is 0"),
+        (
+            "pattern rotate",
+            "pattern shift",
+            "the scan has 64 pairs; 8 rounds of 16 were asked for",
+        ),
+        (
+            "# transfers: 10000.0 s",
+            "# transfers: 0 s",
+            "the header's time 'transfers' in seconds is 0",
+        ),
         ("suspect-share 0.06", "suspect-share x", "'x' is not a number"),
     ],
 )
@@ -129,7 +144,10 @@ def test_progress_that_a_launcher_puts_into_the_output_is_passed_over(golden):
     whole = repr(rotate.parse(text))
     lines = text.splitlines(keepends=True)
     for place in range(0, len(lines) + 1, 9):
-        assert repr(rotate.parse("".join([*lines[:place], PROGRESS, *lines[place:]]))) == whole
+        assert (
+            repr(rotate.parse("".join([*lines[:place], PROGRESS, *lines[place:]])))
+            == whole
+        )
     start = text.index("# columns")
     for at in range(start, start + 300, 9):
         assert repr(rotate.parse(text[:at] + PROGRESS + text[at:])) == whole
@@ -140,8 +158,13 @@ def test_progress_that_a_launcher_puts_into_the_output_is_passed_over(golden):
 def test_what_is_no_progress_is_not_passed_over(golden):
     lines = golden("rotate/mpich-5.0.2.txt").splitlines(keepends=True)
     row = next(index for index, line in enumerate(lines) if breakages.is_row(line))
-    for line in ("rotate: not enough memory\n", PROGRESS.replace("rotate", "streaming")):
-        with pytest.raises(OutputError, match="the check sum in the last line is of another text"):
+    for line in (
+        "rotate: not enough memory\n",
+        PROGRESS.replace("rotate", "streaming"),
+    ):
+        with pytest.raises(
+            OutputError, match="the check sum in the last line is of another text"
+        ):
             rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
 
 

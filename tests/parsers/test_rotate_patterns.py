@@ -15,7 +15,10 @@ from lab.faults.leaf_flows import leaf_flows
 def test_who_meets_whom_among_six():
     """Written down by hand: seats 0 to 4 are ranks 0, 1, 2, 4, 5, and rank 3 has none."""
     sender, receiver = rounds_of(6, [0, 1, 5])
-    pairs = [list(zip(*each, strict=True)) for each in zip(sender.tolist(), receiver.tolist(), strict=True)]
+    pairs = [
+        list(zip(*each, strict=True))
+        for each in zip(sender.tolist(), receiver.tolist(), strict=True)
+    ]
     # Sum 0: 1 and 4, one away from 0, the upper sends; 2 and 3, two away, the lower sends; 0 is in the
     # middle.
     assert pairs[0] == [(0, 3), (1, 5), (4, 2)]
@@ -25,7 +28,9 @@ def test_who_meets_whom_among_six():
 
 
 @pytest.mark.parametrize("nodes", NODES)
-def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_once(nodes):
+def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_once(
+    nodes,
+):
     turns = rotate_patterns.turns(nodes)
     assert turns == (nodes if nodes % 2 else nodes - 1)
     sender, receiver = rounds_of(nodes, range(2 * turns))
@@ -37,9 +42,9 @@ def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_on
     first = measured(nodes, range(turns))
     assert (first + first.T == counts).all()
     if nodes % 2:
-        assert sorted(np.setdiff1d(np.arange(nodes), row).item() for row in both) == sorted(
-            [*range(nodes)] * 2
-        )
+        assert sorted(
+            np.setdiff1d(np.arange(nodes), row).item() for row in both
+        ) == sorted([*range(nodes)] * 2)
 
 
 @pytest.mark.parametrize("nodes", [2, 5, 8, 27])
@@ -48,7 +53,11 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
     for shifts in range(1, 2 * turns + 2):
         numbers = rotate_patterns.round_robin_rounds(nodes, shifts)
         assert len(numbers) == min(shifts, 2 * turns)
-        assert numbers == sorted(set(numbers)) and numbers[0] == 0 and numbers[-1] < 2 * turns
+        assert (
+            numbers == sorted(set(numbers))
+            and numbers[0] == 0
+            and numbers[-1] < 2 * turns
+        )
         assert measured(nodes, numbers).max() == 1
         assert (numbers[-1] < turns) == (shifts <= turns)
     assert rotate_patterns.round_robin_rounds(nodes, 0) == list(range(2 * turns))
@@ -59,7 +68,12 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
 
 @pytest.mark.parametrize("nodes", NODES)
 def test_every_node_sends_and_receives_about_equally_often(nodes):
-    counts = measured(nodes, rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes)))
+    counts = measured(
+        nodes,
+        rotate_patterns.round_robin_rounds(
+            nodes, rotate_patterns.nightly_rounds(nodes)
+        ),
+    )
     least = 1 if nodes == 2 else 2  # two nodes have two ordered pairs
     assert min(counts.sum(axis=0).min(), counts.sum(axis=1).min()) >= least
     assert np.abs(counts.sum(axis=0) - counts.sum(axis=1)).max() <= 3
@@ -67,7 +81,12 @@ def test_every_node_sends_and_receives_about_equally_often(nodes):
 
 @cache
 def night(nodes):
-    return measured(nodes, rotate_patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes)))
+    return measured(
+        nodes,
+        rotate_patterns.round_robin_rounds(
+            nodes, rotate_patterns.nightly_rounds(nodes)
+        ),
+    )
 
 
 @pytest.mark.parametrize("size", range(2, 49))
@@ -98,4 +117,7 @@ def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, 
     turns = min(max(nodes // 8, 3), 8)
     assert len(np.unique(flows[:, 0])) == 2 * turns
     if count <= 2 * turns:
-        assert all(set(np.array(groups)[flows[:, side]]) == set(range(count)) for side in (1, 2))
+        assert all(
+            set(np.array(groups)[flows[:, side]]) == set(range(count))
+            for side in (1, 2)
+        )

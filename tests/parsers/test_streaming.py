@@ -11,7 +11,12 @@ from tests.own_outputs import changed, summed
 
 SIZES = half_octaves(0, 4 * 1024**2)
 GOLDEN = "streaming/mpich-5.0.2.txt"
-COLUMNS = {"ping_pong": 1, "streaming": 6, "bidirectional_ping_pong": 11, "bidirectional_streaming": 16}
+COLUMNS = {
+    "ping_pong": 1,
+    "streaming": 6,
+    "bidirectional_ping_pong": 11,
+    "bidirectional_streaming": 16,
+}
 
 
 def parse(text, queue_depth=0):
@@ -35,20 +40,27 @@ def one_way(text):
 
 def test_one_direction_is_the_default(golden):
     output = streaming.parse(one_way(golden(GOLDEN)), SIZES)
-    assert [name for name in output.columns if name.endswith("_stop")] == ["ping_pong_stop", "streaming_stop"]
+    assert [name for name in output.columns if name.endswith("_stop")] == [
+        "ping_pong_stop",
+        "streaming_stop",
+    ]
     assert output.times_us("streaming") == parse(golden(GOLDEN)).times_us("streaming")
 
 
 @pytest.mark.parametrize("queue_depth", [8, 16, 32])
 def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
     text = golden(f"streaming/mpich-5.0.2.queue-{queue_depth}.txt")
-    assert list(parse(text, queue_depth).columns)[1::5] == [f"{mode}_us" for mode in COLUMNS]
+    assert list(parse(text, queue_depth).columns)[1::5] == [
+        f"{mode}_us" for mode in COLUMNS
+    ]
     with pytest.raises(
-        OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'"
+        OutputError,
+        match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'",
     ):
         parse(text)
     with pytest.raises(
-        OutputError, match="--queue-depth 8 was asked for, but .* it ran with .no such option"
+        OutputError,
+        match="--queue-depth 8 was asked for, but .* it ran with .no such option",
     ):
         parse(changed(text, "queue-depth", "depth"), 8)
 
@@ -56,14 +68,17 @@ def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
 def test_the_other_direction_has_to_be_there_when_asked_for(golden):
     text = golden(GOLDEN)
     with pytest.raises(
-        OutputError, match="the table has 'no column' where 'bidirectional_ping_pong_us' was expected"
+        OutputError,
+        match="the table has 'no column' where 'bidirectional_ping_pong_us' was expected",
     ):
         parse(one_way(text))
     with pytest.raises(
-        OutputError, match="--directions both was asked for, but the program says that it ran with 'one'"
+        OutputError,
+        match="--directions both was asked for, but the program says that it ran with 'one'",
     ):
         parse(changed(text, "directions both", "directions one"))
     with pytest.raises(
-        OutputError, match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected"
+        OutputError,
+        match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected",
     ):
         streaming.parse(text, SIZES)

@@ -17,12 +17,23 @@ def test_whole_numbers():
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ([(8, 1), (8, 2)], "the last 1 of 3 rows are missing, from size_B 64, slaves 1 on"),
-        ([(8, 1), (64, 1)], "the row of size_B 8, slaves 2 was expected, found that of size_B 64, slaves 1"),
-        ([(8, 1), (8, 2), (64, 1), (64, 2)], "an unexpected row of size_B 64, slaves 2"),
+        (
+            [(8, 1), (8, 2)],
+            "the last 1 of 3 rows are missing, from size_B 64, slaves 1 on",
+        ),
+        (
+            [(8, 1), (64, 1)],
+            "the row of size_B 8, slaves 2 was expected, found that of size_B 64, slaves 1",
+        ),
+        (
+            [(8, 1), (8, 2), (64, 1), (64, 2)],
+            "an unexpected row of size_B 64, slaves 2",
+        ),
         ([], "the last 3 of 3 rows are missing"),
     ],
 )
 def test_rows_that_were_not_asked_for(found, message):
     with pytest.raises(OutputError, match=message):
-        require_keys(list(enumerate(found, 5)), [(8, 1), (8, 2), (64, 1)], ("size_B", "slaves"))
+        require_keys(
+            list(enumerate(found, 5)), [(8, 1), (8, 2), (64, 1)], ("size_B", "slaves")
+        )

@@ -51,7 +51,10 @@ def test_nothing_is_lost_by_outages_kills_and_rotated_files(store, shipper):
     before = len(store.got())
     assert before < len(store.wanted(records))  # it was in the middle
     shipper.start()
-    wait_for(lambda: len(store.got()) > before, "nothing arrives after the shipper was killed")
+    wait_for(
+        lambda: len(store.got()) > before,
+        "nothing arrives after the shipper was killed",
+    )
     store.stop()
     records += (more := run(1))
     write(path, more)
@@ -72,11 +75,17 @@ def test_nothing_is_lost_by_outages_kills_and_rotated_files(store, shipper):
 
 def test_the_queries_of_the_readme_find_what_they_are_for(store, shipper):
     records = run(0)
-    records.append(record(time=BEGIN.isoformat(), check="OsuLatency", metric="latency_0B"))
-    records.append(record(time=BEGIN.isoformat(), check="Rotate", metric="faults", value=1.0))
+    records.append(
+        record(time=BEGIN.isoformat(), check="OsuLatency", metric="latency_0B")
+    )
+    records.append(
+        record(time=BEGIN.isoformat(), check="Rotate", metric="faults", value=1.0)
+    )
     write(store.folder / "perflogs/s/p/A.jsonl", records)
     arrive(store, records)
-    queries = re.findall(r"    (\w+_over_time\(.*)", (TEMPLATES / "README.md").read_text())
+    queries = re.findall(
+        r"    (\w+_over_time\(.*)", (TEMPLATES / "README.md").read_text()
+    )
     assert len(queries) > 1
     for query in queries:
         assert 0 < len(store.ask(query)) < 5, query

@@ -10,9 +10,9 @@ from tests.conftest import TESTS
 
 def types(config, system):
     config.select_subconfig(system)
-    return [handler["type"] for handler in config.get("logging/0/handlers_perflog")], config.get(
-        "storage/0/enable"
-    )
+    return [
+        handler["type"] for handler in config.get("logging/0/handlers_perflog")
+    ], config.get("storage/0/enable")
 
 
 def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path):

@@ -35,22 +35,41 @@ class Runner:
     def __call__(self, command, **variables):
         """Run a command in the checkout, on the head of the cluster if there is one."""
         if self.cluster:
-            command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]
+            command = [
+                *self.cluster.command,
+                "exec",
+                "--name",
+                self.cluster.name,
+                "head",
+                "--",
+                *command,
+            ]
         line, env = [str(part) for part in command], self.variables | variables
         return programs.run(line, cwd=self.clone, env=env)
 
     def keep_only(self, names):
         """Forget all variables but these."""
-        self.variables = {name: value for name, value in self.variables.items() if name in names}
+        self.variables = {
+            name: value for name, value in self.variables.items() if name in names
+        }
 
     def gitlab(self, script, **variables):
         """Run a job's script as the shell executor does."""
-        return self(["bash", "-eo", "pipefail", "-c", script], GITLAB_CI="true", **variables)
+        return self(
+            ["bash", "-eo", "pipefail", "-c", script], GITLAB_CI="true", **variables
+        )
 
     def github(self, script, **variables):
         """Run a step with `shell: bash`."""
-        files = {name: str(self.results / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        return self(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], **files, **variables)
+        files = {
+            name: str(self.results / name)
+            for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+        }
+        return self(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            **files,
+            **variables,
+        )
 
     @property
     def kept(self):

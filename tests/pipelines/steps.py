@@ -25,7 +25,9 @@ class Workflow(yaml.SafeLoader):
 
 
 Workflow.yaml_implicit_resolvers = {
-    letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    letter: [
+        (tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"
+    ]
     for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
@@ -76,15 +78,25 @@ class Unit(RawConfigParser):
     """A unit of systemd: keys have case, and may come again."""
 
     def __init__(self, path):
-        super().__init__(strict=False, delimiters=("=",), comment_prefixes=("#",), interpolation=None)
+        super().__init__(
+            strict=False, delimiters=("=",), comment_prefixes=("#",), interpolation=None
+        )
         self.optionxform = str
         self.read_string(path.read_text())
 
 
 def scripts():
     """Return all scripts of all files, by file and name."""
-    found = {(path.name, name): text for path in GITLAB for name, text in gitlab(path).items()}
-    found |= {(path.name, name): text for path in GITHUB for name, text in github(path).items()}
+    found = {
+        (path.name, name): text
+        for path in GITLAB
+        for name, text in gitlab(path).items()
+    }
+    found |= {
+        (path.name, name): text
+        for path in GITHUB
+        for name, text in github(path).items()
+    }
     found |= {(JENKINS.name, name): text for name, text in jenkins().items()}
     _, lines = crontab()
     found |= {(CRONTAB.name, schedule): command for schedule, command in lines}

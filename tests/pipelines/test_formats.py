@@ -35,7 +35,9 @@ def check(*command, **options):
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", [*steps.GITLAB, *steps.GITHUB], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*steps.GITLAB, *steps.GITHUB], ids=lambda path: path.name
+)
 def test_published_schemas(path):
     """check-jsonschema brings them along."""
     schema = "vendor.gitlab-ci" if path in steps.GITLAB else "vendor.github-workflows"
@@ -55,7 +57,9 @@ def test_scripts_by_shellcheck(file, name):
     script = steps.scripts()[file, name]
     # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into
     # words.
-    left_out = "SC1091" + (",SC2086" if file in (steps.CRONTAB.name, steps.SERVICE.name) else "")
+    left_out = "SC1091" + (
+        ",SC2086" if file in (steps.CRONTAB.name, steps.SERVICE.name) else ""
+    )
     check(SHELLCHECK, "--shell=bash", f"--exclude={left_out}", "-", input=script)
 
 
@@ -63,18 +67,32 @@ def test_scripts_call_programs_and_options_that_exist():
     calls = re.findall(r"(?:^|\s)(ci/[\w/-]+)((?: --[\w-]+| \"\$\w+\")*)(?!\S*\.)", "\n".join(
         text.replace(f"{steps.CLONE}/", "") for text in steps.scripts().values()
     ))  # fmt: skip
-    assert {program for program, _ in calls} == {"ci/nightly", "ci/pipelines/night", "ci/test"}
+    assert {program for program, _ in calls} == {
+        "ci/nightly",
+        "ci/pipelines/night",
+        "ci/test",
+    }
     for program, options in calls:
         assert (TESTS.parent / program).stat().st_mode & 0o111, program
-        known = (TESTS.parent / program).read_text() + CliRunner().invoke(nightly.command, ["--help"]).output
+        known = (TESTS.parent / program).read_text() + CliRunner().invoke(
+            nightly.command, ["--help"]
+        ).output
         for option in re.findall(r"--[\w-]+", options):
             assert re.search(rf"{option}(?![\w-])", known), (program, option)
 
 
 @needs_shellcheck
-@pytest.mark.parametrize("script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"])
+@pytest.mark.parametrize(
+    "script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"]
+)
 def test_the_scripts_they_call_pass_shellcheck(script):
-    check(SHELLCHECK, "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
+    check(
+        SHELLCHECK,
+        "--shell=bash",
+        "--severity=warning",
+        "--exclude=SC1090,SC1091",
+        TESTS.parent / script,
+    )
 
 
 def test_units_by_systemd(tmp_path):
@@ -84,12 +102,23 @@ def test_units_by_systemd(tmp_path):
         )
     units = [tmp_path / path.name for path in (steps.SERVICE, steps.TIMER)]
     for unit in units:  # as an operator copies them, with a clone that exists
-        unit.write_text((steps.PIPELINES / unit.name).read_text().replace(steps.CLONE, str(TESTS.parent)))
+        unit.write_text(
+            (steps.PIPELINES / unit.name)
+            .read_text()
+            .replace(steps.CLONE, str(TESTS.parent))
+        )
     # What it has to say is an error or a warning, whatever its status.
     assert steps.Unit(steps.SERVICE)["Service"]["User"] not in ("", "root", "0")
     assert check("systemd-analyze", "--man=no", "verify", *units) == ""
     threshold = f"--threshold={round(EXPOSURE * 10)}"
-    check("systemd-analyze", "security", "--offline=true", "--no-pager", threshold, units[0])
+    check(
+        "systemd-analyze",
+        "security",
+        "--offline=true",
+        "--no-pager",
+        threshold,
+        units[0],
+    )
     calendar = steps.Unit(steps.TIMER)["Timer"]["OnCalendar"]
     output = check("systemd-analyze", "calendar", calendar)
     assert re.search(r"Next elapse: .* 01:17:00", output)
@@ -103,10 +132,14 @@ def test_the_crontab_is_of_one_night_a_day():
     assert (first.hour, second - first) == (1, timedelta(days=1))
 
 
-@pytest.mark.parametrize("path", sorted(steps.PIPELINES.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(steps.PIPELINES.iterdir()), ids=lambda path: path.name
+)
 def test_nothing_secret_and_nothing_traced(path):
     text = path.read_text()
     assert not re.search(r"set -\w*x|xtrace|CI_DEBUG_TRACE|ACTIONS_STEP_DEBUG", text)
     assert not re.search(r"(?i)(password|token|secret)\s*[:=]\s*['\"]?\w", text)
     assert "secrets." not in text
-    assert not re.search(r"(?m)^\s*image:", text)  # none is used; one would have to be pinned by its digest
+    assert not re.search(
+        r"(?m)^\s*image:", text
+    )  # none is used; one would have to be pinned by its digest

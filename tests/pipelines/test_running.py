@@ -33,12 +33,15 @@ def test_cron(runner):
     """Quiet: cron would send what is printed."""
     variables, ((_, command),) = steps.crontab()
     assert variables["FABRIC_HOME"] == steps.HOME and steps.CLONE in command
-    set_here = {key: runner.variables[key] for key in variables if key.startswith("FABRIC_")}
+    set_here = {
+        key: runner.variables[key] for key in variables if key.startswith("FABRIC_")
+    }
     set_here |= {"FABRIC_RESULTS": str(runner.results)}
     # Cron gives these and no others.
     runner.keep_only(ALWAYS)
     done = runner(
-        [variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here
+        [variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))],
+        **variables | set_here,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     latest = runner.results / "nightly/minicluster/latest"
@@ -49,11 +52,17 @@ def test_cron(runner):
 def groovy(runner, **variables):
     """Run the Jenkinsfile with stand-ins for Jenkins's steps."""
     java = shutil.which("java")
-    home = os.environ.get("JAVA_HOME") or (java and str(Path(java).resolve().parents[1]))
+    home = os.environ.get("JAVA_HOME") or (
+        java and str(Path(java).resolve().parents[1])
+    )
     if shutil.which("groovy") is None or home is None:
-        pytest.skip("the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)")
+        pytest.skip(
+            "the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)"
+        )
     return runner(
-        ["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS], JAVA_HOME=home, **variables
+        ["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS],
+        JAVA_HOME=home,
+        **variables,
     )
 
 
@@ -85,14 +94,19 @@ class TestHowANightEnds:
         done = groovy(stand_in, NIGHT_ENDS=str(ends))
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
-        assert lines[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE", 4: "UNSTABLE"}[ends]
+        assert (
+            lines[-1]
+            == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE", 4: "UNSTABLE"}[ends]
+        )
         assert {"archive night/**", "junit night/junit.xml"} <= set(lines)
 
 
 def test_options_reach_the_night_as_words(stand_in, tmp_path):
     """None is expanded by the shell, whatever is in the folder."""
     stand_in.gitlab(
-        "ci/pipelines/night", NIGHT_ENDS="0", FABRIC_NIGHTLY_OPTIONS="-n ^Rotate --exec-policy=* $(id)"
+        "ci/pipelines/night",
+        NIGHT_ENDS="0",
+        FABRIC_NIGHTLY_OPTIONS="-n ^Rotate --exec-policy=* $(id)",
     )
     assert (tmp_path / "arguments").read_text().split("\n")[:-1] == [
         "--level", "nightly", "--system", "minicluster", "--", "-n", "^Rotate", "--exec-policy=*", "$(id)",
@@ -116,7 +130,9 @@ def test_the_night_before_is_not_taken_for_tonights(stand_in):
         (None, "''", "unknown argument ''"),
     ],
 )
-def test_a_night_called_wrongly_or_whose_results_would_be_deleted(stand_in, home, arguments, says):
+def test_a_night_called_wrongly_or_whose_results_would_be_deleted(
+    stand_in, home, arguments, says
+):
     homes = {} if home is None else {"FABRIC_HOME": home and str(stand_in.clone / home)}
     done = stand_in.gitlab(f"ci/pipelines/night {arguments}", **homes)
     assert (

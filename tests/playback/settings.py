@@ -13,7 +13,9 @@ from pathlib import Path
 from fabric_checks.software.suites import osu
 
 HERE = Path(__file__).resolve().parent
-site_configuration = runpy.run_path(str(HERE.parent / "settings.py"))["site_configuration"]
+site_configuration = runpy.run_path(str(HERE.parent / "settings.py"))[
+    "site_configuration"
+]
 for environment in site_configuration["environments"]:
     if version := os.environ.get("PLAYBACK_OSU"):
         own = osu.installed("/nonexistent", version)

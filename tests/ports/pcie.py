@@ -18,7 +18,11 @@ def bus(number, behind):
 
 def switch(number):
     """Return the root and the bridges down to the switch of a rail."""
-    return (f"pci{bus(number, 0x17)}", f"{bus(number, 0x17)}:01.0", f"{bus(number, 0x18)}:00.0")
+    return (
+        f"pci{bus(number, 0x17)}",
+        f"{bus(number, 0x17)}:01.0",
+        f"{bus(number, 0x18)}:00.0",
+    )
 
 
 def gpu_path(number):
@@ -71,7 +75,10 @@ def host(*, gpus=range(GPUS), adapters=range(GPUS), at=lambda number: number, **
     """
     return rows(
         [(gpu_path(number), number // 4) for number in gpus],
-        {f"mlx5_{number}": (adapter_path(number, at(number)), at(number) // 4) for number in adapters},
+        {
+            f"mlx5_{number}": (adapter_path(number, at(number)), at(number) // 4)
+            for number in adapters
+        },
         **more,
     )
 
@@ -81,7 +88,10 @@ def text(node, before, after):
     lines = ["# fabric-checks ports 1", f"# node: {node}"]
     for moment, uptime, found in (("before", 100, before), ("after", 110, after)):
         lines += [f"# {moment}", f"# uptime_s: {uptime}.0", "# took_ms: 1.0"]
-        lines += [*(f"{path}\t{value}" for path, value in found.items()), f"# rows: {len(found)}"]
+        lines += [
+            *(f"{path}\t{value}" for path, value in found.items()),
+            f"# rows: {len(found)}",
+        ]
     return "\n".join([*lines, "# ended: exit 0", ""])
 
 
@@ -93,9 +103,20 @@ def change(node, *, before=None, share=None, rails=range(GPUS), **how):
     :param rails: those that were used.
     """
     sent_B = {f"mlx5_{rail}": int(10e9 * (share or {}).get(rail, 1)) for rail in rails}
-    return of_node(parse(text(node, host(**how if before is None else before), host(**how, sent_B=sent_B))))
+    return of_node(
+        parse(
+            text(
+                node,
+                host(**how if before is None else before),
+                host(**how, sent_B=sent_B),
+            )
+        )
+    )
 
 
 def job(count=8, **changed):
     """Return the activities of nodes n1, n2, ...; a keyword says how one of them is unlike the others."""
-    return [change(name, **changed.get(name, {})) for name in (f"n{at + 1}" for at in range(count))]
+    return [
+        change(name, **changed.get(name, {}))
+        for name in (f"n{at + 1}" for at in range(count))
+    ]

@@ -17,9 +17,20 @@ QUIET = {
 }
 
 
-def port(name="eth0", *, sent_MB=100.0, received_MB=100.0, grown=None, why="", kind="interface", **about):
+def port(
+    name="eth0",
+    *,
+    sent_MB=100.0,
+    received_MB=100.0,
+    grown=None,
+    why="",
+    kind="interface",
+    **about,
+):
     """Return the activity of a port."""
-    sent, received = (None if count is None else int(count * MB) for count in (sent_MB, received_MB))
+    sent, received = (
+        None if count is None else int(count * MB) for count in (sent_MB, received_MB)
+    )
     about = {"up": True, "rate_MBps": 125.0} | about
     return PortChange(Port(name, kind, **about), sent, received, grown or {}, why)
 

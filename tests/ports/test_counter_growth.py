@@ -18,15 +18,29 @@ def test_a_tree_before_and_after():
     node = of_node(golden("infiniband"))
     assert (node.node, node.seconds) == ("n1", 20)
     first, second = node.ports["mlx5_0:1"], node.ports["mlx5_1:1"]
-    assert (first.sent_B, first.received_B, first.grown["symbol_error"]) == (1_000_000, 1_000_000, 0)
+    assert (first.sent_B, first.received_B, first.grown["symbol_error"]) == (
+        1_000_000,
+        1_000_000,
+        0,
+    )
     assert (second.sent_B, second.grown["symbol_error"]) == (0, 4000)
-    assert (node.tcp["OutSegs"], node.tcp["RetransSegs"], node.tcp["TCPOFOQueue"]) == (200, 2, 4)
+    assert (node.tcp["OutSegs"], node.tcp["RetransSegs"], node.tcp["TCPOFOQueue"]) == (
+        200,
+        2,
+        4,
+    )
 
 
 def test_counters_that_have_stopped_or_were_reset():
     port = of_node(golden("old")).ports["mthca0:1"]
-    assert (port.sent_B, port.received_B, port.grown) == (None, None, {"symbol_error": 0})
-    assert port.why_uncounted == "sent bytes have stopped at the largest value of 32 bits"
+    assert (port.sent_B, port.received_B, port.grown) == (
+        None,
+        None,
+        {"symbol_error": 0},
+    )
+    assert (
+        port.why_uncounted == "sent bytes have stopped at the largest value of 32 bits"
+    )
 
 
 def test_counters_without_numbers():
@@ -41,8 +55,14 @@ def test_a_new_port_and_a_new_counter_have_not_grown():
     late["eno1"] = replace(late["eno1"], counters={"fresh": 1}, sent_B=0)
     node = of_node(replace(file, after=replace(file.after, ports=late)))
     assert node.ports["new:1"].sent_B is None
-    assert node.ports["new:1"].why_uncounted == "the port did not exist before the program ran"
-    assert (node.ports["eno1"].grown, node.ports["eno1"].why_uncounted) == ({}, "sent bytes were reset")
+    assert (
+        node.ports["new:1"].why_uncounted
+        == "the port did not exist before the program ran"
+    )
+    assert (node.ports["eno1"].grown, node.ports["eno1"].why_uncounted) == (
+        {},
+        "sent bytes were reset",
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +71,10 @@ def test_a_new_port_and_a_new_counter_have_not_grown():
         (lambda file: replace(file, after=None), "the program did not finish there"),
         (
             lambda file: replace(
-                file, after=Snapshot(None, None, {}, file.after.host, "took more than 2000 ms")
+                file,
+                after=Snapshot(
+                    None, None, {}, file.after.host, "took more than 2000 ms"
+                ),
             ),
             "the snapshot after the program was cut: took more than 2000 ms",
         ),

@@ -12,7 +12,9 @@ def erring(name="n3", seconds=10.0, **grown):
 
 
 def clean(count=3):
-    return [erring(f"n{i}", symbol_error=0, port_xmit_wait=5) for i in range(10, 10 + count)]
+    return [
+        erring(f"n{i}", symbol_error=0, port_xmit_wait=5) for i in range(10, 10 + count)
+    ]
 
 
 def test_a_finding_names_host_port_counter_limit_and_source():
@@ -42,7 +44,9 @@ def test_limits_are_rates(counter, quiet, found):
     assert port_errors([*clean(), erring(**{counter: quiet})]) == []
     assert len(port_errors([*clean(), erring(**{counter: found})])) == 1
     # Ten times as long, as many are fewer a second.
-    assert len(port_errors([*clean(), erring(**{counter: found}, seconds=1000)])) == (LIMITS[counter][0] == 0)
+    assert len(port_errors([*clean(), erring(**{counter: found}, seconds=1000)])) == (
+        LIMITS[counter][0] == 0
+    )
 
 
 def test_a_counter_without_a_limit_is_held_to_the_others_and_blames_nobody():
@@ -51,10 +55,14 @@ def test_a_counter_without_a_limit_is_held_to_the_others_and_blames_nobody():
     assert texts([found]) == [
         "node n3: port_xmit_wait of mlx5_0:1 grew by 5000; on the other nodes the median is 5, the maximum 5"
     ]
-    assert port_errors([*clean(2), erring(port_xmit_wait=5000)]) == []  # two are no majority
+    assert (
+        port_errors([*clean(2), erring(port_xmit_wait=5000)]) == []
+    )  # two are no majority
     assert port_errors([erring(f"n{i}", port_xmit_wait=5000) for i in range(5)]) == []
 
 
 def test_what_a_record_keeps():
-    change = port(grown={"symbol_error": 2, "rx_packets": 9, "rx_drop": 0, "port_xmit_wait": 4})
+    change = port(
+        grown={"symbol_error": 2, "rx_packets": 9, "rx_drop": 0, "port_xmit_wait": 4}
+    )
     assert errors_of(change) == {"port_xmit_wait": 4, "symbol_error": 2}

@@ -12,7 +12,13 @@ def test_a_healthy_job():
     assert (said.findings, said.disproof) == ([], None)
     assert json.loads(json.dumps(said.record)) == {
         "nodes": {
-            f"n{i}": {"eth0": {"sent_B": 100_000_000, "received_B": 100_000_000, "rate_MBps": 125.0}}
+            f"n{i}": {
+                "eth0": {
+                    "sent_B": 100_000_000,
+                    "received_B": 100_000_000,
+                    "rate_MBps": 125.0,
+                }
+            }
             for i in range(1, 5)
         },
         "carried_B": {"eth0": 400_000_000},
@@ -26,13 +32,19 @@ def test_a_healthy_job():
 def test_unknown_nodes_are_reported_once_and_prove_nothing():
     unknown = {f"n{i}": "it left no file" for i in (5, 6)}
     said = evaluate(nodes(), unknown, fabric=["mlx5_*"], moved_B=1000)
-    assert texts(said.findings) == ["nodes n5, n6: nothing is known about the ports: it left no file"]
+    assert texts(said.findings) == [
+        "nodes n5, n6: nothing is known about the ports: it left no file"
+    ]
     assert said.disproof is None
     assert evaluate([], unknown).record["slowest_ms"] is None
 
 
 def test_errors_are_kept_in_the_record_even_of_ports_that_carry_nothing():
-    ports = (port(), port("eth1", sent_MB=0, received_MB=0, grown={"rx_errs": 5}), port("lo", stacked=True))
+    ports = (
+        port(),
+        port("eth1", sent_MB=0, received_MB=0, grown={"rx_errs": 5}),
+        port("lo", stacked=True),
+    )
     record = evaluate([node("n1", *ports)], {}).record
     assert record["nodes"]["n1"].keys() == {"eth0", "eth1"}
     assert record["nodes"]["n1"]["eth1"]["errors"] == {"rx_errs": 5}

@@ -5,11 +5,19 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.ports.expected_bytes import imb_ring_B, osu_bandwidth_B, rotate_B, stated_B
+from fabric_checks.ports.expected_bytes import (
+    imb_ring_B,
+    osu_bandwidth_B,
+    rotate_B,
+    stated_B,
+)
 
 
 def test_what_our_own_programs_say():
-    assert stated_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n") == 257_075_990
+    assert (
+        stated_B("1 2 3\n# moved: 257075990 bytes\n# complete: 25 rows\n")
+        == 257_075_990
+    )
     assert stated_B("# complete: 25 rows\n") is None is stated_B("# moved: -1 bytes\n")
 
 
@@ -21,7 +29,9 @@ def test_osu_bandwidth():
 
 
 def test_rotate():
-    options = "size 4194304 messages 6 tests 3 pattern shift shifts 0 seed 1 confirm yes"
+    options = (
+        "size 4194304 messages 6 tests 3 pattern shift shifts 0 seed 1 confirm yes"
+    )
     pairs = [(0, 1), (1, 0)] * 18
     assert rotate_B(options, ["a", "b"], pairs) == 36 * 18 * 4194304
     assert 1 < 2_725_173_113 / rotate_B(options, ["a", "b"], pairs) < 1.003
@@ -32,13 +42,20 @@ def test_rotate():
 def test_rotate_with_two_ranks_on_a_node():
     """Of the twelve pairs, four stay on their node."""
     options, hosts = "size 1048576 messages 8 tests 3", ["n1", "n1", "n2", "n2"]
-    every = [(sender, receiver) for sender in range(4) for receiver in range(4) if sender != receiver]
+    every = [
+        (sender, receiver)
+        for sender in range(4)
+        for receiver in range(4)
+        if sender != receiver
+    ]
     assert rotate_B(options, hosts, every) == 8 * 24 * 1048576
 
 
 def test_only_neighbours_on_different_nodes_cross():
     assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 12 * 2 * 2
-    assert imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
+    assert (
+        imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
+    )
     assert imb_ring_B({8: 5}, ["a", "b", "c"], both_ways=False) == 8 * 6 * 3
     assert imb_ring_B({8: 10}, ["a", "a"], both_ways=True) == 0
 

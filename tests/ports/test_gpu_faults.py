@@ -24,7 +24,9 @@ TIMES = 20
 def only(host, gpu, value, usual):
     """Return a function of host and GPU that has another value for one host, and there for one GPU or, if
     None, all."""
-    return lambda at, number: (value if at == host and gpu in (None, number) else usual)(number)
+    return lambda at, number: (
+        value if at == host and gpu in (None, number) else usual
+    )(number)
 
 
 #: By fault: how the log of NCCL and the files of a host differ from healthy ones, and what has to be said of
@@ -64,7 +66,9 @@ FAULTS = {
 def file_text(host, generator, *, slow=None, share=None, **how):
     """Return the file of a node whose rails carried the same within 3 %, but for what differs."""
     sent_B = {
-        f"mlx5_{rail}": int(10e9 * generator.uniform(0.97, 1.03) * (share or {}).get(rail, 1))
+        f"mlx5_{rail}": int(
+            10e9 * generator.uniform(0.97, 1.03) * (share or {}).get(rail, 1)
+        )
         for rail in range(8)
     }
     after = pcie.host(**how, sent_B=sent_B)
@@ -84,7 +88,8 @@ def said(log, nodes):
     """Return all findings of a case, and the reason that it fails."""
     ranks = nccl_debug.parse(log)
     places = [
-        RankPlace(at, host, host, str(at % 8), frozenset()) for at, host in enumerate(sorted(HOSTS * 8))
+        RankPlace(at, host, host, str(at % 8), frozenset())
+        for at, host in enumerate(sorted(HOSTS * 8))
     ]
     ports = evaluate(nodes, {}, fabric=IB, ranks=places)
     found = [*gpu_paths.findings(ranks), *ports.findings]
@@ -103,15 +108,20 @@ def test_a_fault_is_named_every_time_and_nobody_else(fault):
         found, disproof = said(nccl.log(HOSTS, 8, **log), nodes)
         blamed = {name for each in found if each.is_fault for name in each.hosts}
         texts = [each.text for each in found]
-        assert blamed == {host} and any(text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts), (
+        assert blamed == {host} and any(
+            text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts
+        ), (
             seed,
             texts,
         )
-        assert (disproof or "").startswith("NCCL went over TCP (Socket) on node " + host) == (
-            fault == "sockets"
-        )
+        assert (disproof or "").startswith(
+            "NCCL went over TCP (Socket) on node " + host
+        ) == (fault == "sockets")
 
 
 def test_a_healthy_machine_is_quiet_every_time():
     for seed in range(TIMES):
-        assert said(nccl.log(HOSTS, 8), [healthy(host, seed) for host in HOSTS]) == ([], None)
+        assert said(nccl.log(HOSTS, 8), [healthy(host, seed) for host in HOSTS]) == (
+            [],
+            None,
+        )

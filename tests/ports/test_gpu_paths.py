@@ -18,7 +18,9 @@ def texts(**how):
 
 def at(host, gpu, value, usual):
     """Return a function of host and GPU that has a value for one of them."""
-    return lambda of_host, of_gpu: value if (of_host, of_gpu) == (host, gpu) else usual(of_gpu)
+    return lambda of_host, of_gpu: (
+        value if (of_host, of_gpu) == (host, gpu) else usual(of_gpu)
+    )
 
 
 def test_a_healthy_machine_has_no_findings():
@@ -32,7 +34,10 @@ def test_one_adapter_for_all_gpus_of_all_nodes_is_no_finding():
 
 def test_gpus_in_reverse_are_one_finding_of_their_host():
     (text,) = texts(bus=lambda host, gpu: 7 - gpu if host == "n3" else gpu)
-    assert text == "node n3: GPU 0 is at bus 8b000, on most nodes it is at bus 1b000 (8 GPUs of 8 differ)"
+    assert (
+        text
+        == "node n3: GPU 0 is at bus 8b000, on most nodes it is at bus 1b000 (8 GPUs of 8 differ)"
+    )
 
 
 def test_two_gpus_that_share_an_adapter_on_every_node_are_named():
@@ -57,9 +62,13 @@ def test_sockets_fail_the_case_where_another_network_is_named():
 )
 def test_a_provider_on_tcp_fails_the_case_also_below_another(provider, is_tcp):
     begin = "".join(
-        f"n{1 + at // 8}:{4000 + at}:1 [{at % 8}] NCCL INFO " + SELECTED.format(provider) for at in range(64)
+        f"n{1 + at // 8}:{4000 + at}:1 [{at % 8}] NCCL INFO "
+        + SELECTED.format(provider)
+        for at in range(64)
     )
-    ranks = nccl_debug.parse(begin + nccl.log([f"n{at}" for at in range(1, 9)], 8, network="AWS Libfabric"))
+    ranks = nccl_debug.parse(
+        begin + nccl.log([f"n{at}" for at in range(1, 9)], 8, network="AWS Libfabric")
+    )
     why = gpu_paths.disproof(ranks, ["hsn*"])
     assert bool(why) == is_tcp
     assert not is_tcp or why.startswith(

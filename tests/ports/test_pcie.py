@@ -18,27 +18,47 @@ IB = ["mlx5_*"]
 def ranks(count=8, ppn=8):
     """Return the ranks of nodes n1, n2, ..."""
     names = [f"n{at + 1}" for at in range(count) for _ in range(ppn)]
-    return [RankPlace(rank, name, name, "0", frozenset()) for rank, name in enumerate(names)]
+    return [
+        RankPlace(rank, name, name, "0", frozenset()) for rank, name in enumerate(names)
+    ]
 
 
 def found(nodes, **more):
-    return evaluate(nodes, {}, fabric=IB, **{"ranks": ranks(len(nodes))} | more).findings
+    return evaluate(
+        nodes, {}, fabric=IB, **{"ranks": ranks(len(nodes))} | more
+    ).findings
 
 
 def test_a_healthy_machine_is_quiet_and_its_adapters_are_in_the_record():
     done = evaluate(pcie.job(), {}, fabric=IB, ranks=ranks())
     assert done.findings == []
-    assert done.record["gpus"]["n3"] == {str(gpu): [f"mlx5_{gpu}:1"] for gpu in range(8)}
+    assert done.record["gpus"]["n3"] == {
+        str(gpu): [f"mlx5_{gpu}:1"] for gpu in range(8)
+    }
     assert done.values == {"least_rail_share": pytest.approx(100)}
-    assert "gpus" not in evaluate(pcie.job(2, n1={"gpus": ()}, n2={"gpus": ()}), {}).record
+    assert (
+        "gpus" not in evaluate(pcie.job(2, n1={"gpus": ()}, n2={"gpus": ()}), {}).record
+    )
 
 
 @pytest.mark.parametrize(
     ("paths", "nearest"),
     [
         # A switch of two levels, a root, a NUMA node, nothing in common.
-        ({"a": (*pcie.switch(0), "0000:19:02.0", "0000:1c:00.0"), "b": pcie.adapter_path(1, 1)}, ("a:1",)),
-        ({"a": ("pci0000:17", "0000:17:05.0", "0000:1c:00.0"), "b": pcie.adapter_path(1, 1)}, ("a:1",)),
+        (
+            {
+                "a": (*pcie.switch(0), "0000:19:02.0", "0000:1c:00.0"),
+                "b": pcie.adapter_path(1, 1),
+            },
+            ("a:1",),
+        ),
+        (
+            {
+                "a": ("pci0000:17", "0000:17:05.0", "0000:1c:00.0"),
+                "b": pcie.adapter_path(1, 1),
+            },
+            ("a:1",),
+        ),
         ({"a": pcie.adapter_path(1, 1), "b": pcie.adapter_path(2, 2)}, ("a:1", "b:1")),
         ({"a": pcie.adapter_path(4, 4), "b": pcie.adapter_path(5, 5)}, ()),
         ({"a": ("pci10000:00", "10000:00:01.0"), "b": pcie.gpu_path(0)[:-1]}, ("b:1",)),
@@ -55,8 +75,13 @@ def test_a_real_gpu_is_read(golden):
     """An H100 of a virtual machine is on the root bus: its adapter is no nearer than any other device."""
     node = pcie.of_node(pcie.parse(golden("ports/h100.txt")))
     path = ("pci0000:00", "0000:00:06.0")
-    assert node.host.gpus == {"0000:00:06.0": Gpu(path, None)} and node.host.lanes[path[-1]] == 16
-    assert judged.nearest(judged.numbered([node]), [node], ["eth0"])["vm"] == {0: ("eth0",)}
+    assert (
+        node.host.gpus == {"0000:00:06.0": Gpu(path, None)}
+        and node.host.lanes[path[-1]] == 16
+    )
+    assert judged.nearest(judged.numbered([node]), [node], ["eth0"])["vm"] == {
+        0: ("eth0",)
+    }
     assert judged.findings([node], ["eth0"]) == []
 
 
@@ -83,19 +108,30 @@ def judged_node(made):
 )
 def test_a_host_unlike_the_others_is_named(how, text):
     named = found(pcie.job(n3=how))
-    assert {tuple(each.hosts) for each in named} == {("n3",)} and all(each.is_fault for each in named)
-    assert any(each.startswith(f"node n3: {text}") for each in texts(named)), texts(named)
+    assert {tuple(each.hosts) for each in named} == {("n3",)} and all(
+        each.is_fault for each in named
+    )
+    assert any(each.startswith(f"node n3: {text}") for each in texts(named)), texts(
+        named
+    )
 
 
 def test_a_host_that_lost_a_device_hides_no_other():
-    lost, absent = {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]}, {"gpus": [1, 2, 3, 4, 5, 6, 7]}
+    lost, absent = (
+        {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]},
+        {"gpus": [1, 2, 3, 4, 5, 6, 7]},
+    )
     named = found(pcie.job(n3=lost, n5=absent))
     assert {host for each in named for host in each.hosts} == {"n3", "n5"}
 
 
 def test_fewer_gpus_at_other_addresses_are_counted_without_names():
-    other = judged_node(pcie.rows([(pcie.adapter_path(at, at), 0) for at in range(7)], {}))
-    (text,) = texts(judged.findings([*pcie.job(4), replace(other, node="n5")], ["none"]))
+    other = judged_node(
+        pcie.rows([(pcie.adapter_path(at, at), 0) for at in range(7)], {})
+    )
+    (text,) = texts(
+        judged.findings([*pcie.job(4), replace(other, node="n5")], ["none"])
+    )
     assert text.startswith("node n5: 1 GPU of 8 is missing, on most nodes it is there")
 
 
@@ -125,11 +161,21 @@ def test_rails_of_gpus_without_a_rank_may_idle():
 
 
 @pytest.mark.parametrize(
-    "value", ["", "/sys/devices/" + "x" * 9000, "/sys/devices/pci0000:00", "0000:00:1f.0\x1b[31m", "!EACCES"]
+    "value",
+    [
+        "",
+        "/sys/devices/" + "x" * 9000,
+        "/sys/devices/pci0000:00",
+        "0000:00:1f.0\x1b[31m",
+        "!EACCES",
+    ],
 )
 def test_paths_and_numbers_that_are_none_are_left_out(value):
     """What is printed of them is an address, or the name of a port."""
-    hostile = pcie.rows([], {name: (pcie.adapter_path(1, 1), 0) for name in ("mlx5_8\x1b[31m", "y" * 99)})
+    hostile = pcie.rows(
+        [],
+        {name: (pcie.adapter_path(1, 1), 0) for name in ("mlx5_8\x1b[31m", "y" * 99)},
+    )
     made = {
         path: value if "/drivers/" in path or path.endswith("width") else kept
         for path, kept in (pcie.host() | hostile).items()

@@ -9,7 +9,9 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.ports.snapshots import MOST_BYTES, parse
 from tests.conftest import TESTS
 
-GOLDEN = {path.stem: path.read_text() for path in (TESTS / "golden" / "ports").glob("*.txt")}
+GOLDEN = {
+    path.stem: path.read_text() for path in (TESTS / "golden" / "ports").glob("*.txt")
+}
 
 
 def both(name):
@@ -20,7 +22,12 @@ def both(name):
 def test_infiniband():
     before, after = both("infiniband")
     port = before.ports["mlx5_0:1"]
-    assert (port.up, port.rate_MBps, port.firmware, port.numa) == (True, 25000, "20.31.1014", "1")
+    assert (port.up, port.rate_MBps, port.firmware, port.numa) == (
+        True,
+        25000,
+        "20.31.1014",
+        "1",
+    )
     assert port.pcie == "16.0 GT/s x16"
     assert before.ports["mlx5_1:1"].pcie == "8.0 GT/s x16"
     # The counters are of 4-byte words.
@@ -28,7 +35,13 @@ def test_infiniband():
     assert after.ports["mlx5_0:1"].sent_B - port.sent_B == 1_000_000
     assert port.counters["rnr_nak_retry_err"] == 0 and "lifespan" not in port.counters
     stacked = {name: port.stacked for name, port in before.ports.items()}
-    assert stacked == {"mlx5_0:1": False, "mlx5_1:1": False, "ib0": True, "eno1": False, "lo": True}
+    assert stacked == {
+        "mlx5_0:1": False,
+        "mlx5_1:1": False,
+        "ib0": True,
+        "eno1": False,
+        "lo": True,
+    }
     assert (before.ports["eno1"].rate_MBps, before.ports["eno1"].mtu) == (125, 1500)
 
 
@@ -57,7 +70,11 @@ def test_slingshot_counts_its_interface_too():
 
 def test_efa_and_omni_path():
     port = both("efa")[1].ports["rdmap0:1"]
-    assert (port.sent_B, port.received_B, port.counters) == (9000, 6000, {"rx_drops": 0})
+    assert (port.sent_B, port.received_B, port.counters) == (
+        9000,
+        6000,
+        {"rx_drops": 0},
+    )
     port = both("omni_path")[0].ports["hfi1_0:1"]
     assert (port.rate_MBps, port.counters["RcResend"]) == (12500, 2079)
 
@@ -104,7 +121,10 @@ def test_a_snapshot_that_was_cut():
         head
         + "# before\n# cut: took more than 2000 ms\n# after\n# cut: took more than 2000 ms\n# ended: exit 0\n"
     )
-    assert node.before.cut == node.after.cut == "took more than 2000 ms" and node.before.uptime_s is None
+    assert (
+        node.before.cut == node.after.cut == "took more than 2000 ms"
+        and node.before.uptime_s is None
+    )
 
 
 @pytest.mark.parametrize("line", range(GOLDEN["infiniband"].count("\n")))
@@ -120,7 +140,8 @@ def test_what_is_damaged_is_read_or_refused(name, data):
     text = GOLDEN[name]
     at = data.draw(st.integers(0, len(text) - 1))
     junk = data.draw(
-        st.text(max_size=20) | st.sampled_from(["\t", "\n", "# after\n", "9" * 5000, "\x00", "é", "-1"])
+        st.text(max_size=20)
+        | st.sampled_from(["\t", "\n", "# after\n", "9" * 5000, "\x00", "é", "-1"])
     )
     try:
         parse(text[:at] + junk + text[at + data.draw(st.integers(0, 3)) :])

@@ -36,17 +36,31 @@ def test_a_port_that_differs_from_most_is_named(about, text):
     what, values = text.split(": ")
     own, most = values.split(", ")
     usual = {"pcie": "16.0 GT/s x16", "numa": 0}
-    job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [node("n3", verbs(**usual | about))]
+    job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [
+        node("n3", verbs(**usual | about))
+    ]
     (found,) = outliers(job, {})
-    assert found.text == f"node n3: {what} of mlx5_0:1 is {own}, on the other nodes {most}"
+    assert (
+        found.text == f"node n3: {what} of mlx5_0:1 is {own}, on the other nodes {most}"
+    )
     assert found.hosts == ("n3",) and found.is_fault
 
 
 def test_values_without_a_majority_blame_nobody():
-    three = [node("n1", verbs()), node("n2", verbs(mtu=1500)), node("n3", verbs(mtu=9000))]
-    for job, values in ((three, "n2: 1500; n1: 4096; n3: 9000"), (three[:2], "n2: 1500; n1: 4096")):
+    three = [
+        node("n1", verbs()),
+        node("n2", verbs(mtu=1500)),
+        node("n3", verbs(mtu=9000)),
+    ]
+    for job, values in (
+        (three, "n2: 1500; n1: 4096; n3: 9000"),
+        (three[:2], "n2: 1500; n1: 4096"),
+    ):
         (found,) = outliers(job, {})
-        assert found.text == f"MTU of mlx5_0:1 differs between the nodes: {values}" and not found.is_fault
+        assert (
+            found.text == f"MTU of mlx5_0:1 differs between the nodes: {values}"
+            and not found.is_fault
+        )
 
 
 def test_ports_that_carry_nothing_of_their_own_are_left_out():
@@ -57,15 +71,26 @@ def test_ports_that_carry_nothing_of_their_own_are_left_out():
 def test_a_link_below_the_rate_of_the_systems_file():
     job = [node("n1", verbs()), node("n2", verbs(rate_MBps=12500.0))]
     (found,) = slow_links(job, 25000.0, lambda each: each.name.startswith("mlx5"))
-    assert found.text == "node n2: mlx5_0:1 runs at 100 Gbit/s; the system's file says 25000 MB/s"
-    assert slow_links(job, None, lambda _: True) == [] == slow_links(job, 25000.0, lambda _: False)
+    assert (
+        found.text
+        == "node n2: mlx5_0:1 runs at 100 Gbit/s; the system's file says 25000 MB/s"
+    )
+    assert (
+        slow_links(job, None, lambda _: True)
+        == []
+        == slow_links(job, 25000.0, lambda _: False)
+    )
 
 
 def test_hosts_that_are_set_otherwise():
     def host(**settings):
-        return Host(settings={"governor": "performance", "huge pages": "always"} | settings)
+        return Host(
+            settings={"governor": "performance", "huge pages": "always"} | settings
+        )
 
-    job = [node(f"n{i}", host=host()) for i in (1, 2, 4)] + [node("n3", host=host(governor="powersave"))]
+    job = [node(f"n{i}", host=host()) for i in (1, 2, 4)] + [
+        node("n3", host=host(governor="powersave"))
+    ]
     bindings = {"n1": "1 CPU", "n2": "1 CPU", "n3": "1 CPU", "n4": "none"}
     found = outliers(job, bindings)
     assert texts(found) == [
@@ -77,5 +102,8 @@ def test_hosts_that_are_set_otherwise():
 
 def test_a_high_load_blames_nobody():
     (found,) = high_loads([*nodes(3), node("n4", load=9.0)])
-    assert found.text == "node n4: the load before the case is 9; the median is 0.1" and not found.is_fault
+    assert (
+        found.text == "node n4: the load before the case is 9; the median is 0.1"
+        and not found.is_fault
+    )
     assert list(high_loads([node("n1"), node("n2", load=9.0)])) == []

@@ -23,7 +23,10 @@ def job(*, eth0=1.0, mlx5=500.0, count=2, **about):
 
 def test_patterns_go_by_any_name_of_a_port():
     roce = Port("mlx5_0:1", "verbs", aliases=["eth2"])
-    assert all(is_of(roce, [pattern]) for pattern in ("mlx5_*", "mlx5_0", "mlx5_0:1", "eth2", "eth*"))
+    assert all(
+        is_of(roce, [pattern])
+        for pattern in ("mlx5_*", "mlx5_0", "mlx5_0:1", "eth2", "eth*")
+    )
     assert not is_of(roce, ["hsn*", "eth0", "mlx5"])
 
 
@@ -66,7 +69,13 @@ def test_another_network_than_the_named_one_is_a_disproof(nodes, moved_B, text):
 
 def test_uncounted_bytes_prove_nothing_and_are_reported():
     blind = job(mlx5=None, why="sent bytes are not counted")
-    blind = [node("n1", port("mlx5_0:1", sent_MB=None, kind="verbs", why="sent bytes were reset")), blind[1]]
+    blind = [
+        node(
+            "n1",
+            port("mlx5_0:1", sent_MB=None, kind="verbs", why="sent bytes were reset"),
+        ),
+        blind[1],
+    ]
     assert disproof(blind, ["mlx5_*"], 1000 * MB) is None
     assert texts(unproven(blind, {}, ["mlx5_*"])) == [
         "node n1: it is not proven what carried the bytes: mlx5_0:1: sent bytes were reset",
@@ -75,22 +84,35 @@ def test_uncounted_bytes_prove_nothing_and_are_reported():
 
 
 def test_bytes_that_another_port_counts_are_not_counted_twice():
-    ports = (port("cxi0", kind="cxi", sent_MB=10), port("hsn0", sent_MB=9, stacked=True))
+    ports = (
+        port("cxi0", kind="cxi", sent_MB=10),
+        port("hsn0", sent_MB=9, stacked=True),
+    )
     assert sent_by_port([node("n1", *ports), node("n2", *ports)]) == {"cxi0": 20 * MB}
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_rail_that_idles(missing):
     both = (port("eth0"), port("eth1"))
-    one = (port("eth0"),) if missing else (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
+    one = (
+        (port("eth0"),)
+        if missing
+        else (port("eth0"), port("eth1", sent_MB=0, received_MB=0))
+    )
     shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
-    assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
+    assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {
+        "eth0": 1.0,
+        "eth1": 0.0,
+    }
     (found,) = low_rails(shares, {})
     assert (
-        found.text == "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
+        found.text
+        == "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
     )
     assert (found.hosts, found.kind, found.data["port"]) == (("n3",), "rail", "eth1")
-    idle = [node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"]
+    idle = [
+        node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"
+    ]
     (found,) = low_rails(rails(idle, ["eth*"]), {})
     assert found.text.startswith("all nodes: eth1 is idle")
 
@@ -98,13 +120,25 @@ def test_a_rail_that_idles(missing):
 def test_rails_that_share_are_quiet_and_one_is_no_rail():
     uneven = (port("eth0", sent_MB=300), port("eth1", sent_MB=40))
     assert low_rails(rails([node("n1", *uneven)], ["eth*"]), {}) == []
-    assert rails([node("n1")], ["eth*"]) == {} == rails([node("n1", port("eth0"), port("eth1"))], [])
-    little = (port("eth0", sent_MB=1, received_MB=1), port("eth1", sent_MB=0, received_MB=0))
+    assert (
+        rails([node("n1")], ["eth*"])
+        == {}
+        == rails([node("n1", port("eth0"), port("eth1"))], [])
+    )
+    little = (
+        port("eth0", sent_MB=1, received_MB=1),
+        port("eth1", sent_MB=0, received_MB=0),
+    )
     assert rails([node("n1", *little)], ["eth*"]) == {}
 
 
 def test_the_least_used_rail_of_all_nodes_is_a_value():
-    uneven = (port("eth0", sent_MB=300, received_MB=0), port("eth1", sent_MB=100, received_MB=0))
+    uneven = (
+        port("eth0", sent_MB=300, received_MB=0),
+        port("eth1", sent_MB=100, received_MB=0),
+    )
     even = (port("eth0"), port("eth1"))
-    assert rail_values(rails([node("n1", *even), node("n2", *uneven)], ["eth*"])) == {"least_rail_share": 50}
+    assert rail_values(rails([node("n1", *even), node("n2", *uneven)], ["eth*"])) == {
+        "least_rail_share": 50
+    }
     assert rail_values({}) == {}

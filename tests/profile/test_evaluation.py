@@ -70,18 +70,36 @@ def test_a_program_that_does_nothing():
 
 def test_calls_are_sorted_by_decreasing_time():
     found = analysis.by_call(PROFILE)
-    assert [each.call for each in found] == ["Allreduce", "Waitall", "Isend", "Send", "Send_init"]
+    assert [each.call for each in found] == [
+        "Allreduce",
+        "Waitall",
+        "Isend",
+        "Send",
+        "Send_init",
+    ]
     assert (found[0].count, found[0].bytes, found[0].longest_s) == (20, 160, 3.0)
     assert found[0].share_percent == pytest.approx(22.0)
 
 
 def test_time_by_kind():
-    assert analysis.time_by_kind(PROFILE)[1] == {"send": 1.0, "wait": 2.0, "collective": 3.0, "outside": 4.0}
+    assert analysis.time_by_kind(PROFILE)[1] == {
+        "send": 1.0,
+        "wait": 2.0,
+        "collective": 3.0,
+        "outside": 4.0,
+    }
 
 
 @pytest.mark.parametrize(
     ("weights", "median"),
-    [({}, 0), ({4: 0}, 0), ({4: 1}, 4), ({1: 2, 2: 1}, 1), ({1: 1, 2: 2}, 2), ({1: 1, 2: 1}, 1)],
+    [
+        ({}, 0),
+        ({4: 0}, 0),
+        ({4: 1}, 4),
+        ({1: 2, 2: 1}, 1),
+        ({1: 1, 2: 2}, 2),
+        ({1: 1, 2: 1}, 1),
+    ],
 )
 def test_the_median_by_weight(weights, median):
     assert analysis.weighted_median(weights) == median

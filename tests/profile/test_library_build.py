@@ -17,6 +17,8 @@ from fabric_profile import library_build as profiler
 def test_a_wrapper_that_builds_nothing_is_named(tmp_path, monkeypatch, mpicc, cause):
     monkeypatch.setenv("FABRIC_HOME", str(tmp_path / "home"))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FabricError, match=f"{cause}.*name the compiler wrapper .* with --mpicc") as caught:
+    with pytest.raises(
+        FabricError, match=f"{cause}.*name the compiler wrapper .* with --mpicc"
+    ) as caught:
         profiler.build(mpicc, tmp_path / "folder")
     assert "\n" not in str(caught.value)

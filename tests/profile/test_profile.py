@@ -18,9 +18,15 @@ def test_a_real_profile(golden):
     rows = re.findall(r"(?m)^call (\S+) \d+ \S+ \d+ (\d+) (\d+) ", text)
     for column, name in ((1, "count"), (2, "bytes")):
         total = sum(int(row[column]) for row in rows)
-        assert total == sum(getattr(calls, name) for rank in found.ranks for calls in rank.calls) > 0
+        assert (
+            total
+            == sum(getattr(calls, name) for rank in found.ranks for calls in rank.calls)
+            > 0
+        )
     sends = [calls for calls in found.ranks[0].calls if calls.call == "Send"]
-    assert {calls.kind for calls in sends} == {"send"} and {calls.comm_size for calls in sends} == {4}
+    assert {calls.kind for calls in sends} == {"send"} and {
+        calls.comm_size for calls in sends
+    } == {4}
     assert all(
         calls.size_B * calls.count <= calls.bytes < 2 * calls.size_B * calls.count
         for calls in sends
@@ -36,13 +42,21 @@ def test_a_real_profile(golden):
         (r"profile 1", "profile 2", r"has format '2', but only 1 is known"),
         (r"# complete: .*\n", "", "the profile is cut"),
         (r"(?s)\nto 3 .*", "\n", "the profile is cut"),
-        (r"(?s)rank 3.*?(?=# complete)", "", "4 ranks were profiled, found 3: a rank is lost"),
+        (
+            r"(?s)rank 3.*?(?=# complete)",
+            "",
+            "4 ranks were profiled, found 3: a rank is lost",
+        ),
         (r"(?s)rank 2.*?(?=rank 3)", "", "rank 2 was expected, found '3'"),
         (r"# complete: 4", "# complete: 5", "5 ranks were profiled, found 4"),
         (r"# mpi: .*\n", "", "the header line '# mpi: ...' was expected"),
         (r"call Send ", "call Teleport ", "'Teleport' is an unknown call"),
         (r"call (\S+) 4 intra", r"call \1 4 extra", "'intra' or 'inter' was expected"),
-        (r"call Send .*\n", "", "a row 'call ...' was expected|a row 'rank ...' was expected"),
+        (
+            r"call Send .*\n",
+            "",
+            "a row 'call ...' was expected|a row 'rank ...' was expected",
+        ),
         (r"(call Send .*\n)", r"\1\1", "do not add up"),
         (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 1000.000000000", "do not add up"),
         (r"(call Send \d+ \S+ \d+ \d+ \d+) \S+", r"\1 nan", "not a finite number"),

@@ -32,7 +32,10 @@ def test_the_screen(found):
 
 def test_without_messages():
     silent = replace(
-        PROFILE, ranks=tuple(replace(rank, calls=(), mpi_s=0.0, partners={}) for rank in PROFILE.ranks)
+        PROFILE,
+        ranks=tuple(
+            replace(rank, calls=(), mpi_s=0.0, partners={}) for rank in PROFILE.ranks
+        ),
     )
     lines = report.as_lines(silent)
     assert "  no messages" in lines and "  no collectives" in lines
@@ -42,17 +45,34 @@ def test_without_messages():
 def test_collectives_have_a_table_of_their_own(found):
     """Barriers move nothing; every other call is in one row."""
     lines = report.as_lines(found)
-    table = lines[lines.index(next(line for line in lines if line.startswith("  collectives of, B"))) + 1 :]
+    table = lines[
+        lines.index(
+            next(line for line in lines if line.startswith("  collectives of, B"))
+        )
+        + 1 :
+    ]
     rows = [re.fullmatch(r"  (.{24}) *([0-9]+) +[0-9.]+ .*", line) for line in table]
-    calls = [each for rank in found.ranks for each in rank.calls if each.kind == "collective"]
-    assert [row[1].strip() for row in rows] == ["1", "4 to 8", "8 to 16", "16 to 32", "32 to 64"]
-    assert sum(int(row[2]) for row in rows) == sum(each.count for each in calls if each.call != "Barrier")
+    calls = [
+        each for rank in found.ranks for each in rank.calls if each.kind == "collective"
+    ]
+    assert [row[1].strip() for row in rows] == [
+        "1",
+        "4 to 8",
+        "8 to 16",
+        "16 to 32",
+        "32 to 64",
+    ]
+    assert sum(int(row[2]) for row in rows) == sum(
+        each.count for each in calls if each.call != "Barrier"
+    )
 
 
 def test_json_has_every_row(found):
     data = json.loads(report.as_json(found))
     assert len(data["ranks"]) == 4 and set(data["figures"]) == set(data["units"])
-    assert [len(rank["calls"]) for rank in data["ranks"]] == [len(rank.calls) for rank in found.ranks]
+    assert [len(rank["calls"]) for rank in data["ranks"]] == [
+        len(rank.calls) for rank in found.ranks
+    ]
     assert data["ranks"][0]["sent_to"] == {
         str(to): {"messages": messages, "bytes": sent_B}
         for to, (messages, sent_B) in found.ranks[0].partners.items()
@@ -62,11 +82,15 @@ def test_json_has_every_row(found):
 
 @pytest.mark.parametrize("which", ["real", "made up"])
 def test_the_picture(found, tmp_path, which):
-    name = picture.draw(found if which == "real" else PROFILE, tmp_path / "a.svg", "lj $x$ <&>")
+    name = picture.draw(
+        found if which == "real" else PROFILE, tmp_path / "a.svg", "lj $x$ <&>"
+    )
     assert name == "a.svg"
     texts = {
         "".join(each.itertext())
-        for each in ElementTree.parse(tmp_path / name).iter("{http://www.w3.org/2000/svg}text")
+        for each in ElementTree.parse(tmp_path / name).iter(
+            "{http://www.w3.org/2000/svg}text"
+        )
     }
     assert {
         "messages by size, %",

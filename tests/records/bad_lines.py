@@ -29,7 +29,9 @@ def lacking(field):
 
 
 #: A line with a field that no release knows.
-NESTED = text_of(record()).replace(b"{", b'{"new": ' + b"[" * 9999 + b"]" * 9999 + b", ", 1)
+NESTED = text_of(record()).replace(
+    b"{", b'{"new": ' + b"[" * 9999 + b"]" * 9999 + b", ", 1
+)
 #: What a compared value comes from, but its values.
 OF = {"metric": "x", "quantity": "x", "unit": "us"}
 #: Bad lines by name: each with the cause, which begins with the field if only one is concerned.

@@ -38,7 +38,9 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
     writer = None
     for _ in range(20):
         writer = subprocess.Popen(
-            [sys.executable, "-c", ENDLESS, str(results), str(folder)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", ENDLESS, str(results), str(folder)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert writer.stdout.readline() == "begin\n"
         time.sleep(random.uniform(0, 0.3))
@@ -47,7 +49,12 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
         writer.stdout.close()
         if files(folder):
             # As docs/buyers.md has it: for Polars, "*" is also what is hidden.
-            assert pl.scan_parquet(folder / "*/*/*.parquet", hive_partitioning=True).collect().height >= least
+            assert (
+                pl.scan_parquet(folder / "*/*/*.parquet", hive_partitioning=True)
+                .collect()
+                .height
+                >= least
+            )
             loaded = load(folder)
             assert loaded.faults == () and loaded.frame.height >= least
             least = loaded.frame.height
@@ -62,14 +69,18 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
     archive_writer.add(path, tmp_path / "archive")
     before = files(tmp_path / "archive")
     assert before
-    write(path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)])
+    write(
+        path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)]
+    )
     code = (
         "import resource, signal, sys; from pathlib import Path; from fabric_checks.records import"
         " archive_writer;signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         " resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
         "archive_writer.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
-    done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
+    done = programs.run(
+        [sys.executable, "-c", code, str(path), str(tmp_path / "archive")]
+    )
     assert (
         "records-2.parquet: File too large; the archive is unchanged: fix that and run it again"
         in done.stderr

@@ -24,7 +24,10 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
 
 
 def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
-    bad = [LINES[name][0] for name in ("NaN", "no time", "an unknown unit", "a session, an object")]
+    bad = [
+        LINES[name][0]
+        for name in ("NaN", "no time", "an unknown unit", "a session, an object")
+    ]
     path = write(tmp_path / "a.jsonl", [record(), *bad])
     assert load(path, ["value"]).faults == load(path).faults
 
@@ -42,7 +45,9 @@ def test_line_ends_of_editors_do_no_harm(tmp_path):
     lines = text_of(*map(record, range(3)), failed(9)).splitlines()
     path = write(tmp_path / "a.jsonl", [b"\r\n\r\n".join(sorted(lines, reverse=True))])
     loaded = load(path)
-    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, None] and loaded.faults == ()
+    assert (
+        loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, None] and loaded.faults == ()
+    )
 
 
 def test_records_that_were_written_twice(tmp_path):
@@ -50,12 +55,17 @@ def test_records_that_were_written_twice(tmp_path):
     second = write(tmp_path / "b.jsonl", [record(2), record(3), text_of(failed(3)) * 2])
     loaded = load(tmp_path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5, None]
-    assert all("already in this file or in another; it is used once" in fault for fault in loaded.faults)
+    assert all(
+        "already in this file or in another; it is used once" in fault
+        for fault in loaded.faults
+    )
     places = [":".join(fault.split(":")[:2]) for fault in loaded.faults]
     assert places == [f"{first}:3", f"{second}:1", f"{second}:4"]
 
 
-@pytest.mark.parametrize("change", [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"session": "y"}])
+@pytest.mark.parametrize(
+    "change", [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"session": "y"}]
+)
 def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
     assert (loaded.frame.height, loaded.faults) == (2, ())
@@ -79,17 +89,26 @@ def test_a_file_of_garbage(kind, tmp_path):
     if kind == "one line":
         assert len(loaded.faults) == 1
     else:
-        assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [f"{path}:{n}" for n in range(1, 6)]
-        assert loaded.faults[5:] == (f"{path}: and 19995 more lines that are not sound records",)
+        assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [
+            f"{path}:{n}" for n in range(1, 6)
+        ]
+        assert loaded.faults[5:] == (
+            f"{path}: and 19995 more lines that are not sound records",
+        )
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):
     """Longer than anything that is kept in memory; what is before it is used."""
     monkeypatch.setattr(jsonlines, "LONGEST_LINE_B", 2**20)
-    path = write(tmp_path / "a.jsonl", [record(0), b'{"a": "' + b"x" * 3 * 2**20 + b'"}\n', record(1)])
+    path = write(
+        tmp_path / "a.jsonl",
+        [record(0), b'{"a": "' + b"x" * 3 * 2**20 + b'"}\n', record(1)],
+    )
     loaded = load(path)
     assert loaded.frame.height == 1
-    assert loaded.faults[0].startswith(f"{path}:2: a line of more than 1 MiB, and all that follows it: ")
+    assert loaded.faults[0].startswith(
+        f"{path}:2: a line of more than 1 MiB, and all that follows it: "
+    )
 
 
 def test_links_to_nothing_and_pipes_are_named(tmp_path):
@@ -108,15 +127,19 @@ def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="there is no such file or folder"):
         load(tmp_path / "nowhere")
     with pytest.raises(
-        RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"
+        RecordError,
+        match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start",
     ):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b""])
-    with pytest.raises(RecordError, match="no sound record; name other records, or start"):
+    with pytest.raises(
+        RecordError, match="no sound record; name other records, or start"
+    ):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b"x\n", b"y\n"])
     with pytest.raises(
-        RecordError, match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object"
+        RecordError,
+        match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object",
     ):
         load(tmp_path)
 
@@ -133,7 +156,9 @@ def parquet_of(archive):
     return sorted(archive.rglob("*.parquet"))
 
 
-@pytest.mark.parametrize("damage", ["cut", "cut to nothing", "magic only", "zeros in the middle", "text"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "cut to nothing", "magic only", "zeros in the middle", "text"]
+)
 def test_a_broken_parquet_file_is_named_and_the_others_are_used(damage, archive):
     bad = parquet_of(archive)[1]
     data = bad.read_bytes()
@@ -158,9 +183,13 @@ def test_parquet_files_of_other_columns_are_named(archive):
     pl.read_parquet(more).with_columns(vendor=1).write_parquet(more)
     pl.DataFrame({"x": [1]}).write_parquet(other)
     with pytest.raises(
-        RecordError, match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of"
+        RecordError,
+        match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of",
     ):
         load(archive)
     more.unlink()
-    with pytest.raises(RecordError, match="its column 'format' is not one of an archive's; it is left out"):
+    with pytest.raises(
+        RecordError,
+        match="its column 'format' is not one of an archive's; it is left out",
+    ):
         load(archive)

@@ -17,7 +17,13 @@ NAME = "A %layout=4x2 @s:p+e"
 
 def ran(run=0, **fields):
     """Return the records of a case: two metrics."""
-    common = {"elapsed_s": 10.0, "test": "A %layout=4x2", "layout": "4x2", "nodes": 4, "ppn": 2} | fields
+    common = {
+        "elapsed_s": 10.0,
+        "test": "A %layout=4x2",
+        "layout": "4x2",
+        "nodes": 4,
+        "ppn": 2,
+    } | fields
     return [record(run, metric=metric, **common) for metric in ("one", "two")]
 
 
@@ -25,7 +31,10 @@ def ran(run=0, **fields):
 def loaded(tmp_path):
     def of(*cases):
         return load(
-            write(tmp_path / "a.jsonl", [each for records in cases for each in records]), cost.COLUMNS
+            write(
+                tmp_path / "a.jsonl", [each for records in cases for each in records]
+            ),
+            cost.COLUMNS,
         ).frame
 
     return of
@@ -33,11 +42,16 @@ def loaded(tmp_path):
 
 def test_a_case_takes_the_median_of_its_latest_runs(loaded):
     frame = loaded(
-        *(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f")
+        *(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])),
+        ran(5, environ="f"),
     )
     assert cost.durations(frame) == {NAME: 10.0, "A %layout=4x2 @s:p+f": 10.0}
     assert (
-        cost.durations(loaded(*(ran(run, elapsed_s=10.0 if run < 20 else 30.0) for run in range(29))))[NAME]
+        cost.durations(
+            loaded(
+                *(ran(run, elapsed_s=10.0 if run < 20 else 30.0) for run in range(29))
+            )
+        )[NAME]
         == 30
     )
 
@@ -58,19 +72,35 @@ def estimated(past, *cases, passes=1):
 
 def test_an_estimate_is_by_durations():
     wider = PlannedCase("s", "p", "e", "A %layout=8x2", nodes=8)
-    found, text = estimated(PAST | {"A %layout=8x2 @s:p+e": 12.0}, CASE, wider, passes=5)
-    assert (found.jobs, found.nodes, found.timed_jobs, found.unknown_jobs) == (10, 8, 10, 0)
+    found, text = estimated(
+        PAST | {"A %layout=8x2 @s:p+e": 12.0}, CASE, wider, passes=5
+    )
+    assert (found.jobs, found.nodes, found.timed_jobs, found.unknown_jobs) == (
+        10,
+        8,
+        10,
+        0,
+    )
     assert found.node_minutes == pytest.approx(5 * (40 + 8 * 12) / 60, abs=1e-3)
     assert found.job_minutes == pytest.approx(5 * (10 + 12) / 60, abs=1e-3)
     assert "node-minutes: 11.33" in text and "10 jobs in 5 passes" in text
     found, text = estimated(PAST, CASE, wider)
-    assert found.unknown_jobs == 1 and "node-minutes: 0.667, without 1 job that never ran" in text
+    assert (
+        found.unknown_jobs == 1
+        and "node-minutes: 0.667, without 1 job that never ran" in text
+    )
 
 
 def test_without_history_a_cost_is_unknown_and_it_says_what_to_run():
     _, text = estimated({}, CASE)
-    assert "node-minutes: unknown" in text and "at most" not in text.partition("in a job")[2]
-    assert "none of these cases has run; `ci/run --mode smoke` first gives durations" in text
+    assert (
+        "node-minutes: unknown" in text
+        and "at most" not in text.partition("in a job")[2]
+    )
+    assert (
+        "none of these cases has run; `ci/run --mode smoke` first gives durations"
+        in text
+    )
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path):
@@ -79,7 +109,9 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
     assert cost.read_plan(tmp_path / "plan.json") == plan
     for text in ("[]", "{}", '{"cases": [{}]}'):
         (tmp_path / "plan.json").write_text(text)
-        with pytest.raises(RecordError, match="not the plan of a run; ci/run --cost writes one"):
+        with pytest.raises(
+            RecordError, match="not the plan of a run; ci/run --cost writes one"
+        ):
             cost.read_plan(tmp_path / "plan.json")
 
 
@@ -91,5 +123,9 @@ def test_the_verb_estimates_a_plan(tmp_path, monkeypatch):
     write(tmp_path / "perflogs/A.jsonl", [*ran(0), *ran(1)])
     Plan("s", 2, (CASE,)).write(tmp_path / "plan.json")
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    planned = CliRunner().invoke(cli, ["cost", "--json", "--plan", str(tmp_path / "plan.json")]).stdout
+    planned = (
+        CliRunner()
+        .invoke(cli, ["cost", "--json", "--plan", str(tmp_path / "plan.json")])
+        .stdout
+    )
     assert json.loads(planned)["node_minutes"] == pytest.approx(2 * 40 / 60, abs=1e-3)

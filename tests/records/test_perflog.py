@@ -48,17 +48,28 @@ def test_one_record_a_metric_with_everything_there_is_to_know():
 
 
 def test_no_two_parts_of_a_record_have_a_field_of_one_name():
-    names = [name for part in (Case, Facts, Judgement, MetricFacts) for name in part.__slots__]
-    assert len(names) == len(set(names)) == len(FIELDS) - 1  # without metrics, with format and case
+    names = [
+        name
+        for part in (Case, Facts, Judgement, MetricFacts)
+        for name in part.__slots__
+    ]
+    assert (
+        len(names) == len(set(names)) == len(FIELDS) - 1
+    )  # without metrics, with format and case
 
 
 def test_the_nodes_are_those_that_the_ranks_saw():
     """Accounting may know only the first node of a job that has just ended."""
     facts = attributes()["check_facts"] | {"nodelist": ["n1", "n2"]}
-    assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
+    assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == [
+        "n1",
+        "n2",
+    ]
 
 
-@pytest.mark.parametrize(("result", "folder"), [("pass", "output"), ("fail", "stage"), ("xfail", "stage")])
+@pytest.mark.parametrize(
+    ("result", "folder"), [("pass", "output"), ("fail", "stage"), ("xfail", "stage")]
+)
 def test_a_record_names_the_folder_that_has_the_files(result, folder):
     facts = attributes()["check_facts"] | {"output": "output/x/s/p/e/A_1"}
     for each in perflog.records_of(attributes(check_facts=facts, check_result=result)):
@@ -68,21 +79,40 @@ def test_a_record_names_the_folder_that_has_the_files(result, folder):
 def test_a_case_without_values_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
     (record,) = perflog.records_of(
-        attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken")
+        attributes(
+            check_perfvalues=values, check_result="fail", check_fail_reason="broken"
+        )
     )
-    assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
+    assert (record["metric"], record["case_result"], record["fail_reason"]) == (
+        None,
+        "fail",
+        "broken",
+    )
     # Nobody took its time: it is that of the log.
     assert record["time"] == "2001-09-09T01:46:40+00:00"
     values |= {"s:p:b": [9.0, 0, None, None, "MB/s", "pass"]}
-    assert [each["metric"] for each in perflog.records_of(attributes(check_perfvalues=values))] == ["b"]
+    assert [
+        each["metric"]
+        for each in perflog.records_of(attributes(check_perfvalues=values))
+    ] == ["b"]
 
 
 def test_the_handler_writes_where_it_says(tmp_path):
     handler = perflog.JsonLinesHandler(tmp_path)
     handler.emit(logging.makeLogRecord(attributes()))
     line = json.loads((tmp_path / "s/p/A.jsonl").read_text())
-    assert (line["time"], line["environ"], line["nodelist"]) == ("2001-09-09T01:46:40+00:00", "e", ["n1"])
-    value = {"metric": "t", "value": 1.5, "reference": 1.0, "upper": 0.9, "result": "pass"}
+    assert (line["time"], line["environ"], line["nodelist"]) == (
+        "2001-09-09T01:46:40+00:00",
+        "e",
+        ["n1"],
+    )
+    value = {
+        "metric": "t",
+        "value": 1.5,
+        "reference": 1.0,
+        "upper": 0.9,
+        "result": "pass",
+    }
     assert line["metrics"] == [
         {"unit": "us", "quantity": "t", "better": "smaller", "values": [value]},
         {
@@ -97,7 +127,8 @@ def test_the_handler_writes_where_it_says(tmp_path):
 def test_a_failed_write_is_an_error_that_names_file_and_cause(tmp_path):
     (tmp_path / "s").write_text("a file where a folder has to be\n")
     with pytest.raises(
-        RecordError, match=f"^{tmp_path}/s/p/A.jsonl: Not a directory: 2 records are not in the perflog"
+        RecordError,
+        match=f"^{tmp_path}/s/p/A.jsonl: Not a directory: 2 records are not in the perflog",
     ):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
 
@@ -105,9 +136,12 @@ def test_a_failed_write_is_an_error_that_names_file_and_cause(tmp_path):
 def test_an_infinite_value_is_an_error_that_names_the_file(tmp_path):
     values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
     with pytest.raises(
-        RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "
+        RecordError,
+        match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A ",
     ):
-        perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))
+        perflog.JsonLinesHandler(tmp_path).emit(
+            logging.makeLogRecord(attributes(check_perfvalues=values))
+        )
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
@@ -120,12 +154,17 @@ def test_a_line_that_a_crash_left_unfinished_stays_alone(tmp_path):
 
 def _write_many(path, writer):
     for number in range(50):
-        perflog.append(path, {"writer": writer, "number": number, "padding": "x" * 10_000})
+        perflog.append(
+            path, {"writer": writer, "number": number, "padding": "x" * 10_000}
+        )
 
 
 def test_sixteen_writers_at_once_lose_and_mix_nothing(tmp_path):
     path = tmp_path / "a.jsonl"
-    writers = [multiprocessing.Process(target=_write_many, args=(path, writer)) for writer in range(16)]
+    writers = [
+        multiprocessing.Process(target=_write_many, args=(path, writer))
+        for writer in range(16)
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -160,7 +199,9 @@ def test_a_line_that_is_being_written_is_read_with_the_next_look(tmp_path, monke
                 fcntl.flock(writer, fcntl.LOCK_UN)
 
         monkeypatch.setattr(jsonlines.time, "sleep", written)
-        assert jsonlines._settled_size(reader.fileno()) == len(b'{"first": 1}\n{"second": 2}\n')
+        assert jsonlines._settled_size(reader.fileno()) == len(
+            b'{"first": 1}\n{"second": 2}\n'
+        )
 
 
 def test_a_writer_that_waits_too_long_says_for_whom(tmp_path, monkeypatch):
@@ -210,13 +251,18 @@ def _die_in_the_middle(path, line, share):
 def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(0), record(1)])
     line = writing.line_of([record(2, metric=f"m{n}") for n in range(40)])
-    writer = multiprocessing.Process(target=_die_in_the_middle, args=(path, line, share))
+    writer = multiprocessing.Process(
+        target=_die_in_the_middle, args=(path, line, share)
+    )
     writer.start()
     writer.join()
     assert writer.exitcode == -signal.SIGKILL
     loaded = load(path)
     assert loaded.frame.height == 2
-    assert len(loaded.faults) == 1 and f"{path}:3: half-written, as after a crash" in loaded.faults[0]
+    assert (
+        len(loaded.faults) == 1
+        and f"{path}:3: half-written, as after a crash" in loaded.faults[0]
+    )
     # The next writer's lines are whole, and the cut one is still the only that is lost.
     perflog.append(path, writing.line_of([record(3)]))
     after = load(path)

@@ -17,9 +17,16 @@ from tests.builders import failed, load, record, write
 
 def as_records(frame):
     """Return the rows of a table as the objects that they came from, which do not name their case."""
-    rows = frame.drop("side").with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S+00:00")).to_dicts()
+    rows = (
+        frame.drop("side")
+        .with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
+        .to_dicts()
+    )
     return [
-        {name: json.loads(value) if value and name in NESTED else value for name, value in row.items()}
+        {
+            name: json.loads(value) if value and name in NESTED else value
+            for name, value in row.items()
+        }
         | {"case": None}
         for row in rows
     ]
@@ -29,12 +36,22 @@ def test_all_fields_come_out_as_they_went_in(tmp_path):
     odd = "a\x1b[31m 'b' \" \\ \x00 \u2028 é \U0001f600"
     records = [
         record(),
-        record(1, findings=[{"kind": "a", "severity": "note", "text": odd}], fail_reason=odd, size_B=None),
+        record(
+            1,
+            findings=[{"kind": "a", "severity": "note", "text": odd}],
+            fail_reason=odd,
+            size_B=None,
+        ),
         record(
             2,
             value=1e-320,
             mpi="",
-            compared={"metric": "m", "quantity": "m", "unit": "us", "values": {"1x1": 1.5}},
+            compared={
+                "metric": "m",
+                "quantity": "m",
+                "unit": "us",
+                "values": {"1x1": 1.5},
+            },
         ),
         failed(3),
     ]
@@ -45,7 +62,11 @@ def test_all_fields_come_out_as_they_went_in(tmp_path):
 
 
 def test_an_item_of_a_list_is_wanted_as_it_is_written(tmp_path):
-    records = [record(nodelist=["nö1"]), record(1, nodelist=["nö10"]), record(2, nodelist=["n", "nö1"])]
+    records = [
+        record(nodelist=["nö1"]),
+        record(1, nodelist=["nö10"]),
+        record(2, nodelist=["n", "nö1"]),
+    ]
     path = write(tmp_path / "a.jsonl", records)
     loaded = reader.load([sources.Source("a", path, where={"nodelist": "nö1"})])
     assert loaded.frame["jobid"].to_list() == ["100", "102"]
@@ -68,13 +89,28 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
     (tmp_path / "perflogs/s/p/A.log").write_text("not ours\n")
     (tmp_path / "perflogs/s/p/.A.jsonl.swp").write_text("an editor's\n")
     for results in (tmp_path, tmp_path / "perflogs", path):
-        assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
+        assert (as_records(load(results).frame), load(results).faults) == (
+            [record()],
+            (),
+        )
 
 
 def test_times_of_all_offsets_are_in_utc(tmp_path):
-    texts = ["2026-01-31T12:00:00+02:00", "2026-01-31T10:00:01.25Z", "2026-01-31T05:00:02-0500"]
-    frame = load(write(tmp_path / "a.jsonl", [record(n, time=text) for n, text in enumerate(texts)])).frame
-    assert frame["time"].dt.strftime("%H:%M:%S%.f").to_list() == ["10:00:00", "10:00:01.250", "10:00:02"]
+    texts = [
+        "2026-01-31T12:00:00+02:00",
+        "2026-01-31T10:00:01.25Z",
+        "2026-01-31T05:00:02-0500",
+    ]
+    frame = load(
+        write(
+            tmp_path / "a.jsonl", [record(n, time=text) for n, text in enumerate(texts)]
+        )
+    ).frame
+    assert frame["time"].dt.strftime("%H:%M:%S%.f").to_list() == [
+        "10:00:00",
+        "10:00:01.250",
+        "10:00:02",
+    ]
     assert frame["value"].to_list() == [1.5, 2.5, 3.5]
 
 
@@ -88,10 +124,17 @@ def test_only_requested_columns_are_loaded_in_the_order_of_the_fields(tmp_path):
 
 
 def test_a_compact_table_says_the_same(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(n, metric=f"m{n}") for n in range(3)] + [failed(3)])
+    path = write(
+        tmp_path / "a.jsonl",
+        [record(n, metric=f"m{n}") for n in range(3)] + [failed(3)],
+    )
     compact = load(path, compact=True).frame
-    assert {name for name, kind in compact.schema.items() if kind == pl.Categorical} == {"side", *REPEATED}
-    assert compact.with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(load(path).frame)
+    assert {
+        name for name, kind in compact.schema.items() if kind == pl.Categorical
+    } == {"side", *REPEATED}
+    assert compact.with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(
+        load(path).frame
+    )
 
 
 @pytest.mark.parametrize("kind", ["json lines", "archive"])
@@ -123,13 +166,17 @@ def test_limits(kind, limits, values, tmp_path):
 
 def test_nothing_within_the_limits_is_an_error(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
-    with pytest.raises(RecordError, match=r"a.jsonl: no sound record within its limits$"):
+    with pytest.raises(
+        RecordError, match=r"a.jsonl: no sound record within its limits$"
+    ):
         reader.load([sources.parse(f"{path}@2027-01-01..,system=x")])
 
 
 def test_a_file_in_many_parts_keeps_its_lines(tmp_path, monkeypatch):
     records = [record(n) for n in range(40)]
-    path = write(tmp_path / "a.jsonl", [*records[:20], b"\n", b"bad\n", b"  \n", *records[20:]])
+    path = write(
+        tmp_path / "a.jsonl", [*records[:20], b"\n", b"bad\n", b"  \n", *records[20:]]
+    )
     whole = load(path)
     monkeypatch.setattr(reader, "BATCH_B", 2000)
     loaded = load(path)
@@ -139,14 +186,21 @@ def test_a_file_in_many_parts_keeps_its_lines(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["json lines", "archive"])
 def test_parts_of_the_same_results_are_kept_apart(kind, tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), b"bad\n", record(1), record(2, system="t"), record(3)])
+    path = write(
+        tmp_path / "a.jsonl",
+        [record(0), b"bad\n", record(1), record(2, system="t"), record(3)],
+    )
     if kind == "archive":
         archive_writer.add(path, tmp_path / "archive")
         path = tmp_path / "archive"
     parts = ["x={}@..2026-02-01", "y={}@2026-02-01..,system=s", "z={}", "t={},system=t"]
-    loaded = reader.load([sources.parse(part.format(path)) for part in parts], ["value"])
+    loaded = reader.load(
+        [sources.parse(part.format(path)) for part in parts], ["value"]
+    )
     values = {"x": [1.5, 2.5], "y": [2.5, 4.5], "z": [1.5, 2.5, 3.5, 4.5], "t": [3.5]}
-    assert loaded.frame.rows() == [(side, value) for side, each in values.items() for value in each]
+    assert loaded.frame.rows() == [
+        (side, value) for side, each in values.items() for value in each
+    ]
     assert len(loaded.faults) == (kind == "json lines")
 
 
@@ -158,8 +212,13 @@ def together(parts):
     found = {}
     for label, part in parts:
         for row in part.drop("last").to_dicts():
-            kind = (label, *(row[name] for name in FOLDED if name not in ("time", "value")))
-            found.setdefault(kind, []).append((row["values"], row["n"], row["first_time"], row["last_time"]))
+            kind = (
+                label,
+                *(row[name] for name in FOLDED if name not in ("time", "value")),
+            )
+            found.setdefault(kind, []).append(
+                (row["values"], row["n"], row["first_time"], row["last_time"])
+            )
     return {
         kind: (sorted(map(str, chain(*values))), sum(n), min(first), max(last))
         for kind, rows in found.items()
@@ -184,14 +243,20 @@ def another_month(files):
 @pytest.mark.parametrize("where", ["perflogs", "archive", "."])
 def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
     """Of perflogs at once, of archives month by month; the same faults are named."""
-    records = [record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5) for n in range(160)]
+    records = [
+        record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5)
+        for n in range(160)
+    ]
     write(tmp_path / "perflogs/a.jsonl", [*records, b"{}\n", failed(90), failed(91)])
     archive_writer.add(tmp_path / "perflogs", tmp_path / "archive")
     change(sorted((tmp_path / "archive").rglob("*.parquet")))
     (tmp_path / "perflogs").rename(tmp_path / "logs")
     folder = tmp_path / ("logs" if where == "perflogs" else where)
     parts = ("", "@2026-02-10..2026-03-05T12:00,system=s", ",system=t", ",mpi=MPICH")
-    chosen = [sources.parse(f"{label}={folder}{part}") for label, part in zip("abcd", parts, strict=True)]
+    chosen = [
+        sources.parse(f"{label}={folder}{part}")
+        for label, part in zip("abcd", parts, strict=True)
+    ]
     loaded, faults = reader.load(chosen, FOLDED), []
     whole = [
         (label, series.aggregated(loaded.frame.filter(side=label).drop("side")))
@@ -207,16 +272,25 @@ def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
     archive_writer.add(write(tmp_path / "a.jsonl", [record()]), tmp_path / "archive")
     for sought in (",system=t", "@2027-01-01.."):
         with pytest.raises(RecordError, match="no sound record within its limits"):
-            list(reader.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+            list(
+                reader.load_aggregated(
+                    [sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []
+                )
+            )
 
 
 def test_records_of_a_session(tmp_path):
-    ours = record(jobid="7", placement=["n1:0", "n1:1", "n2:0", "n2:1"], nodelist=["n1", "n2"])
+    ours = record(
+        jobid="7", placement=["n1:0", "n1:1", "n2:0", "n2:1"], nodelist=["n1", "n2"]
+    )
     write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
     write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other"), failed(1)])
     faults = Faults()
     found = reader.of_session(tmp_path, ours["session"], 0.0, faults)
-    assert [each | {"case": None} for each in found] == [ours, record(metric="other", quantity="latency")]
+    assert [each | {"case": None} for each in found] == [
+        ours,
+        record(metric="other", quantity="latency"),
+    ]
     assert len(list(faults.lines())) == 1
 
 

@@ -26,16 +26,34 @@ def results(tmp_path):
 
 
 def test_a_run_that_ended_early_says_how(tmp_path):
-    write_session(tmp_path, [case(), case("B", "abort"), case("C", "abort"), case("D", "skip", fixture=True)])
-    assert runs.ended_early(tmp_path, SESSION) == "the run was interrupted: 1 of 3 cases ran"
+    write_session(
+        tmp_path,
+        [
+            case(),
+            case("B", "abort"),
+            case("C", "abort"),
+            case("D", "skip", fixture=True),
+        ],
+    )
+    assert (
+        runs.ended_early(tmp_path, SESSION)
+        == "the run was interrupted: 1 of 3 cases ran"
+    )
     write_session(tmp_path, [case(), case("B", "fail")])
-    assert not runs.ended_early(tmp_path, SESSION) and not runs.ended_early(tmp_path, "another")
+    assert not runs.ended_early(tmp_path, SESSION) and not runs.ended_early(
+        tmp_path, "another"
+    )
     (tmp_path / f"reports/run-report-{SESSION}-0.json").unlink()
     assert runs.ended_early(tmp_path, SESSION).startswith("ReFrame was killed")
 
 
 def depending(name, result, *others):
-    return case(name, result, unique_name=name, dependencies_actual=[[other, "s:p", "e"] for other in others])
+    return case(
+        name,
+        result,
+        unique_name=name,
+        dependencies_actual=[[other, "s:p", "e"] for other in others],
+    )
 
 
 def test_a_chain_of_skipped_dependents_has_failed_dependencies(results):
@@ -46,13 +64,30 @@ def test_a_chain_of_skipped_dependents_has_failed_dependencies(results):
         depending("C", "skip", "B"),
         depending("D", "skip", "C"),
     ]
-    others = [depending("E", "skip", "F"), depending("F", "pass"), depending("G", "skip")]
-    found = {each.name.split()[0]: each.result for each in results(*chain[::-1], *others).cases}
-    assert found == dict(A="fail", B="fail_deps", C="fail_deps", D="fail_deps", E="skip", F="pass", G="skip")
+    others = [
+        depending("E", "skip", "F"),
+        depending("F", "pass"),
+        depending("G", "skip"),
+    ]
+    found = {
+        each.name.split()[0]: each.result
+        for each in results(*chain[::-1], *others).cases
+    }
+    assert found == dict(
+        A="fail",
+        B="fail_deps",
+        C="fail_deps",
+        D="fail_deps",
+        E="skip",
+        F="pass",
+        G="skip",
+    )
 
 
 def test_a_good_session_is_a_success_with_its_own_records(results):
-    session = results(case(), case("Build", fixture=True), records=[bare(), bare(session="other")])
+    session = results(
+        case(), case("Build", fixture=True), records=[bare(), bare(session="other")]
+    )
     assert session.name == SESSION
     assert [record["session"] for record in session.records] == [SESSION]
     assert runs.verdict(session) == []
@@ -60,14 +95,22 @@ def test_a_good_session_is_a_success_with_its_own_records(results):
 
 def test_a_skipped_case_is_no_failure_and_has_its_reason(results):
     session = results(
-        case(), case("B", "skip", skip_reason="not in /apps/osu", perfvalues={}), records=[bare()]
+        case(),
+        case("B", "skip", skip_reason="not in /apps/osu", perfvalues={}),
+        records=[bare()],
     )
     assert runs.verdict(session) == [] and runs.failed(session) == []
     assert [each.reason for each in session.cases] == [None, "not in /apps/osu"]
 
 
 def test_bad_lines_are_named_and_the_good_ones_used(results):
-    bad = [b"{broken\n", b"[1, 2]\n", f'{{"session": "{SESSION}"}}\n'.encode(), b'{"half":\n', b'{"a": 1}\n']
+    bad = [
+        b"{broken\n",
+        b"[1, 2]\n",
+        f'{{"session": "{SESSION}"}}\n'.encode(),
+        b'{"half":\n',
+        b'{"a": 1}\n',
+    ]
     session = results(case(), records=[bare(), *bad, bare(metric="u", jobid="2")])
     assert [record["metric"] for record in session.records] == ["t", "u"]
     assert runs.verdict(session) == []  # nothing of this session is lost
@@ -98,7 +141,10 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
     ],
 )
 def test_a_session_that_is_no_success_says_why(results, cases, records, fault):
-    assert any(found.startswith(fault) for found in runs.verdict(results(*cases, records=records)))
+    assert any(
+        found.startswith(fault)
+        for found in runs.verdict(results(*cases, records=records))
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +154,14 @@ def test_a_session_that_is_no_success_says_why(results, cases, records, fault):
         ([[case(result="fail"), case("B")], [case()]], "pass", True),
         # --reruns runs all again, and each counts.
         *(
-            ([[case(result="fail" if n == bad else "pass"), case("B")] for n in range(3)], "fail", False)
+            (
+                [
+                    [case(result="fail" if n == bad else "pass"), case("B")]
+                    for n in range(3)
+                ],
+                "fail",
+                False,
+            )
             for bad in range(3)
         ),
     ],
@@ -130,13 +183,17 @@ def test_a_check_that_was_not_loaded_is_no_success(results):
 
 
 def test_no_results_are_an_error_with_the_remedy(tmp_path):
-    with pytest.raises(RecordError, match="no run has left results here; start one with ci/run"):
+    with pytest.raises(
+        RecordError, match="no run has left results here; start one with ci/run"
+    ):
         runs.load_session(tmp_path)
     with pytest.raises(RecordError, match="no run called 'nonsense'"):
         runs.load_session(tmp_path, "nonsense")
     (tmp_path / "perflogs/s/p").mkdir(parents=True)
     (tmp_path / "perflogs/s/p/A.jsonl").touch()
-    with pytest.raises(RecordError, match="only records, and no report of a run: name .*/perflogs$"):
+    with pytest.raises(
+        RecordError, match="only records, and no report of a run: name .*/perflogs$"
+    ):
         runs.load_session(tmp_path)
 
 
@@ -151,7 +208,9 @@ def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):
 
 def test_a_log_of_no_case_names_the_selection(results, tmp_path):
     results(case(), records=[bare()])
-    (tmp_path / f"logs/{LATER}.log").write_text("[now] info: reframe: [==========] Running 0 check(s)\n")
+    (tmp_path / f"logs/{LATER}.log").write_text(
+        "[now] info: reframe: [==========] Running 0 check(s)\n"
+    )
     (fault,) = runs.verdict(runs.load_session(tmp_path, LATER))
     assert fault.startswith("no case ran: no check matches the selection")
 
@@ -178,12 +237,17 @@ def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
 def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
     for number, name in enumerate((LATER, SESSION)):
         write_session(tmp_path, [case()], session=name, number=number)
-        os.utime(tmp_path / f"reports/run-report-{name}-{number}.json", (number, number))
+        os.utime(
+            tmp_path / f"reports/run-report-{name}-{number}.json", (number, number)
+        )
     (tmp_path / f"logs/{SESSION}.log").unlink()  # as somebody makes room
     assert runs.load_session(tmp_path).name == SESSION
     newest = tmp_path / f"reports/run-report-{LATER}-0.json"
     os.utime(newest, (2, 2))
-    assert runs.load_session(tmp_path).name == LATER and runs.verdict(runs.load_session(tmp_path)) != []
+    assert (
+        runs.load_session(tmp_path).name == LATER
+        and runs.verdict(runs.load_session(tmp_path)) != []
+    )
     newest.write_text(newest.read_text()[:-9])
     (tmp_path / f"logs/{LATER}.log").unlink()
     (tmp_path / "logs").rmdir()
@@ -192,9 +256,12 @@ def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "ppn", "disturbed"), [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)]
+    ("before", "after", "ppn", "disturbed"),
+    [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)],
 )
-def test_a_case_is_disturbed_if_its_ranks_and_others_lack_cores(before, after, ppn, disturbed):
+def test_a_case_is_disturbed_if_its_ranks_and_others_lack_cores(
+    before, after, ppn, disturbed
+):
     found = {
         "runnable_processes_before": before,
         "runnable_processes_after": after,

@@ -27,7 +27,10 @@ def together(rows, *names):
 @pytest.fixture
 def records():
     """Return records of five series in an order of chance, with a failure among them."""
-    made = [record(n, metric=f"m{n % 2}", unit=("us", "s")[n % 3 == 0], value=n + 0.5) for n in range(60)]
+    made = [
+        record(n, metric=f"m{n % 2}", unit=("us", "s")[n % 3 == 0], value=n + 0.5)
+        for n in range(60)
+    ]
     made += [failed(70), record(61, metric="m0", layout=None, value=61.5)]
     random.Random(1).shuffle(made)
     return frame(made)
@@ -35,13 +38,20 @@ def records():
 
 def values_by_hand(records):
     measured = sorted(
-        (row for row in records.to_dicts() if row["metric"] is not None), key=lambda row: row["time"]
+        (row for row in records.to_dicts() if row["metric"] is not None),
+        key=lambda row: row["time"],
     )
-    return {key: [row["value"] for row in of] for key, of in together(measured, *SERIES).items()}
+    return {
+        key: [row["value"] for row in of]
+        for key, of in together(measured, *SERIES).items()
+    }
 
 
 def values_of(found):
-    return {tuple(str(row[name]) for name in SERIES): row["values"] for row in found.to_dicts()}
+    return {
+        tuple(str(row[name]) for name in SERIES): row["values"]
+        for row in found.to_dicts()
+    }
 
 
 def test_a_series_has_its_values_in_the_order_of_time(records):
@@ -49,7 +59,10 @@ def test_a_series_has_its_values_in_the_order_of_time(records):
     assert values_of(found) == values_by_hand(records) and found.height == 5
     for row in found.to_dicts():
         assert row["n"] == len(row["values"]) and row["times"] == sorted(row["times"])
-        assert (row["first_time"], row["last_time"]) == (row["times"][0], row["times"][-1])
+        assert (row["first_time"], row["last_time"]) == (
+            row["times"][0],
+            row["times"][-1],
+        )
         assert row["jobid"] == [str(100 + int(value)) for value in row["values"]]
     assert found["layout"].null_count() == 1
     (row,) = series.series(records.filter(pl.col("layout").is_null())).to_dicts()
@@ -73,11 +86,17 @@ def test_sides_stay_apart_unless_asked_for(records):
     both = pl.concat([records, records.with_columns(side=pl.lit("b"))])
     found = series.series(both)
     assert sorted(found["side"].to_list()) == ["a"] * 5 + ["b"] * 5
-    assert series.series(both, SERIES)["n"].sum() == 2 * series.series(records)["n"].sum()
+    assert (
+        series.series(both, SERIES)["n"].sum() == 2 * series.series(records)["n"].sum()
+    )
 
 
 def test_a_session_counts_once_by_its_median():
-    passes = [record(run, value=value) for run, values in enumerate(([1, 2, 9], [5])) for value in values]
+    passes = [
+        record(run, value=value)
+        for run, values in enumerate(([1, 2, 9], [5]))
+        for value in values
+    ]
     found = series.by_session(frame(passes))
     assert found["value"].to_list() == [median([1, 2, 9]), 5]
     assert found.columns == frame(passes).columns
@@ -98,19 +117,33 @@ def mixed():
             "unit": draw.choice(["us"] * 9 + ["s"]),
             "size_B": draw.choice([8, 16]),
         }
-        kind = {"program_version": draw.choice(["1", None]), "evidence": draw.choice([None] * 5 + ["fitted"])}
+        kind = {
+            "program_version": draw.choice(["1", None]),
+            "evidence": draw.choice([None] * 5 + ["fitted"]),
+        }
         value = draw.gauss(0, 1)
-        what = point if draw.random() < 0.9 else NOTHING | {"fail_reason": draw.choice(["full", "cut", None])}
+        what = (
+            point
+            if draw.random() < 0.9
+            else NOTHING | {"fail_reason": draw.choice(["full", "cut", None])}
+        )
         time = FIRST + timedelta(days=number // 30)
         records += runs(
-            draw.choice("AB"), [value if what is point else None], time=time, **case, **kind, **what
+            draw.choice("AB"),
+            [value if what is point else None],
+            time=time,
+            **case,
+            **kind,
+            **what,
         )
     return frame(records)
 
 
 def gathered_by_hand(records):
     rows = records.to_dicts()
-    measured = together([row for row in rows if row["metric"] is not None], "side", *MACHINE, *METRIC)
+    measured = together(
+        [row for row in rows if row["metric"] is not None], "side", *MACHINE, *METRIC
+    )
     found = {
         key: {
             "values": sorted(row["value"] for row in of),
@@ -121,8 +154,13 @@ def gathered_by_hand(records):
         }
         for key, of in measured.items()
     }
-    cases = together([row for row in rows if row["metric"] is None], "side", *MACHINE, *CASE)
-    return found, {key: (len(of), of[-1]["parameters"], of[-1]["fail_reason"]) for key, of in cases.items()}
+    cases = together(
+        [row for row in rows if row["metric"] is None], "side", *MACHINE, *CASE
+    )
+    return found, {
+        key: (len(of), of[-1]["parameters"], of[-1]["fail_reason"])
+        for key, of in cases.items()
+    }
 
 
 def as_gathered(found):
@@ -155,15 +193,18 @@ def test_parts_give_the_series_of_all_records(size):
     found = series.gather(pieces)
     assert as_gathered(found) == gathered_by_hand(records)
     whole = series.gather(sorted(parts(records.to_dicts()), key=lambda part: part[0]))
-    assert found.series.drop("values").equals(whole.series.drop("values")) and found.failed.equals(
-        whole.failed
-    )
+    assert found.series.drop("values").equals(
+        whole.series.drop("values")
+    ) and found.failed.equals(whole.failed)
     assert found.machines.equals(whole.machines) and found.machines.height == 4
 
 
 def test_parts_in_any_order_of_time_give_the_same():
-    days = [parts(runs("A", [1.0 + n], size_B=n, time=FIRST + timedelta(days=n)))[0] for n in range(30)]
+    days = [
+        parts(runs("A", [1.0 + n], size_B=n, time=FIRST + timedelta(days=n)))[0]
+        for n in range(30)
+    ]
     in_order, found = series.gather(days), series.gather(days[::-1])
-    assert found.series.drop("values").equals(in_order.series.drop("values")) and found.series[
-        "size_B"
-    ].to_list() == [29]
+    assert found.series.drop("values").equals(
+        in_order.series.drop("values")
+    ) and found.series["size_B"].to_list() == [29]

@@ -18,12 +18,22 @@ from fabric_checks.records import sessions
         ("README.md", True),
     ],
 )
-def test_only_what_changes_a_run_changes_the_version(tmp_path, monkeypatch, name, is_changed):
+def test_only_what_changes_a_run_changes_the_version(
+    tmp_path, monkeypatch, name, is_changed
+):
     (tmp_path / "config/systems").mkdir(parents=True)
     (tmp_path / "checks").mkdir()
     for each in ("README.md", "config/systems/local.py", "checks/osu.py"):
         (tmp_path / each).write_text("as committed")
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    git = [
+        "git",
+        "-C",
+        str(tmp_path),
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+    ]
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "first")):
         subprocess.run([*git, *arguments], check=True)
     monkeypatch.setattr(sessions, "ROOT", tmp_path)

@@ -27,15 +27,33 @@ def at(*date):
     [
         ("results", ("results", "results", None, None, {})),
         ("before=results", ("before", "results", None, None, {})),
-        ("results@2026-11-01..2026-11-10", (None, "results", at(2026, 11, 1), at(2026, 11, 11), {})),
+        (
+            "results@2026-11-01..2026-11-10",
+            (None, "results", at(2026, 11, 1), at(2026, 11, 11), {}),
+        ),
         ("results@2026-11-01..", (None, "results", at(2026, 11, 1), None, {})),
-        ("results@..2026-11-10T06:30", (None, "results", None, at(2026, 11, 10, 6, 30), {})),
-        ("results@2026-11-01T01:00+02:00..", (None, "results", at(2026, 10, 31, 23), None, {})),
-        ("results@2026-11-01T01:00Z..", (None, "results", at(2026, 11, 1, 1), None, {})),
+        (
+            "results@..2026-11-10T06:30",
+            (None, "results", None, at(2026, 11, 10, 6, 30), {}),
+        ),
+        (
+            "results@2026-11-01T01:00+02:00..",
+            (None, "results", at(2026, 10, 31, 23), None, {}),
+        ),
+        (
+            "results@2026-11-01T01:00Z..",
+            (None, "results", at(2026, 11, 1, 1), None, {}),
+        ),
         ("n=results,system=cbc", ("n", "results", None, None, {"system": "cbc"})),
         (
             "results@2026-11-01..,system=cbc,mpi=a, b = c",
-            (None, "results", at(2026, 11, 1), None, {"system": "cbc", "mpi": "a, b = c"}),
+            (
+                None,
+                "results",
+                at(2026, 11, 1),
+                None,
+                {"system": "cbc", "mpi": "a, b = c"},
+            ),
         ),
         ("results,jobid=", (None, "results", None, None, {"jobid": ""})),
         # What exists is a path, whatever is in it.
@@ -44,7 +62,10 @@ def at(*date):
         ("./a=b,unit=us", (None, "a=b", None, None, {"unit": "us"})),
         ("c@d", ("c@d", "c@d", None, None, {})),
         ("e,system=x", ("e,system=x", "e,system=x", None, None, {})),
-        ("x=y@2026-01-01..,z", ("x=y@2026-01-01..,z", "x=y@2026-01-01..,z", None, None, {})),
+        (
+            "x=y@2026-01-01..,z",
+            ("x=y@2026-01-01..,z", "x=y@2026-01-01..,z", None, None, {}),
+        ),
         ("two words=results", ("two words", "results", None, None, {})),
     ],
 )
@@ -75,7 +96,10 @@ def test_no_path_means_the_results_of_this_clone(text, tmp_path, monkeypatch):
         ("results@2026-13-01..", "'2026-13-01' is not a date"),
         ("results@2026-11-02..2026-11-01", "2026-11-02 is not before 2026-11-01"),
         ("results@9999-12-31..9999-12-31", "is not a date"),
-        ("results,cluster=x", "'cluster=x' is not FIELD=VALUE; FIELD is one of format, case, reframe"),
+        (
+            "results,cluster=x",
+            "'cluster=x' is not FIELD=VALUE; FIELD is one of format, case, reframe",
+        ),
         ("results,", "'' is not FIELD=VALUE"),
         ("results,system", "'system' is not FIELD=VALUE"),
         ("\x1b[31m", "no file or folder"),
@@ -88,9 +112,14 @@ def test_a_wrong_source_is_an_error_on_one_line(text, message):
     assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize(("where", "kept"), [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)])
+@pytest.mark.parametrize(
+    ("where", "kept"), [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)]
+)
 def test_fields_that_are_no_text_have_their_values(where, kept):
     write(Path("results/a.jsonl"), [record(n, can_be_zero=n == 1) for n in range(3)])
-    assert reader.load([sources.parse(f"results,{where}")], ("can_be_zero",)).frame.height == kept
+    assert (
+        reader.load([sources.parse(f"results,{where}")], ("can_be_zero",)).frame.height
+        == kept
+    )
     with pytest.raises(RecordError, match="no sound record within its limits"):
         reader.load([sources.parse("results,nodes=x")], ("can_be_zero",))

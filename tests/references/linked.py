@@ -18,5 +18,9 @@ EXTRAS = {
 site_configuration = site(
     "linked",
     [{"name": "compute", "extras": EXTRAS}],
-    {"name": "some", "features": ["mpi", "mpicc", "osu"], "extras": {"programs": {"osu": OSU}}},
+    {
+        "name": "some",
+        "features": ["mpi", "mpicc", "osu"],
+        "extras": {"programs": {"osu": OSU}},
+    },
 )

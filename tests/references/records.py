@@ -24,7 +24,9 @@ def record(day=0, value=1.3, **changes):
         "mpi": "MPICH Version:      4.2.3\nMPICH Device: ch4", "compiler": "gcc 12.2.0",
         "nodelist": ["n1", "n2"], "no_reference": "no values yet",
     } | changes  # fmt: skip
-    return builders.bare(**{"parameters": builders.parameters_of(values["test"])} | values)
+    return builders.bare(
+        **{"parameters": builders.parameters_of(values["test"])} | values
+    )
 
 
 def bandwidth(day=0, value=900.0, **changes):
@@ -43,7 +45,13 @@ def frame(records):
 def write(folder, records):
     """Write records as a folder of perflogs."""
     for each in sorted(records, key=lambda record: record["time"]):
-        path = folder / "perflogs" / each["system"] / each["partition"] / f"{each['check']}.jsonl"
+        path = (
+            folder
+            / "perflogs"
+            / each["system"]
+            / each["partition"]
+            / f"{each['check']}.jsonl"
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as out:
             out.write(builders.text_of(each))

@@ -24,7 +24,9 @@ def case(check, metrics, layout="2x1", **attributes):
         **attributes,
     }
     extras = Extras(link_MBps=1000.0)
-    return Case(check, "yours:compute", "mpich-cray", layout, "yours", extras, own, metrics)
+    return Case(
+        check, "yours:compute", "mpich-cray", layout, "yours", extras, own, metrics
+    )
 
 
 CASES = [
@@ -80,20 +82,76 @@ NO_RULE = "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (("OsuLatency:", "OsuLatensy:"), 2, "orphan entry 'OsuLatensy': no check class has that name"),
-        (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here"),
-        (("yours:compute:", "yours:comput:"), 6, "no such partition here (there is yours:compute); fix"),
-        (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
-        (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; fix"),
-        (("null, 0.1, us]\n  ", "null, 0.1, s]\n  "), 7, "latency_0B: in s, but the metric is in us"),
-        (("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "), 7, "bounds only too good values"),
-        (("[950,", "[2500,"), 12, "2375 MB/s is beyond the line rate of 2x1, 2000 MB/s"),
-        (("[benchmark,", "[bemchmark,"), 9, "$index names 'bemchmark', which the check does not have"),
-        (("layout: 1x2", "layout: 1x4"), 14, "'check OsuLatency layout 1x4' covers no metric; fix the"),
-        (("layout: 1x2", "metric: latency_8B"), None, "with mpich-cray, 1x2: missing: latency_0B"),
-        (("metric: bandwidth_8B", "metric: latency_8B"), None, "2x1 (bw): missing: bandwidth_8B: neither"),
-        (("no_reference:", NO_RULE), 14, "derived: 'metric bandwidth_9B' covers no metric"),
+        (
+            ("OsuLatency:", "OsuLatensy:"),
+            2,
+            "orphan entry 'OsuLatensy': no check class has that name",
+        ),
+        (
+            ("OsuBandwidth:", "Rotate:"),
+            12,
+            "orphan: Rotate: bw: 2x.*: no case of this check runs here",
+        ),
+        (
+            ("yours:compute:", "yours:comput:"),
+            6,
+            "no such partition here (there is yours:compute); fix",
+        ),
+        (
+            ("mpich-cray", "mpich"),
+            6,
+            "there is no such environ here (there is mpich-cray)",
+        ),
+        (
+            ("      2x1:", "      4x1:"),
+            6,
+            "there is no such layout here (there is 2x1, 1x2)",
+        ),
+        (
+            ("latency_8B", "latency_9B"),
+            8,
+            "latency_9B: the check declares no such metric there; fix",
+        ),
+        (
+            ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
+            7,
+            "latency_0B: in s, but the metric is in us",
+        ),
+        (
+            ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
+            7,
+            "bounds only too good values",
+        ),
+        (
+            ("[950,", "[2500,"),
+            12,
+            "2375 MB/s is beyond the line rate of 2x1, 2000 MB/s",
+        ),
+        (
+            ("[benchmark,", "[bemchmark,"),
+            9,
+            "$index names 'bemchmark', which the check does not have",
+        ),
+        (
+            ("layout: 1x2", "layout: 1x4"),
+            14,
+            "'check OsuLatency layout 1x4' covers no metric; fix the",
+        ),
+        (
+            ("layout: 1x2", "metric: latency_8B"),
+            None,
+            "with mpich-cray, 1x2: missing: latency_0B",
+        ),
+        (
+            ("metric: bandwidth_8B", "metric: latency_8B"),
+            None,
+            "2x1 (bw): missing: bandwidth_8B: neither",
+        ),
+        (
+            ("no_reference:", NO_RULE),
+            14,
+            "derived: 'metric bandwidth_9B' covers no metric",
+        ),
     ],
 )
 def test_each_fault_is_named(write, change, line, message):
@@ -111,29 +169,52 @@ def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
     )
     cases = [*CASES[:2], replace(CASES[2], extras=Extras())]
     faults = audit.of_file(file, CHECKS, cases)
-    assert len(faults) == 1 and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
+    assert (
+        len(faults) == 1
+        and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
+    )
     assert "link_MBps" in faults[0]
 
 
-@pytest.mark.parametrize(("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)])
-def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write, layout, unreachable):
+@pytest.mark.parametrize(
+    ("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)]
+)
+def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(
+    write, layout, unreachable
+):
     file = write("2x.*: {bandwidth_1024B: [950,", "'.*': {bandwidth_1024B: [2500,")
     faults = audit.of_file(
-        file, CHECKS, [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")]
+        file,
+        CHECKS,
+        [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")],
     )
     assert ["unreachable" in fault for fault in faults] == [True] * unreachable
 
 
 def test_a_key_that_another_takes_is_an_orphan(write):
-    file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
-    (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
-    assert "2x.*: no case has all of these, or an earlier key matches first; delete it" in orphan
+    file = write(
+        "    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {"
+    )
+    (orphan,) = [
+        fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault
+    ]
+    assert (
+        "2x.*: no case has all of these, or an earlier key matches first; delete it"
+        in orphan
+    )
 
 
 def test_equal_gaps_of_several_cases_are_one_fault(write):
-    cases = [replace(CASES[1], environ=environ) for environ in ("mpich-cray", "impi", "openmpi")]
+    cases = [
+        replace(CASES[1], environ=environ)
+        for environ in ("mpich-cray", "impi", "openmpi")
+    ]
     file = write("- {check: OsuLatency, layout: 1x2, why: within a node}\n", "")
-    (gaps,) = [fault for fault in audit.of_file(file, CHECKS, [*CASES, *cases[1:]]) if "missing" in fault]
+    (gaps,) = [
+        fault
+        for fault in audit.of_file(file, CHECKS, [*CASES, *cases[1:]])
+        if "missing" in fault
+    ]
     assert (
         f"{file.path}: OsuLatency on yours:compute with mpich-cray, 1x2 and 2 more cases: missing: latency_0B"
         in gaps

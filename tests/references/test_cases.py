@@ -11,7 +11,14 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 
-CASE = {"check": "A", "partition": "p", "environ": "e", "layout": "1x2", "file": "s", "attributes": {}}
+CASE = {
+    "check": "A",
+    "partition": "p",
+    "environ": "e",
+    "layout": "1x2",
+    "file": "s",
+    "attributes": {},
+}
 CASE["extras"] = {"nics": 2}
 
 
@@ -31,22 +38,33 @@ def process(monkeypatch):
 
 
 def test_the_cases_are_read(process):
-    content = {"checks": ["A", "B"], "cases": [CASE | {"metrics": [["m", "us", "smaller"]]}]}
+    content = {
+        "checks": ["A", "B"],
+        "cases": [CASE | {"metrics": [["m", "us", "smaller"]]}],
+    }
     process(0, json.dumps(content))
     found = cases.of_system("s", [])
     assert found.checks == ("A", "B")
     assert found.cases == (
-        cases.Case(**CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)),
+        cases.Case(
+            **CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)
+        ),
     )
 
 
-@pytest.mark.parametrize(("asked", "all_of_them"), [(None, "all"), ("mpich", "all"), ("none", "none")])
-def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(monkeypatch, asked, all_of_them):
+@pytest.mark.parametrize(
+    ("asked", "all_of_them"), [(None, "all"), ("mpich", "all"), ("none", "none")]
+)
+def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(
+    monkeypatch, asked, all_of_them
+):
     if asked:
         monkeypatch.setenv("FABRIC_MPI", asked)
 
     def run(command, *, env, **_):
-        Path(command[4]).write_text(json.dumps({"checks": [env["FABRIC_MPI"]], "cases": []}))
+        Path(command[4]).write_text(
+            json.dumps({"checks": [env["FABRIC_MPI"]], "cases": []})
+        )
         return cases.subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(cases.subprocess, "run", run)
@@ -56,13 +74,20 @@ def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(monkeypatch, 
 @pytest.mark.parametrize(
     ("ended", "why"),
     [
-        ((1, "{}", "progress", "a line\nno such system"), "no such system"),  # whatever it had written
+        (
+            (1, "{}", "progress", "a line\nno such system"),
+            "no such system",
+        ),  # whatever it had written
         ((0, None, "progress", "a warning"), "a warning"),
         ((1, None, "printed on the other stream", ""), "printed on the other stream"),
         ((-9, None, "", ""), "no reason is given"),
     ],
 )
-def test_a_process_that_fails_or_writes_nothing_is_an_error_with_its_last_line(process, ended, why):
+def test_a_process_that_fails_or_writes_nothing_is_an_error_with_its_last_line(
+    process, ended, why
+):
     process(*ended)
-    with pytest.raises(ReferenceError, match=f"^the checks of s cannot be loaded: {why}$"):
+    with pytest.raises(
+        ReferenceError, match=f"^the checks of s cannot be loaded: {why}$"
+    ):
         cases.of_system("s", [])

@@ -39,7 +39,8 @@ def test_of_negative_values_the_bound_is_on_the_same_side():
 
 
 @pytest.mark.parametrize(
-    "values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]]
+    "values",
+    [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]],
 )
 def test_what_gives_no_reference(values):
     with pytest.raises(ReferenceError):
@@ -50,7 +51,9 @@ def test_the_last_bit_counts():
     """102.5 is 2.5 % above 100, and 100 * (1 + 0.025), as ReFrame reckons, is less than 102.5 in binary."""
     assert 100 * (1 + 0.025) < 102.5
     found = derive([100.0] * 9 + [102.5], "smaller")
-    assert sn.evaluate(sn.assert_reference(102.5, found.value, found.lower, found.upper))
+    assert sn.evaluate(
+        sn.assert_reference(102.5, found.value, found.lower, found.upper)
+    )
     assert found.upper == 0.026
     # -2 * (1 - 0.7) is just below -0.6.
     found = derive([-2.0, -2.0, -0.6], "smaller")
@@ -62,7 +65,11 @@ def test_the_last_bit_counts():
 finite = st.floats(1e-3, 1e7)
 
 
-@given(st.lists(finite, min_size=1, max_size=30), st.sampled_from(["smaller", "larger"]), st.booleans())
+@given(
+    st.lists(finite, min_size=1, max_size=30),
+    st.sampled_from(["smaller", "larger"]),
+    st.booleans(),
+)
 def test_every_value_that_it_came_from_meets_it(values, better, negative):
     values = [-value for value in values] if negative else values
     try:
@@ -70,5 +77,7 @@ def test_every_value_that_it_came_from_meets_it(values, better, negative):
     except ReferenceError:
         return
     for value in values:
-        assert sn.evaluate(sn.assert_reference(value, found.value, found.lower, found.upper))
+        assert sn.evaluate(
+            sn.assert_reference(value, found.value, found.lower, found.upper)
+        )
     assert (found.upper if better == "smaller" else found.lower) is not None

@@ -28,7 +28,9 @@ def cases(tmp_path_factory):
         patch.setenv("LINKED_REFERENCES", str(folder / "linked"))
         patch.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
         found = [
-            case.check for case in loading.cases("linked") if type(case.check).__name__ == "OsuBandwidth"
+            case.check
+            for case in loading.cases("linked")
+            if type(case.check).__name__ == "OsuBandwidth"
         ]
     return {(check.benchmark, check.layout): check for check in found}
 
@@ -39,10 +41,22 @@ SOURCE = "derived: 0.9 x 2 NICs x 1000 MB/s"
 def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
     check = cases["bw", "2x1"]
     assert check._reference_error == ""
-    assert tuple(check.reference["linked:compute:bandwidth_4194304B"]) == (1800.0, -0.05, None, "MB/s")
-    assert tuple(check.reference["linked:compute:bandwidth_1048576B"]) == (1500, -0.1, None, "MB/s")
+    assert tuple(check.reference["linked:compute:bandwidth_4194304B"]) == (
+        1800.0,
+        -0.05,
+        None,
+        "MB/s",
+    )
+    assert tuple(check.reference["linked:compute:bandwidth_1048576B"]) == (
+        1500,
+        -0.1,
+        None,
+        "MB/s",
+    )
     values = check.facts.metrics
-    assert {name for name, value in values.items() if value.reference_source} == {"bandwidth_4194304B"}
+    assert {name for name, value in values.items() if value.reference_source} == {
+        "bandwidth_4194304B"
+    }
     assert values["bandwidth_4194304B"].reference_source == SOURCE
     assert values["bandwidth_4194304B"].no_reference is None
     assert values["bandwidth_8B"].no_reference == "not of interest"
@@ -59,6 +73,14 @@ def test_the_record_says_that_it_is_derived(cases):
         "check_result",
         "check_jobid",
     )
-    attributes = dict.fromkeys((*names, "version", "check_fail_reason", "check_job_nodelist"))
-    (record,) = records_of(attributes | {"check_facts": check.facts_as_data, "check_perfvalues": values})
-    assert (record["reference"], record["reference_source"], record["evidence"]) == (1800.0, SOURCE, None)
+    attributes = dict.fromkeys(
+        (*names, "version", "check_fail_reason", "check_job_nodelist")
+    )
+    (record,) = records_of(
+        attributes | {"check_facts": check.facts_as_data, "check_perfvalues": values}
+    )
+    assert (record["reference"], record["reference_source"], record["evidence"]) == (
+        1800.0,
+        SOURCE,
+        None,
+    )

@@ -29,8 +29,13 @@ def test_the_same_reference_as_reframe_finds(depth, layout):
 
     Check.layout = layout
     name = f"Queue %queue_depth={depth} %layout={layout}"
-    found = lookup.slot({"Queue": ENTRY}, record(check="Queue", test=name, layout=layout, metric="t"))
-    entry = {key: dict(value) if isinstance(value, dict) else tuple(value) for key, value in ENTRY.items()}
+    found = lookup.slot(
+        {"Queue": ENTRY}, record(check="Queue", test=name, layout=layout, metric="t")
+    )
+    entry = {
+        key: dict(value) if isinstance(value, dict) else tuple(value)
+        for key, value in ENTRY.items()
+    }
     try:
         expected = RegressionTestDict(entry)[object.__new__(Check)]["t"]
     except KeyError:
@@ -39,7 +44,9 @@ def test_the_same_reference_as_reframe_finds(depth, layout):
 
 
 def test_a_number_is_a_number_in_a_new_entry():
-    slot = lookup.slot({}, record(check="Queue", test="Queue %queue_depth=8 %layout=2x1"))
+    slot = lookup.slot(
+        {}, record(check="Queue", test="Queue %queue_depth=8 %layout=2x1")
+    )
     assert slot.keys == ("yours:compute", "mpich-cray", 8, "2x1")
 
 

@@ -15,7 +15,9 @@ from tests.references import records
 
 def case(check, layout, *metrics):
     own = {"$partition": "yours:compute", "$environ": "openmpi-site", "layout": layout}
-    return Case(check, "yours:compute", "openmpi-site", layout, "yours", Extras(), own, metrics)
+    return Case(
+        check, "yours:compute", "openmpi-site", layout, "yours", Extras(), own, metrics
+    )
 
 
 def test_the_example_of_the_page_has_no_fault(tmp_path):
@@ -26,7 +28,10 @@ def test_the_example_of_the_page_has_no_fault(tmp_path):
     sizes = re.findall(r"^(\d+)\s+[\d.]+$", printed, re.MULTILINE)
     assert sizes[0] == "1"
     latency = [Metric(f"latency_{size}B", "us", "smaller") for size in sizes]
-    cases = [case("OsuLatency", "2x1", *latency), case("Streaming", "2x1", Metric("t", "us", "smaller"))]
+    cases = [
+        case("OsuLatency", "2x1", *latency),
+        case("Streaming", "2x1", Metric("t", "us", "smaller")),
+    ]
     assert audit.of_file(file, ["OsuLatency", "Streaming"], cases) == []
     assert set(re.findall(r"`(check|partition|environ|layout|metric|why)`", page)) == {
         *("check", "partition", "environ", "layout", "metric", "why")

@@ -13,13 +13,20 @@ def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
 
 
 def test_runs_of_one_day_name_it_once(tmp_path):
-    records = [record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)]
-    assert comment(tmp_path, records).startswith("from 5 passes in 5 runs 2026-11-01, 2 nodes")
+    records = [
+        record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)
+    ]
+    assert comment(tmp_path, records).startswith(
+        "from 5 passes in 5 runs 2026-11-01, 2 nodes"
+    )
 
 
 def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
     mpi = "Open MPI v5.0.11, package: Open MPI root@x Distribution, ident: 5.0.11"
-    records = [record(day, spec_hash=f"{min(day, 2)}bcdefgh", mpi=mpi, compiler=None) for day in range(5)]
+    records = [
+        record(day, spec_hash=f"{min(day, 2)}bcdefgh", mpi=mpi, compiler=None)
+        for day in range(5)
+    ]
     assert comment(tmp_path, records).endswith(
         "2 nodes n1 n2, osu 7.5.2, Open MPI 5.0.11, hash 2bcdefg (and 2 other)"
     )
@@ -27,7 +34,9 @@ def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
 
 def test_of_many_nodes_the_first_and_the_last_are_named(tmp_path):
     def nodes(*names):
-        return comment(tmp_path, [record(day, nodelist=list(names)) for day in range(5)]).split(", ")[1]
+        return comment(
+            tmp_path, [record(day, nodelist=list(names)) for day in range(5)]
+        ).split(", ")[1]
 
     assert nodes("n1") == "1 node n1"
     assert nodes("n1", "n2", "n3", "n4") == "4 nodes n1 n2 n3 n4"
@@ -35,7 +44,9 @@ def test_of_many_nodes_the_first_and_the_last_are_named(tmp_path):
 
 
 def test_only_what_is_looser_says_what_it_was(tmp_path):
-    assert "LOOSENED: was [1.0, null, 0.02, us]" in comment(tmp_path, [record(day) for day in range(5)], HELD)
+    assert "LOOSENED: was [1.0, null, 0.02, us]" in comment(
+        tmp_path, [record(day) for day in range(5)], HELD
+    )
     better = comment(tmp_path, [record(day, 0.9) for day in range(20)], HELD)
     assert "LOOSENED" not in better and "missed" not in better
 
@@ -49,7 +60,11 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
 def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp_path):
     records = [
         *(record(day) for day in range(5)),
-        *(bandwidth(day, metric=f"bandwidth_{size}B") for size in (8, 16, 32) for day in range(2)),
+        *(
+            bandwidth(day, metric=f"bandwidth_{size}B")
+            for size in (8, 16, 32)
+            for day in range(2)
+        ),
         *(bandwidth(day, metric="bandwidth_64B") for day in range(5)),
     ]
     found = proposed(tmp_path, records, HELD)
@@ -71,13 +86,21 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
 def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
     def warnings(values, **changes):
         found = proposed(
-            tmp_path, [record(day, value, host_cores=2, **changes) for day, value in enumerate(values)]
+            tmp_path,
+            [
+                record(day, value, host_cores=2, **changes)
+                for day, value in enumerate(values)
+            ],
         )
-        return [line for line in proposal_text.report(found) if line.startswith("warning")]
+        return [
+            line for line in proposal_text.report(found) if line.startswith("warning")
+        ]
 
     idle = {"runnable_processes_before": 1, "runnable_processes_after": 1}
     assert warnings([1.3, 1.3, 1.31, 1.3, 1.9], **idle) == []
-    assert warnings([1.3] * 5, runnable_processes_before=20, runnable_processes_after=18) == [
+    assert warnings(
+        [1.3] * 5, runnable_processes_before=20, runnable_processes_after=18
+    ) == [
         "warning: 1 of the proposals use values of passes on a busy machine, which say little; measure again"
         " when it is idle"
     ]

@@ -12,7 +12,11 @@ def proposal(tmp_path):
     """Return a function that returns the proposal for one series, given its reference in the file."""
 
     def of(records, reference=None, **limits):
-        text = STANDING.format(reference=reference) if reference else "no_reference: [{why: none}]\n"
+        text = (
+            STANDING.format(reference=reference)
+            if reference
+            else "no_reference: [{why: none}]\n"
+        )
         (found,) = proposed(tmp_path, records, text, **limits)
         return found
 
@@ -24,16 +28,31 @@ def runs(count, value=1.3, make=record, **changes):
 
 
 def test_a_new_reference(proposal):
-    found = proposal([record(day, value) for day, value in enumerate([1.3, 1.31, 1.29, 1.3, 1.4])])
+    found = proposal(
+        [record(day, value) for day, value in enumerate([1.3, 1.31, 1.29, 1.3, 1.4])]
+    )
     assert (found.action, found.reference) == ("new", (1.3, None, 0.077, "us"))
     assert found.slot.index == ("$partition", "$environ", "layout")
-    assert (found.slot.check, *found.slot.keys) == ("OsuLatency", "yours:compute", "mpich-cray", "2x1")
+    assert (found.slot.check, *found.slot.keys) == (
+        "OsuLatency",
+        "yours:compute",
+        "mpich-cray",
+        "2x1",
+    )
     history = found.history
-    assert (history.first, history.last, history.nodes) == ("2026-11-01", "2026-11-05", ("n1", "n2"))
-    assert history.versions["program"] == ("osu 7.5.2",) and history.versions["hash"] == ("abcdef1234567",)
+    assert (history.first, history.last, history.nodes) == (
+        "2026-11-01",
+        "2026-11-05",
+        ("n1", "n2"),
+    )
+    assert history.versions["program"] == ("osu 7.5.2",) and history.versions[
+        "hash"
+    ] == ("abcdef1234567",)
 
 
-def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_keys(proposal):
+def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_keys(
+    proposal,
+):
     found = proposal(runs(5, 900.0, bandwidth))
     assert found.reference == (900.0, -0.02, None, "MB/s")
     assert found.slot.index == ("$partition", "$environ", "benchmark", "layout")
@@ -50,21 +69,31 @@ def test_too_few_runs_are_refused_however_many_records_they_left(proposal):
 def passes(count, value=1.3, **changes):
     """Return the records of one run that goes through its cases several times."""
     return [
-        record(0, value, time=f"2026-11-01T03:{number:02}:00+00:00", **changes) for number in range(count)
+        record(0, value, time=f"2026-11-01T03:{number:02}:00+00:00", **changes)
+        for number in range(count)
     ]
 
 
 def test_each_pass_of_a_run_counts_and_a_record_of_two_sources_counts_once(proposal):
     found = proposal([*passes(5), *passes(5)])
-    assert (found.action, found.history.values, found.history.runs) == ("new", (1.3,) * 5, 1)
+    assert (found.action, found.history.values, found.history.runs) == (
+        "new",
+        (1.3,) * 5,
+        1,
+    )
 
 
 def test_passes_of_few_runs_make_nothing_stricter(proposal):
     found = proposal(passes(30), "[1.3, null, 0.5, us]")
-    assert (found.action, found.why) == ("kept", "would be stricter after 1 run, but 20 are needed")
+    assert (found.action, found.why) == (
+        "kept",
+        "would be stricter after 1 run, but 20 are needed",
+    )
 
 
-def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(proposal):
+def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(
+    proposal,
+):
     failed = record(5, None, metric=None, case_result="fail", unit=None)
     missed = record(6, 1.6, result="fail", case_result="fail")
     found = proposal([*runs(5), failed, record(6), missed])
@@ -78,7 +107,12 @@ def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_referenc
         ("[1.3, null, 0.02, us]", 1.3, 5, "unchanged"),
         ("[1.3, null, 0.02, us]", 1.303, 30, "unchanged"),
         ("[1.3, null, 0.02, us]", 1.5, 5, "loosened"),
-        ("[1.3, null, 0.5, us]", 1.5, 25, "loosened"),  # the bound is stricter, but the value is worse
+        (
+            "[1.3, null, 0.5, us]",
+            1.5,
+            25,
+            "loosened",
+        ),  # the bound is stricter, but the value is worse
         ("[1.3, null, 0.5, us]", 1.3, 19, "kept"),
         ("[1.3, null, 0.5, us]", 1.3, 20, "changed"),
         ("[1.5, null, 0.02, us]", 1.3, 20, "changed"),
@@ -88,32 +122,52 @@ def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_referenc
         ("[1300, null, 0.5, ns]", 1.3, 20, "refused"),
     ],
 )
-def test_what_it_does_to_a_reference_that_stands(proposal, reference, values, count, action):
+def test_what_it_does_to_a_reference_that_stands(
+    proposal, reference, values, count, action
+):
     found = proposal(runs(count, values), reference)
     assert found.action == action, found
-    assert "known" not in reference or found.why == "expected to fail: known; remove the $xfail first"
+    assert (
+        "known" not in reference
+        or found.why == "expected to fail: known; remove the $xfail first"
+    )
     assert (found.reference is not None) == (action in ("changed", "loosened"))
 
 
 def test_a_bound_of_the_other_side_stays(proposal):
-    assert proposal(runs(20), "[1.3, -0.1, 0.5, us]").reference == (1.3, -0.1, 0.02, "us")
+    assert proposal(runs(20), "[1.3, -0.1, 0.5, us]").reference == (
+        1.3,
+        -0.1,
+        0.02,
+        "us",
+    )
 
 
 def test_simulations_are_refused(proposal):
     with pytest.raises(
-        ReferenceError, match="yours is simulated: its references come from published documents"
+        ReferenceError,
+        match="yours is simulated: its references come from published documents",
     ):
         proposal(runs(5, evidence="fitted"))
 
 
 def test_series_with_a_common_reference_are_refused(tmp_path):
-    shared = "OsuLatency:\n  $index: [layout]\n  2x1: {latency_8B: [1.3, null, 0.1, us]}\n"
+    shared = (
+        "OsuLatency:\n  $index: [layout]\n  2x1: {latency_8B: [1.3, null, 0.1, us]}\n"
+    )
     found = proposed(tmp_path, [*runs(5), *runs(5, environ="impi")], shared)
     assert [each.action for each in found] == ["refused"] * 2
-    assert found[0].why.startswith("2 series share this reference; separate them by $index")
+    assert found[0].why.startswith(
+        "2 series share this reference; separate them by $index"
+    )
 
 
 def test_an_index_without_a_value_in_records_is_named(tmp_path):
-    odd = STANDING.replace("layout]", "fanciness]").format(reference="[1.3, null, 0.1, us]")
+    odd = STANDING.replace("layout]", "fanciness]").format(
+        reference="[1.3, null, 0.1, us]"
+    )
     (found,) = proposed(tmp_path, runs(5), odd)
-    assert found.why == "the $index of OsuLatency names 'fanciness', but no record has its value"
+    assert (
+        found.why
+        == "the $index of OsuLatency names 'fanciness', but no record has its value"
+    )

@@ -40,7 +40,10 @@ def path(tmp_path):
 def write(path, *values, **changes):
     """Propose references by five passes of each value; nothing is said of sizes that have none."""
     records = [
-        *(record(day, value, **changes) for day, value in enumerate(values or [1.5] * 5)),
+        *(
+            record(day, value, **changes)
+            for day, value in enumerate(values or [1.5] * 5)
+        ),
         *(bandwidth(day) for day in range(5)),
     ]
     reference_file.load.cache_clear()
@@ -61,7 +64,9 @@ def test_the_other_values_and_what_stands_outside_of_changed_entries_stay(path):
     text = proposed.path_of(path).read_text()
     before, after = (yaml.safe_load(each) for each in (FILE, text))
     assert after.pop("OsuBandwidth")
-    assert after["OsuLatency"]["yours:compute"]["mpich-cray"]["2x1"].pop("latency_8B") == [
+    assert after["OsuLatency"]["yours:compute"]["mpich-cray"]["2x1"].pop(
+        "latency_8B"
+    ) == [
         1.5,
         None,
         0.02,
@@ -103,7 +108,10 @@ def test_a_second_time_nothing_is_proposed(path):
 
 def test_a_system_without_a_file_gets_one(tmp_path):
     difference = write(tmp_path / "yours.yaml")
-    assert difference.startswith("--- /dev/null\n") and "+# References of the system `yours`.\n" in difference
+    assert (
+        difference.startswith("--- /dev/null\n")
+        and "+# References of the system `yours`.\n" in difference
+    )
     assert set(reference_file.load(tmp_path / "yours.proposed.yaml").entries) == {
         "OsuLatency",
         "OsuBandwidth",
@@ -122,6 +130,14 @@ def test_the_mode_of_a_file_stays(path):
 
 
 def test_what_a_record_says_is_a_key_and_a_comment(path):
-    write(path, partition="on # x", environ="e'\"{", program_version="7\nno_reference: []\x1b[2J")
+    write(
+        path,
+        partition="on # x",
+        environ="e'\"{",
+        program_version="7\nno_reference: []\x1b[2J",
+    )
     text = proposed.path_of(path).read_text()
-    assert yaml.safe_load(text)["OsuLatency"]["yours:on # x"] and "osu 7 no_reference: []?[2J" in text
+    assert (
+        yaml.safe_load(text)["OsuLatency"]["yours:on # x"]
+        and "osu 7 no_reference: []?[2J" in text
+    )

@@ -23,17 +23,44 @@ def load(tmp_path):
         ("a: [", ":[12]: not valid YAML"),
         ("- a", "the top level must be a mapping"),
         ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
-        ("A: {$index: [layout], 1x2: 3}", "A: 1x2: '3' where \\$index requires another level"),
-        ("A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}", "the lower share '0.1' does not fit"),
-        ("A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}", "the upper share '-0.5' does not fit"),
-        ("A: {$index: [layout], 1x2: {t: [.nan, null, 0.5, us]}}", "the value 'nan' is not a finite number"),
-        ("A: {$index: [layout], 1x2: {t: [0, null, 0.5, us]}}", "is not a finite number other than 0"),
-        ("A: {$index: [layout], 1x2: {t: [1, null, null, us]}}", "t: has no bound; give it one, or a reason"),
+        (
+            "A: {$index: [layout], 1x2: 3}",
+            "A: 1x2: '3' where \\$index requires another level",
+        ),
+        (
+            "A: {$index: [layout], 1x2: {t: [1, 0.1, 0.5, us]}}",
+            "the lower share '0.1' does not fit",
+        ),
+        (
+            "A: {$index: [layout], 1x2: {t: [1, null, -0.5, us]}}",
+            "the upper share '-0.5' does not fit",
+        ),
+        (
+            "A: {$index: [layout], 1x2: {t: [.nan, null, 0.5, us]}}",
+            "the value 'nan' is not a finite number",
+        ),
+        (
+            "A: {$index: [layout], 1x2: {t: [0, null, 0.5, us]}}",
+            "is not a finite number other than 0",
+        ),
+        (
+            "A: {$index: [layout], 1x2: {t: [1, null, null, us]}}",
+            "t: has no bound; give it one, or a reason",
+        ),
         ("A: {$index: [layout], 1x2: {t: [1, null, 0.5]}}", "is not of the form"),
         ("no_reference: [{check: A}]", "'why' is missing: a text"),
-        ("no_reference: [{why: x, chek: A}]", "yaml:1: no_reference: 0: chek: unknown; did you mean check"),
-        ("no_reference: [{why: x, check: 'A('}]", "check is 'A\\('; give a regular expression"),
-        ("evidence: [{check: A}]", "'evidence' is missing: one of fitted, predicted, said, simulated"),
+        (
+            "no_reference: [{why: x, chek: A}]",
+            "yaml:1: no_reference: 0: chek: unknown; did you mean check",
+        ),
+        (
+            "no_reference: [{why: x, check: 'A('}]",
+            "check is 'A\\('; give a regular expression",
+        ),
+        (
+            "evidence: [{check: A}]",
+            "'evidence' is missing: one of fitted, predicted, said, simulated",
+        ),
         ("evidence: [{evidence: fitted}]", "evidence: 0: 'fitted' needs its 'source'"),
     ],
 )
@@ -46,14 +73,17 @@ def test_malformed_files(load, text, message):
 
 def test_a_missing_file(tmp_path):
     with pytest.raises(
-        ReferenceError, match="No such file or directory; every system needs a reference file"
+        ReferenceError,
+        match="No such file or directory; every system needs a reference file",
     ):
         reference_file.load(tmp_path / "nowhere.yaml")
 
 
 def test_every_metric_gets_a_reference_or_a_reason(load):
     file = load("no_reference: [{metric: b, why: nobody measured it}]")
-    found, reasons = reference_file.complete(file, {"t": (1.0, None, 0.1, "us")}, METRICS, **CASE)
+    found, reasons = reference_file.complete(
+        file, {"t": (1.0, None, 0.1, "us")}, METRICS, **CASE
+    )
     assert found == {"t": (1.0, None, 0.1, "us"), "b": (0, None, None, "MB/s")}
     assert reasons == {"b": "nobody measured it"}
 
@@ -70,7 +100,10 @@ def test_reasons_match_in_full(load):
     ("found", "message"),
     [
         ({}, "t has no reference; add one, or give a reason under no_reference"),
-        ({"t": (1, None, 1, "us"), "c": (1, None, 1, "us")}, "orphan: c: the check declares no such metric"),
+        (
+            {"t": (1, None, 1, "us"), "c": (1, None, 1, "us")},
+            "orphan: c: the check declares no such metric",
+        ),
         ({"t": (1, None, 1, "s")}, "t is in us, but its reference is in s"),
     ],
 )
@@ -116,4 +149,7 @@ def test_evidence_says_how_a_value_comes_to_be(load):
     # What is held to nothing is not fitted because of its name.
     assert file.evidence_of(held=False, metric="t", **CASE).evidence == "simulated"
     assert file.evidence_of(held=True, metric="b", **CASE).evidence == "simulated"
-    assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
+    assert (
+        load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE)
+        is None
+    )

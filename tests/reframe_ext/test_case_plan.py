@@ -23,7 +23,11 @@ def planned(folder, *options, **environment):
 def listed(folder, *options):
     """Return the cases as ReFrame itself lists them."""
     done = sessions.call([sessions.REFRAME], folder / "results", *options, "-lC")
-    rows = re.findall(r"^ *[-^] ?(\S.*) /\w{8} @(\w+):(\w+)\+([\w-]+)$", done.stdout, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^ *[-^] ?(\S.*) /\w{8} @(\w+):(\w+)\+([\w-]+)$",
+        done.stdout,
+        flags=re.MULTILINE,
+    )
     return {row for row in rows if not row[0].startswith("FabricPrograms")}
 
 
@@ -39,20 +43,29 @@ def test_the_cases_are_those_of_reframe(tmp_path, options):
     """With those that a case depends on, and without what is only built for it."""
     found = planned(tmp_path, *options)
     assert found.cases and found.passes == 1
-    ours = {(case.test, case.system, case.partition, case.environ) for case in found.cases}
+    ours = {
+        (case.test, case.system, case.partition, case.environ) for case in found.cases
+    }
     assert len(ours) == len(found.cases)
     assert ours == listed(tmp_path, *options)
 
 
 def test_a_mode_says_how_often_cases_run_and_nothing_is_left(tmp_path):
-    found = planned(tmp_path, "--system", "minicluster", "--mode", "procurement", "-n", "^HotSpot%")
+    found = planned(
+        tmp_path, "--system", "minicluster", "--mode", "procurement", "-n", "^HotSpot%"
+    )
     assert found.passes == 5 and found.cases
     assert not [path for path in (tmp_path / "results").rglob("rfm_job.sh")]
 
 
 def test_what_is_known_of_a_case(tmp_path):
     found = planned(
-        tmp_path, "--system", "minicluster", "-n", "^(OsuBarrier|OsuLatency)", FABRIC_CLUSTER_NODES="8"
+        tmp_path,
+        "--system",
+        "minicluster",
+        "-n",
+        "^(OsuBarrier|OsuLatency)",
+        FABRIC_CLUSTER_NODES="8",
     )
     cases = {case.test: case for case in found.cases}
     whole = cases["OsuBarrier %layout=8x2"]

@@ -34,7 +34,9 @@ class Inside(ContainerMixin, Check, RecordMixin):
 
     stderr, stdout = "rfm_job.err", "rfm_job.out"
 
-    def __init__(self, stage, found, container=OSU, *, mpi="MPICH Version: 4.3.1", **options):
+    def __init__(
+        self, stage, found, container=OSU, *, mpi="MPICH Version: 4.3.1", **options
+    ):
         super().__init__(stage, **options)
         extras = {"container": container} if container else {}
         self.current_environ = SimpleNamespace(name="e", extras=extras)
@@ -50,7 +52,12 @@ def test_the_record_has_platform_image_and_digest(tmp_path):
     case = Inside(tmp_path, f"{TOGETHER}{A}\n")
     case.note_image()
     facts = case.facts
-    assert (facts.container, facts.image, facts.image_digest, case.texts) == ("Podman", "osu:7.4", A, [])
+    assert (facts.container, facts.image, facts.image_digest, case.texts) == (
+        "Podman",
+        "osu:7.4",
+        A,
+        [],
+    )
     bare = Inside(tmp_path, APART, None)
     bare.note_image()
     assert bare.facts.image is None and not bare.texts and bare.with_cause("x") == "x"
@@ -60,20 +67,31 @@ def test_a_network_of_its_own_comes_first_in_a_failure_between_nodes_alone(tmp_p
     private = "osu:7.4 (Podman) runs with a network of its own: give it the host's (Podman: `--network=host`)"
     (tmp_path / "rfm_job.err").write_text("UCX ERROR: Destination is unreachable\n")
     apart = Inside(tmp_path, APART).with_cause("it ended")
-    assert apart.startswith(f"{private}; inside osu:7.4 (Podman): UCX has no transport to the other process")
+    assert apart.startswith(
+        f"{private}; inside osu:7.4 (Podman): UCX has no transport to the other process"
+    )
     noted = Inside(tmp_path, APART)
     noted.note_image()
     assert noted.texts == [private]
-    for case in (Inside(tmp_path, TOGETHER), Inside(tmp_path, APART, layout="1x2"), Inside(tmp_path, "")):
-        assert case.with_cause("it ended").startswith("inside osu:7.4 (Podman): UCX has no transport")
+    for case in (
+        Inside(tmp_path, TOGETHER),
+        Inside(tmp_path, APART, layout="1x2"),
+        Inside(tmp_path, ""),
+    ):
+        assert case.with_cause("it ended").startswith(
+            "inside osu:7.4 (Podman): UCX has no transport"
+        )
 
 
-def test_another_mpi_inside_fails_the_case_and_explains_a_wrong_placement(tmp_path, monkeypatch):
+def test_another_mpi_inside_fails_the_case_and_explains_a_wrong_placement(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(Check, "verify_placement", lambda _: None)
     Inside(tmp_path, TOGETHER).verify_placement()
     other = Inside(tmp_path, TOGETHER, mpi="Open MPI v5.0.8")
     with pytest.raises(
-        SanityError, match=r"^MPI: Open MPI v5\.0\.8 runs inside osu:7\.4 \(Podman\), but `mpi`"
+        SanityError,
+        match=r"^MPI: Open MPI v5\.0\.8 runs inside osu:7\.4 \(Podman\), but `mpi`",
     ):
         other.verify_placement()
     assert re.match(
@@ -82,12 +100,20 @@ def test_another_mpi_inside_fails_the_case_and_explains_a_wrong_placement(tmp_pa
     )
 
 
-def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_pmi(tmp_path):
+def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_pmi(
+    tmp_path,
+):
     stand_in = tmp_path / "podman"
-    stand_in.write_text('#!/bin/sh\nprintf "%s\\n" "$@"; echo "PMI_FD $PMI_FD"; cat <&3\n')
+    stand_in.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@"; echo "PMI_FD $PMI_FD"; cat <&3\n'
+    )
     stand_in.chmod(0o755)
     options = ("--network=bridge", "--device=/dev/x")
-    line = " ".join(inside(Container("Podman", "osu:7.4", options), ["osu_bw", "-m 1:8"], [tmp_path]))
+    line = " ".join(
+        inside(
+            Container("Podman", "osu:7.4", options), ["osu_bw", "-m 1:8"], [tmp_path]
+        )
+    )
     (tmp_path / "wire").write_text("cmd=init\n")
     environment = {
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
@@ -97,11 +123,21 @@ def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_
     }
     script = f"exec 11< {shlex.quote(str(tmp_path / 'wire'))}; {line}"
     done = subprocess.run(
-        [shutil.which("bash"), "-c", script], env=environment, capture_output=True, text=True, check=True
+        [shutil.which("bash"), "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     words = done.stdout.splitlines()
     assert words[-6:] == ["osu:7.4", "osu_bw", "-m", "1:8", "PMI_FD 3", "cmd=init"]
-    assert {"--preserve-fds=1", "--env=UCX_TLS", "--env=PMI_FD", "--pid=host", *options} <= set(words)
+    assert {
+        "--preserve-fds=1",
+        "--env=UCX_TLS",
+        "--env=PMI_FD",
+        "--pid=host",
+        *options,
+    } <= set(words)
     assert not {"--env=PATH", "--env=LD_LIBRARY_PATH", "--network=host"} & set(words)
 
 
@@ -109,7 +145,9 @@ def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_
 def stage(tmp_path):
     (tmp_path / "ports").mkdir()
     for node in ("n1", "n2"):
-        (tmp_path / "ports" / f"{node}.txt").write_text(MUCH.replace("# node: n1", f"# node: {node}"))
+        (tmp_path / "ports" / f"{node}.txt").write_text(
+            MUCH.replace("# node: n1", f"# node: {node}")
+        )
     return tmp_path
 
 
@@ -165,7 +203,9 @@ CASE = "OsuLatency %layout=2x1"
 
 def dry_run(folder, inside):
     chosen = f"--name=^{CASE.replace(' ', '')}$"
-    return sessions.dry_run(folder, SETTINGS.format(inside=inside), "--system=here", chosen)
+    return sessions.dry_run(
+        folder, SETTINGS.format(inside=inside), "--system=here", chosen
+    )
 
 
 @pytest.fixture(scope="module")
@@ -173,14 +213,22 @@ def scripts(tmp_path_factory):
     """Return the scripts of the case and of its build by platform, and their folders."""
     folder = tmp_path_factory.mktemp("dry")
     inside = {
-        name: {"platform": name, "image": "/i/osu.sif", "options": own} for name, (_, own) in ENTERED.items()
+        name: {"platform": name, "image": "/i/osu.sif", "options": own}
+        for name, (_, own) in ENTERED.items()
     }
     done = dry_run(folder, inside)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     found = {}
     for name in inside:
-        case, build = (next(folder.rglob(f"{name}/{kind}_*/rfm_{kind_}.sh")) for kind, kind_ in KINDS)
-        found[name] = case.read_text(), build.read_text(), {"stage": case.parent, "own": build.parent}
+        case, build = (
+            next(folder.rglob(f"{name}/{kind}_*/rfm_{kind_}.sh"))
+            for kind, kind_ in KINDS
+        )
+        found[name] = (
+            case.read_text(),
+            build.read_text(),
+            {"stage": case.parent, "own": build.parent},
+        )
     return found
 
 
@@ -188,13 +236,20 @@ KINDS = (("OsuLatency", "job"), ("FabricPrograms", "build"))
 
 
 @pytest.mark.parametrize("platform", ENTERED)
-def test_probe_and_program_are_inside_and_the_ports_where_the_host_is(scripts, platform):
+def test_probe_and_program_are_inside_and_the_ports_where_the_host_is(
+    scripts, platform
+):
     script, _, folders = scripts[platform]
     enter = ENTERED[platform][0].format(**folders)
     probe, program = script.splitlines()[-2:]
-    placement, osu = f" {folders['own']}/placement --nodes 2 --ppn 1", " /osu/pt2pt/osu_latency -m 1:4194304"
+    placement, osu = (
+        f" {folders['own']}/placement --nodes 2 --ppn 1",
+        " /osu/pt2pt/osu_latency -m 1:4194304",
+    )
     ports = f"{folders['own']}/ports --output ports -- "
-    assert probe.endswith(f"{enter}{placement} > placement.txt || exit $?") and probe.startswith("srun ")
+    assert probe.endswith(
+        f"{enter}{placement} > placement.txt || exit $?"
+    ) and probe.startswith("srun ")
     if platform in ("Pyxis", "EDF"):
         assert program == f"srun {enter} {ports}{osu.strip()}"
         assert "container.txt" not in script
@@ -211,23 +266,45 @@ def test_own_programs_are_built_inside_and_the_ports_by_the_host(scripts, platfo
     enter = ENTERED[platform][0].format(stage=folders["own"], own=kept)
     build = f"{enter} sh build.sh {kept} mpicc || true"
     if platform in ("Pyxis", "EDF"):
-        assert f"srun --partition=gpu --nodes=1 --ntasks=1 {build}\n" in script and "CC=cc" not in script
+        assert (
+            f"srun --partition=gpu --nodes=1 --ntasks=1 {build}\n" in script
+            and "CC=cc" not in script
+        )
     else:
-        assert re.search(rf"{re.escape(build)}\nrm -f ports; make ports CC=cc \|\| true\n", script)
+        assert re.search(
+            rf"{re.escape(build)}\nrm -f ports; make ports CC=cc \|\| true\n", script
+        )
 
 
 def test_a_wrong_description_ends_the_session_with_one_line(tmp_path):
     done = dry_run(tmp_path, {"wrong": {"image": "x", "platform": "Docker"}})
     text = done.stdout + done.stderr
-    assert done.returncode != 0 and "wrong" in text and "one of Apptainer" in text and "Traceback" not in text
+    assert (
+        done.returncode != 0
+        and "wrong" in text
+        and "one of Apptainer" in text
+        and "Traceback" not in text
+    )
 
 
-def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(scripts, tmp_path, monkeypatch):
+def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(
+    scripts, tmp_path, monkeypatch
+):
     """`offers check` makes them again on another machine, of the description alone."""
-    stages = {platform: folders["stage"] for platform, (_, _, folders) in scripts.items()}
+    stages = {
+        platform: folders["stage"] for platform, (_, _, folders) in scripts.items()
+    }
     results = next(iter(stages.values())).parents[4]
-    describe = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", "here"]
-    own = {"PYTHONPATH": f"{ROOT}:{ROOT}/src", "RFM_CONFIG_FILES": str(results / "settings.py")}
+    describe = [
+        sys.executable,
+        "-m",
+        "fabric_checks.reframe_ext.system_description",
+        "here",
+    ]
+    own = {
+        "PYTHONPATH": f"{ROOT}:{ROOT}/src",
+        "RFM_CONFIG_FILES": str(results / "settings.py"),
+    }
     env = sessions.environment(results, **own)
     programs.run([*describe, tmp_path / "system.json"], env=env, check=True)
     data = json.loads((tmp_path / "system.json").read_text())
@@ -244,7 +321,9 @@ def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(sc
     fields = ("session", "system", "partition", "environ")
     runs = [
         SimpleNamespace(
-            folder=stage, case=(CASE, "p", platform), first=dict(zip(fields, stage.parts[-5:], strict=False))
+            folder=stage,
+            case=(CASE, "p", platform),
+            first=dict(zip(fields, stage.parts[-5:], strict=False)),
         )
         for platform, stage in stages.items()
     ]

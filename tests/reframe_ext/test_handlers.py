@@ -13,7 +13,9 @@ def test_a_log_that_cannot_be_written_is_one_line(capsys):
     log.close()
     (line,) = capsys.readouterr().err.splitlines()
     assert (
-        line.startswith("error: /dev/full: No space left on device: the log is incomplete")
+        line.startswith(
+            "error: /dev/full: No space left on device: the log is incomplete"
+        )
         and "make room" in line
     )
 
@@ -23,4 +25,6 @@ def test_a_log_that_can_be_written_says_nothing(capsys, tmp_path):
         log = handlers.SessionLog(str(tmp_path / "log"))
         log.emit(logging.makeLogRecord({"msg": f"line {number}"}))
         log.close()
-    assert (tmp_path / "log").read_text() == "line 0\nline 1\n" and capsys.readouterr().err == ""
+    assert (
+        tmp_path / "log"
+    ).read_text() == "line 0\nline 1\n" and capsys.readouterr().err == ""

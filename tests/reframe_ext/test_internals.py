@@ -74,7 +74,13 @@ def test_the_check_of_a_log_record():
 
 def test_what_is_noted_of_a_job_can_be_read_from_it():
     job = Job.create(getscheduler("local")(), getlauncher("local")(), name="a")
-    facts = {"jobid": "7", "state": "RUNNING", "exitcode": 3, "submit_time": 1.0, "completion_time": 2.0}
+    facts = {
+        "jobid": "7",
+        "state": "RUNNING",
+        "exitcode": 3,
+        "submit_time": 1.0,
+        "completion_time": 2.0,
+    }
     facts["exception"] = JobError("x", "7")
     internals.note(job, **facts)
     assert {name: getattr(job, name) for name in facts} == facts
@@ -113,7 +119,9 @@ def test_reframe_cancels_nothing_that_has_waited_for_long(fake):
     job = fake.submitted(max_pending_time=0.01)
     time.sleep(0.02)
     poll_as_reframe(fake.scheduler, job)
-    assert job.state == "PENDING" and not [each for each in fake.calls if each.startswith("scancel")]
+    assert job.state == "PENDING" and not [
+        each for each in fake.calls if each.startswith("scancel")
+    ]
 
 
 def test_reframe_cancels_nothing_for_its_reason_to_wait(fake):
@@ -137,7 +145,10 @@ def test_a_reframe_that_was_tried(monkeypatch, version):
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        ("4.10.2", r"4\.10\.3 or later is needed: `\. \S+/ci/env\.sh` provides a newer one"),
+        (
+            "4.10.2",
+            r"4\.10\.3 or later is needed: `\. \S+/ci/env\.sh` provides a newer one",
+        ),
         (
             "4.11.0-dev1",
             r"tried on 4\.10\.3 to the last before 4\.11: .*, or try it with FABRIC_ANY_REFRAME=1$",
@@ -188,7 +199,11 @@ def test_cases_come_after_what_they_depend_on_and_are_set_up(tmp_path):
     (tmp_path / "checks.py").write_text(CHECKS)
     cases, skipped = internals.load_cases(tmp_path)
     names = [case.check.name for case in cases]
-    assert set(names) == {"A", "B"} and names == sorted(names, reverse=True) and not skipped
+    assert (
+        set(names) == {"A", "B"}
+        and names == sorted(names, reverse=True)
+        and not skipped
+    )
     internals.set_up(cases[0])
     assert cases[0].check.current_partition.fullname == "minicluster:pmi2"
     assert cases[0].check.job.scheduler.registered_name == "fabric-slurm"
@@ -216,7 +231,9 @@ def test_a_folder_is_kept_where_the_results_are_behind_a_link(tmp_path, follow):
     cases, _ = internals.load_cases(tmp_path)
     check = cases[0].check
     internals.set_up(cases[0])
-    check._stagedir, check._outputdir = (str(tmp_path / "results" / name) for name in ("stage", "output"))
+    check._stagedir, check._outputdir = (
+        str(tmp_path / "results" / name) for name in ("stage", "output")
+    )
     (tmp_path / "results/stage/ports/n1").mkdir(parents=True)
     (tmp_path / "results/output").mkdir()
     check.keep_files = ["ports*"]
@@ -237,13 +254,22 @@ select_only(lambda cases, passes: print("handed over:", passes, *sorted(case.che
 def select(folder, *options):
     (folder / "checks.py").write_text(CHECKS)
     env = os.environ | {"FABRIC_MPI": "mpich"}
-    command = [sys.executable, "-c", SELECT, "-C", ROOT / "config/settings.py", "-c", folder / "checks.py"]
+    command = [
+        sys.executable,
+        "-c",
+        SELECT,
+        "-C",
+        ROOT / "config/settings.py",
+        "-c",
+        folder / "checks.py",
+    ]
     command += ["--system", "minicluster", "-p", "mpich", "-r", *options]
     return programs.run(command, env=env, cwd=folder).stdout
 
 
 @pytest.mark.parametrize(
-    ("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")]
+    ("option", "line"),
+    [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")],
 )
 def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
     printed = select(tmp_path, option)
@@ -253,4 +279,7 @@ def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
 
 def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
-    assert "--duration itself sets how long the run takes" in printed and "handed over" not in printed
+    assert (
+        "--duration itself sets how long the run takes" in printed
+        and "handed over" not in printed
+    )

@@ -4,7 +4,12 @@
 import shutil
 import time
 
-from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE, SCRIPT_LINES, RecordMixin
+from fabric_checks.reframe_ext.mixins.record import (
+    AFTER,
+    BEFORE,
+    SCRIPT_LINES,
+    RecordMixin,
+)
 from tests import programs
 from tests.reframe_ext.test_record import case
 

@@ -23,23 +23,33 @@ def case(dry_run=False, **extras):
 
 @pytest.mark.parametrize(
     ("extras", "given", "expected"),
-    [({}, None, "1d"), ({"max_pending_time": "12h"}, None, "12h"), ({"max_pending_time": "12h"}, 15.0, 15.0)],
+    [
+        ({}, None, "1d"),
+        ({"max_pending_time": "12h"}, None, "12h"),
+        ({"max_pending_time": "12h"}, 15.0, 15.0),
+    ],
 )
-def test_the_command_line_then_the_partition_bounds_the_time_in_the_queue(extras, given, expected):
+def test_the_command_line_then_the_partition_bounds_the_time_in_the_queue(
+    extras, given, expected
+):
     check = case(**extras)
     check.max_pending_time = given
     LayoutMixin.bound_pending_time(check)
     assert check.max_pending_time == expected
 
 
-@pytest.mark.parametrize(("extras", "expected"), [({}, 600.0), ({"launcher_bounds_time": True}, None)])
+@pytest.mark.parametrize(
+    ("extras", "expected"), [({}, 600.0), ({"launcher_bounds_time": True}, None)]
+)
 def test_a_launcher_that_bounds_the_time_replaces_the_jobs_limit(extras, expected):
     check = case(**extras)
     LayoutMixin.leave_time_to_the_launcher(check)
     assert check.time_limit == expected
 
 
-def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(tmp_path, monkeypatch):
+def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(
+    tmp_path, monkeypatch
+):
     holder = Holder(tmp_path / "lock")
     texts = []
 
@@ -48,7 +58,8 @@ def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(tmp_pat
         holder.release()
 
     monkeypatch.setattr(
-        "fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: SimpleNamespace(info=info)
+        "fabric_checks.reframe_ext.mixins.layout.getlogger",
+        lambda: SimpleNamespace(info=info),
     )
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))
     (text,) = texts
@@ -68,10 +79,14 @@ def test_the_wait_for_the_host_has_an_end(tmp_path, monkeypatch):
         LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))
 
 
-def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(tmp_path, monkeypatch):
+def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(
+    tmp_path, monkeypatch
+):
     warnings = []
     logger = SimpleNamespace(warning=lambda text, cache: warnings.append((text, cache)))
-    monkeypatch.setattr("fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: logger)
+    monkeypatch.setattr(
+        "fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: logger
+    )
     (tmp_path / "taken").symlink_to("/")
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken" / "lock")))
     ((text, is_once),) = warnings

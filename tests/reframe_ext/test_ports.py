@@ -24,12 +24,20 @@ class Check(PortsMixin, PlacementMixin):
     ports_program = "/x/ports"
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
-        self.stagedir, self.current_layout, self.moved = str(stage), Layout.of(layout), moved
+        self.stagedir, self.current_layout, self.moved = (
+            str(stage),
+            Layout.of(layout),
+            moved,
+        )
         self.launches = [self.current_layout]
-        self.current_partition = SimpleNamespace(extras=extras, features=features, fullname="s:p")
+        self.current_partition = SimpleNamespace(
+            extras=extras, features=features, fullname="s:p"
+        )
         self.facts = SimpleNamespace(findings=None, ports=None)
         hosts = [f"n{i + 1}.domain" for i in range(self.current_layout.nodes)]
-        ranks = [RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)]
+        ranks = [
+            RankPlace(i, host, host, "0", frozenset()) for i, host in enumerate(hosts)
+        ]
         self._ranks_of = {str(self.current_layout): ranks}
 
     def launched_in(self, _):
@@ -55,17 +63,28 @@ def stage(tmp_path):
     folder = tmp_path / "ports"
     folder.mkdir()
     for node in ("n1", "n2"):
-        (folder / f"{node}.txt").write_text(TREE.replace("# node: n1", f"# node: {node}"))
+        (folder / f"{node}.txt").write_text(
+            TREE.replace("# node: n1", f"# node: {node}")
+        )
     return tmp_path
 
 
 def test_the_command_line(stage):
-    assert Check(stage).recorded(["osu_bw", "-m"]) == ["/x/ports", "--output", "ports", "--", "osu_bw", "-m"]
+    assert Check(stage).recorded(["osu_bw", "-m"]) == [
+        "/x/ports",
+        "--output",
+        "ports",
+        "--",
+        "osu_bw",
+        "-m",
+    ]
     for quiet in (Check(stage, "1x2"), Check(stage, features=["simulated"])):
         assert quiet.recorded(["osu_bw"]) == ["osu_bw"]
 
 
-def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_passed(stage, monkeypatch):
+def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_passed(
+    stage, monkeypatch
+):
     def missing(*_):
         raise packages.MissingPackageError("missing Python packages: scipy")
 
@@ -74,9 +93,14 @@ def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_
     check.note_ports()
     check.hold_to_ports("")
     (found,) = check.facts.findings
-    assert found["text"] == "the port counters were not evaluated: missing Python packages: scipy"
+    assert (
+        found["text"]
+        == "the port counters were not evaluated: missing Python packages: scipy"
+    )
     assert found["severity"] == "note"
-    with pytest.raises(SanityError, match="the port counters were not evaluated: .* scipy"):
+    with pytest.raises(
+        SanityError, match="the port counters were not evaluated: .* scipy"
+    ):
         Check(stage, fabric=["mlx5_0"]).hold_to_ports("")
     alone = Check(stage, "1x2", fabric=["mlx5_0"])
     alone.hold_to_ports("")
@@ -91,7 +115,9 @@ def test_the_named_network_carried_it(stage):
     assert check.facts.ports["moved_B"] == 1_900_000
     texts = [found["text"] for found in check.facts.findings]
     # The findings of the analysis come first; then host, port and counter.
-    assert texts[0] == "x" and texts[1].startswith("node n1: symbol_error of mlx5_1:1 grew by 4000 in 20.0 s")
+    assert texts[0] == "x" and texts[1].startswith(
+        "node n1: symbol_error of mlx5_1:1 grew by 4000 in 20.0 s"
+    )
 
 
 def test_what_rails_carried_is_a_metric_that_only_a_case_with_rails_has(stage):
@@ -102,7 +128,9 @@ def test_what_rails_carried_is_a_metric_that_only_a_case_with_rails_has(stage):
         (MUCH, ["mlx5_*"], {"least_rail_share": 0}),
     ):
         for name in ("n1", "n2"):
-            (stage / "ports" / f"{name}.txt").write_text(text.replace("# node: n1", f"# node: {name}"))
+            (stage / "ports" / f"{name}.txt").write_text(
+                text.replace("# node: n1", f"# node: {name}")
+            )
         check = Check(stage, fabric=fabric)
         check.hold_to_ports("")
         assert check.rail_values == pytest.approx(expected, abs=0.1)
@@ -131,8 +159,12 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
     check.hold_to_ports("")
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(texts) == 2 and all(text.isprintable() for text in texts)
-    assert texts[1] == "node n3.domain: nothing is known about the ports: no file was left"
-    assert {found["severity"] for found in check.facts.findings if found["kind"] == "wire"} == {"note"}
+    assert (
+        texts[1] == "node n3.domain: nothing is known about the ports: no file was left"
+    )
+    assert {
+        found["severity"] for found in check.facts.findings if found["kind"] == "wire"
+    } == {"note"}
 
 
 def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):

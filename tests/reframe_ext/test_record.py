@@ -19,7 +19,11 @@ from tests.records.test_perflog import attributes
 
 
 def case(scheduler=None, stage=None, **attributes):
-    of_job = {"job": SimpleNamespace(scheduler=scheduler), "stagedir": stage, "time_limit": 600.0}
+    of_job = {
+        "job": SimpleNamespace(scheduler=scheduler),
+        "stagedir": stage,
+        "time_limit": 600.0,
+    }
     files = {"stderr": "rfm_job.err", "stdout": "rfm_job.out"}
     check = SimpleNamespace(facts=SimpleNamespace(), **of_job, **files, **attributes)
     check.with_cause = lambda what: f"{what}; the last line is 'x'"
@@ -30,12 +34,16 @@ def case(scheduler=None, stage=None, **attributes):
 def test_a_failed_jobs_reason_is_that_of_the_scheduler():
     ending = ExitReason("job 7 ran on n1; it was cancelled", {"n1": "n1 is down"})
     check = case(SimpleNamespace(why_failed=lambda job: ending))
-    with pytest.raises(SanityError, match=r"^job 7 ran on n1; it was cancelled; the last line is 'x'$"):
+    with pytest.raises(
+        SanityError, match=r"^job 7 ran on n1; it was cancelled; the last line is 'x'$"
+    ):
         RecordMixin.require_finished_job(check)
     assert check.facts.node_faults == {"n1": "n1 is down"}
 
 
-@pytest.mark.parametrize("scheduler", [SimpleNamespace(), SimpleNamespace(why_failed=lambda job: None)])
+@pytest.mark.parametrize(
+    "scheduler", [SimpleNamespace(), SimpleNamespace(why_failed=lambda job: None)]
+)
 def test_a_job_without_a_known_fault_continues(scheduler):
     RecordMixin.require_finished_job(case(scheduler))
 
@@ -52,7 +60,9 @@ def test_a_job_without_a_known_fault_continues(scheduler):
         ("", "n1\n112.34 9.00\n", None),
     ],
 )
-def test_the_elapsed_time_needs_both_uptimes_within_twice_the_limit(tmp_path, began, ended, expected):
+def test_the_elapsed_time_needs_both_uptimes_within_twice_the_limit(
+    tmp_path, began, ended, expected
+):
     for name, text in ((BEFORE, began), (AFTER, ended)):
         if text is not None:
             (tmp_path / name).write_text(text)
@@ -76,7 +86,9 @@ def test_the_load_is_that_of_the_host_before_and_after(tmp_path):
 
 def test_a_dry_run_leaves_no_record(tmp_path):
     check = SimpleNamespace(is_dry_run=lambda: True)
-    PerflogHandler(tmp_path).emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
+    PerflogHandler(tmp_path).emit(
+        logging.makeLogRecord(attributes(__rfm_check__=check))
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -92,44 +104,63 @@ def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
     check.require_records()
     (tmp_path / "s" / "p" / "A.jsonl").unlink()
     (tmp_path / "s" / "p" / "A.jsonl").mkdir()
-    with pytest.raises(LoggingError, match=r"A\.jsonl: Is a directory: 2 records are not in the perflog"):
+    with pytest.raises(
+        LoggingError,
+        match=r"A\.jsonl: Is a directory: 2 records are not in the perflog",
+    ):
         handler.emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
-    with pytest.raises(LoggingError, match=r"A\.jsonl: Is a directory: 2 records are not in the perflog"):
+    with pytest.raises(
+        LoggingError,
+        match=r"A\.jsonl: Is a directory: 2 records are not in the perflog",
+    ):
         check.require_records()
     check.require_records()
 
 
 def test_a_failure_is_explained_by_the_files_of_its_job(tmp_path):
     (tmp_path / "rfm_job.out").write_text("a table\n")
-    explained = partial(RecordMixin.with_cause, case(stage=tmp_path, program_logs="nccl/*.txt"))
-    assert explained("it failed") == "it failed; the last line of rfm_job.out is 'a table'"
-    (tmp_path / "rfm_job.err").write_text(CUT)
-    assert explained("it failed").startswith("MPICH could not start, ") and explained("it failed").endswith(
-        "(it failed)"
+    explained = partial(
+        RecordMixin.with_cause, case(stage=tmp_path, program_logs="nccl/*.txt")
     )
+    assert (
+        explained("it failed") == "it failed; the last line of rfm_job.out is 'a table'"
+    )
+    (tmp_path / "rfm_job.err").write_text(CUT)
+    assert explained("it failed").startswith("MPICH could not start, ") and explained(
+        "it failed"
+    ).endswith("(it failed)")
 
 
 def test_the_cause_may_be_in_what_nccl_logs_alone(tmp_path):
-    (tmp_path / "rfm_job.out").write_text("a7: Test NCCL failure common.cu:958 'remote process exited'\n")
+    (tmp_path / "rfm_job.out").write_text(
+        "a7: Test NCCL failure common.cu:958 'remote process exited'\n"
+    )
     (tmp_path / "nccl").mkdir()
-    (tmp_path / "nccl" / "a2.11.txt").write_text("a2:11:40 [0] NCCL INFO Connected all rings\n")
+    (tmp_path / "nccl" / "a2.11.txt").write_text(
+        "a2:11:40 [0] NCCL INFO Connected all rings\n"
+    )
     (tmp_path / "nccl" / "a7.12.txt").write_text(
         "a7:12:40 [1] NCCL INFO Connected all rings\n"
         "a7:12:41 [1] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 10.9.0.3<41000> with"
         " status=12 opcode=1 len=0 vendor err 129 (Send) localGid ::ffff:10.9.0.7 remoteGids::ffff:10.9.0.3"
         " hca mlx5_1\na7:12:41 [1] NCCL INFO proxy.cc:698 -> 6\n"
     )
-    said = RecordMixin.with_cause(case(stage=tmp_path, program_logs="nccl/*.txt"), "it failed")
+    said = RecordMixin.with_cause(
+        case(stage=tmp_path, program_logs="nccl/*.txt"), "it failed"
+    )
     assert "no answer from 10.9.0.3 over mlx5_1 (status 12, vendor error 129)" in said
     bare = RecordMixin.with_cause(case(stage=tmp_path, program_logs=""), "it failed")
     assert "10.9.0.3" not in bare and "remote process exited" in bare
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "layout", "title"), [("bw", "2x1", "peak"), ("bibw", "2x1", None), ("bw", "1x1", None)]
+    ("benchmark", "layout", "title"),
+    [("bw", "2x1", "peak"), ("bibw", "2x1", None), ("bw", "1x1", None)],
 )
 def test_a_metric_carries_the_headline_that_fits_it(benchmark, layout, title):
-    headline = Headline("peak", "bandwidth", "Pairs", 1, least_tasks=2, parameters={"benchmark": "bw"})
+    headline = Headline(
+        "peak", "bandwidth", "Pairs", 1, least_tasks=2, parameters={"benchmark": "bw"}
+    )
     own = {
         "headlines": (headline,),
         "own_parameters": {"benchmark": benchmark},
@@ -140,5 +171,7 @@ def test_a_metric_carries_the_headline_that_fits_it(benchmark, layout, title):
         Metric("rate", "1/s", "larger"),
     ]
     found = RecordMixin._facts_of(case(**own), metrics)
-    assert (found["bandwidth_8B"].headline or {}).get("title") == title and found["bandwidth_8B"].one_way
+    assert (found["bandwidth_8B"].headline or {}).get("title") == title and found[
+        "bandwidth_8B"
+    ].one_way
     assert found["rate"].headline is None and not found["rate"].one_way

@@ -48,7 +48,9 @@ def read(case, tmp_path):
         # The reasons of the shipped file were read at its set-up.
         for fact in case.check.facts.metrics.values():
             fact.no_reference = None
-        runtime().site_config.add_sticky_option("general/reference_prefix", str(tmp_path))
+        runtime().site_config.add_sticky_option(
+            "general/reference_prefix", str(tmp_path)
+        )
         case.check.read_references()
         return case.check
 
@@ -58,18 +60,26 @@ def read(case, tmp_path):
 
 def held(check):
     """Return what each metric is held to."""
-    return {metric.name: tuple(check.reference[f"local:node:{metric.name}"]) for metric in check.metrics()}
+    return {
+        metric.name: tuple(check.reference[f"local:node:{metric.name}"])
+        for metric in check.metrics()
+    }
 
 
 def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
     check = read(REFERENCE.format(value=1e9))
     check.require_references()
-    assert held(check)["latency_0B"] == (1e9, None, 0.1, "us") and held(check)["latency_1B"][1:3] == (
+    assert held(check)["latency_0B"] == (1e9, None, 0.1, "us") and held(check)[
+        "latency_1B"
+    ][1:3] == (
         None,
         None,
     )
     assert check.facts.metrics["latency_0B"].no_reference is None
-    assert check.facts.metrics["latency_1B"].no_reference == "only the zero-byte latency is judged"
+    assert (
+        check.facts.metrics["latency_1B"].no_reference
+        == "only the zero-byte latency is judged"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,9 +98,15 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
             "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
         ),
         (("us]", "ms]"), "latency_0B is in us, but its reference is in ms"),
-        (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
+        (
+            ("layout]", "layuot]"),
+            "$index names 'layuot', which the check does not have",
+        ),
         (("0.1, us", "null, us"), "latency_0B: has no bound"),
-        (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or give a reason"),
+        (
+            ("latency_[1-9].*", "latency_[1-9]"),
+            "has no reference; add one, or give a reason",
+        ),
     ],
 )
 def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):
@@ -99,8 +115,12 @@ def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):
         check.require_references()
     assert message in str(caught.value) and "\n" not in str(caught.value).strip()
     # Every value is measured and logged nevertheless, and held to nothing.
-    assert len(held(check)) == 24 and all(each[1:3] == (None, None) for each in held(check).values())
-    assert "the reference file is wrong" in check.facts.metrics["latency_0B"].no_reference
+    assert len(held(check)) == 24 and all(
+        each[1:3] == (None, None) for each in held(check).values()
+    )
+    assert (
+        "the reference file is wrong" in check.facts.metrics["latency_0B"].no_reference
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,15 +149,22 @@ def test_a_case_finds_its_references_as_reframe_does(tmp_path, entry):
     assert {metric: tuple(each) for metric, each in found.items()} == expected
 
 
-def test_without_a_file_values_are_recorded_but_a_named_one_has_to_exist(read, tmp_path):
+def test_without_a_file_values_are_recorded_but_a_named_one_has_to_exist(
+    read, tmp_path
+):
     check = read(REFERENCE.format(value=1e9))
     (tmp_path / "local.yaml").unlink()
     check.read_references()
     check.require_references()
     assert all(each[1:3] == (None, None) for each in held(check).values())
-    assert check.facts.metrics["latency_0B"].no_reference == f"there is no {tmp_path}/local.yaml"
+    assert (
+        check.facts.metrics["latency_0B"].no_reference
+        == f"there is no {tmp_path}/local.yaml"
+    )
     check.reference_file = "yours.yaml"
     check.read_references()
     check.reference_file = ""
-    with pytest.raises(PerformanceError, match=r"yours\.yaml: .*every system needs a reference file"):
+    with pytest.raises(
+        PerformanceError, match=r"yours\.yaml: .*every system needs a reference file"
+    ):
         check.require_references()

@@ -21,14 +21,18 @@ def room(monkeypatch):
 
     def of(free_MiB, command):
         monkeypatch.setattr(
-            site_configuration.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20)
+            site_configuration.shutil,
+            "disk_usage",
+            lambda _: SimpleNamespace(free=free_MiB * 2**20),
         )
         monkeypatch.setattr(site_configuration.sys, "argv", command)
 
     return of
 
 
-def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs_and_a_list_writes_nothing(tmp_path, room):
+def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs_and_a_list_writes_nothing(
+    tmp_path, room
+):
     room(63, RUN)
     cause = (
         rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of"
@@ -53,7 +57,9 @@ def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs_and_a_list_write
         (["fabric-checks", "twin"], None, True),
     ],
 )
-def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, command, variable, is_named):
+def test_systems_chosen_by_name_are_described_if_one_is_named(
+    monkeypatch, command, variable, is_named
+):
     line = ["/somewhere/bin/" + command[0], *command[1:]]
     monkeypatch.setattr(site_configuration.sys, "argv", line)
     monkeypatch.setattr(site_configuration.sys, "orig_argv", ["python3", "-B", *line])
@@ -69,7 +75,10 @@ def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, comma
     [
         ("local", ""),
         ("nosuch", "there is no system 'nosuch': choose one of cbc, "),
-        ("local:nosuch", "the system local has no partition 'nosuch': choose one of node"),
+        (
+            "local:nosuch",
+            "the system local has no partition 'nosuch': choose one of node",
+        ),
     ],
 )
 def test_reframe_names_the_systems_that_there_are(system, fault):

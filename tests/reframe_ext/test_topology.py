@@ -27,10 +27,18 @@ class Check(TopologyMixin):
 
     uses_topology = True
 
-    def __init__(self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras):
-        self.stagedir, self.current_layout, self.prerun_cmds = str(stage), Layout.of(layout), []
+    def __init__(
+        self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras
+    ):
+        self.stagedir, self.current_layout, self.prerun_cmds = (
+            str(stage),
+            Layout.of(layout),
+            [],
+        )
         scheduler = SimpleNamespace(registered_name=scheduler)
-        self.current_partition = SimpleNamespace(extras=extras, scheduler=scheduler, fullname="s:p")
+        self.current_partition = SimpleNamespace(
+            extras=extras, scheduler=scheduler, fullname="s:p"
+        )
         if answer is not None:
             (stage / ANSWER).write_text(answer)
 
@@ -52,11 +60,14 @@ def test_what_slurm_says_is_used(tmp_path):
     known, notes = Check(tmp_path, answer=SLURM).known_fabric(HOSTS)
     assert known.switches == ("leaf1", "leaf2") and notes == []
     report = evaluation.of_run(run(Fabric(32, 0.01, seed=1)), known=known)
-    assert "within a switch" in str(report.all_findings()) or "between switches" in str(report.all_findings())
+    assert "within a switch" in str(report.all_findings()) or "between switches" in str(
+        report.all_findings()
+    )
 
 
 @pytest.mark.parametrize(
-    "answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"]
+    "answer",
+    [None, "", "No topology information available\n", "slurm_load_topo: failed\n"],
 )
 def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     assert Check(tmp_path, answer=answer).known_fabric(HOSTS) == (None, [])
@@ -65,25 +76,42 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it"),
+        (
+            SLURM.replace("n[", "other["),
+            "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it",
+        ),
         (
             SLURM.replace("n[0-15]", "n[0-15"),
             "topology.txt: line 1: not a list of 1 to 200000 nodes: 'n[0-15'",
         ),
-        (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: not a line of Slurm's topology"),
-        (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is listed twice"),
+        (
+            SLURM + "\x1b[31mSwitchName=\n",
+            "topology.txt: line 4: not a line of Slurm's topology",
+        ),
+        (
+            SLURM.replace("n[0-15]", "n[0-16]"),
+            "topology.txt: line 2: 'n16' is listed twice",
+        ),
     ],
 )
-def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path, answer, text):
+def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(
+    tmp_path, answer, text
+):
     known, (note,) = Check(tmp_path, answer=answer).known_fabric(HOSTS)
     assert known is None
     assert note["kind"] == "topology" and note["severity"] == "note"
-    assert note["text"].startswith("the topology is not used: ") and text in note["text"]
+    assert (
+        note["text"].startswith("the topology is not used: ") and text in note["text"]
+    )
     assert "\n" not in note["text"] and "\x1b" not in note["text"]
 
 
-def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(tmp_path):
-    known, (note,) = Check(tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")).known_fabric(HOSTS)
+def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(
+    tmp_path,
+):
+    known, (note,) = Check(
+        tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")
+    ).known_fabric(HOSTS)
     assert known.switches == ("leaf1", "leaf2") and note["severity"] == "note"
     lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; update it"
     assert note["text"] == f"the topology is used for the other nodes: {lacks}"
@@ -97,10 +125,16 @@ def test_the_files_of_the_partition_name_cables(tmp_path):
     ):
         (tmp_path / name).write_text(text)
     check = Check(
-        tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs", routing="static"
+        tmp_path,
+        topology=[str(tmp_path / "net"), str(tmp_path / "lfts")],
+        scheduler="pbs",
+        routing="static",
     )
     found, (note,) = check.known_fabric(wiring.hosts)
-    assert found.has_routes and note["text"] == "the topology (net) was written on the day of the run"
+    assert (
+        found.has_routes
+        and note["text"] == "the topology (net) was written on the day of the run"
+    )
     assert len(found.cables) == len(known.cables)
 
 
@@ -130,7 +164,9 @@ def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
         f"n{rank} {rank // 16}" for rank in range(32)
     ]
     assert Check(tmp_path, **named, routing="static").group_options() == []
-    assert Check(tmp_path, topology=["missing"]).group_options() == [], "known_fabric says why"
+    assert Check(tmp_path, topology=["missing"]).group_options() == [], (
+        "known_fabric says why"
+    )
 
 
 @pytest.mark.parametrize(

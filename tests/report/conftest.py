@@ -20,12 +20,16 @@ def html_of(rows, faults=()):
     """Return the page about records."""
     loaded, provenance = records.frame(rows), Provenance()
     results = collect(loaded, faults)
-    return page.render("A report", page.sections(results, provenance), provenance, WRITTEN)
+    return page.render(
+        "A report", page.sections(results, provenance), provenance, WRITTEN
+    )
 
 
 def twins():
     """Return the records of the thirteen simulated clusters."""
-    found = [json.loads(line) for line in (HERE / "twins.jsonl").read_text().splitlines()]
+    found = [
+        json.loads(line) for line in (HERE / "twins.jsonl").read_text().splitlines()
+    ]
     return [row | {"time": datetime.fromisoformat(row["time"])} for row in found]
 
 
@@ -33,7 +37,8 @@ def twins():
 def full_page():
     """A machine on which everything was measured, and a simulated one of which little is known."""
     return html_of(
-        [*records.everything(), *(row for row in twins() if row["partition"] == "cbc")], ["a.jsonl:3: half"]
+        [*records.everything(), *(row for row in twins() if row["partition"] == "cbc")],
+        ["a.jsonl:3: half"],
     )
 
 

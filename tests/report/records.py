@@ -18,7 +18,9 @@ def record(metric="latency", value=1.0, **fields):
     quantity, _, end = metric.rpartition("_")
     point = end.endswith("B") and end[:-1].isdigit() and metric != "message_rate_8B"
     layout = fields.get("layout", "2x1")
-    nodes, ppn = map(int, layout.split("x")) if re.fullmatch(r"\d+x\d+", layout) else (2, 1)
+    nodes, ppn = (
+        map(int, layout.split("x")) if re.fullmatch(r"\d+x\d+", layout) else (2, 1)
+    )
     check = fields.pop("check", "Streaming")
     parameters = fields.pop("parameters", {})
     axes = "".join(f" %{name}={text}" for name, text in parameters.items())
@@ -45,7 +47,8 @@ def failure(**fields):
 def curve(quantity, values, **fields):
     """Return the records of a curve over :data:`SIZES_B`."""
     return [
-        record(f"{quantity}_{size}B", value, **fields) for size, value in zip(SIZES_B, values, strict=True)
+        record(f"{quantity}_{size}B", value, **fields)
+        for size, value in zip(SIZES_B, values, strict=True)
     ]
 
 
@@ -56,7 +59,9 @@ def frame(records):
 
 def lines(records):
     """Return records as the lines of a perflog."""
-    return builders.text_of(*(record | {"time": record["time"].isoformat()} for record in records)).decode()
+    return builders.text_of(
+        *(record | {"time": record["time"].isoformat()} for record in records)
+    ).decode()
 
 
 TIMES_US = (1.0, 1.1, 1.2, 1.5, 5.0, 50.0, 700.0)
@@ -73,10 +78,19 @@ def streaming(layout="2x1", factor=1.0, **fields):
         record("peak_bandwidth_ping_pong", 1500 / factor, **larger),
         record("peak_bandwidth_streaming", 1600 / factor, **larger),
         record("peak_bandwidth_exchange", 2900 / factor, **larger),
-        record("half_peak_size_ping_pong", 8000, **(larger | {"unit": "B", "better": "smaller"})),
+        record(
+            "half_peak_size_ping_pong",
+            8000,
+            **(larger | {"unit": "B", "better": "smaller"}),
+        ),
     ]
     for mode in ("ping_pong", "streaming", "bidirectional_ping_pong"):
-        scalars += curve(f"{mode}_time", [factor * time for time in TIMES_US], layout=layout, **fields)
+        scalars += curve(
+            f"{mode}_time",
+            [factor * time for time in TIMES_US],
+            layout=layout,
+            **fields,
+        )
     return scalars
 
 
@@ -116,17 +130,36 @@ def everything(**fields):
             of = {"problem": problem, "scaling": "fixed"}
             at = {"check": "LammpsPpnSeries", "parameters": of, "unit": "s"} | fields
             records += [
-                record(f"loop_time_{nodes}x{ppn}", 8.0 / nodes / ppn, layout="4x2", **at) for ppn in (1, 2)
+                record(
+                    f"loop_time_{nodes}x{ppn}", 8.0 / nodes / ppn, layout="4x2", **at
+                )
+                for ppn in (1, 2)
             ]
     records.append(record("efficiency_4x2", 88.0, layout="4x2", **(at | percent)))
     for operation in ("send", "send_receive"):
         at = {"check": "HotSpot", "layout": "4x1"} | fields
         records.append(record(f"{operation}_growth", 1.5, **at, unit="1"))
-        records += [record(f"{operation}_time_to_{n}_8B", 2.0 + n, **at) for n in (1, 2, 3)]
-    both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
-    at = {"check": "OsuLatencyPpnRatio", "layout": "1x2", "unit": "1", "family": PAIRS} | fields
+        records += [
+            record(f"{operation}_time_to_{n}_8B", 2.0 + n, **at) for n in (1, 2, 3)
+        ]
+    both = {
+        "metric": "latency_8B",
+        "quantity": "latency",
+        "unit": "us",
+        "values": {"2x1": 2.0, "1x2": 1.0},
+    }
+    at = {
+        "check": "OsuLatencyPpnRatio",
+        "layout": "1x2",
+        "unit": "1",
+        "family": PAIRS,
+    } | fields
     records.append(record("latency_ratio_8B", 0.5, compared=both, **at))
-    at = {"check": "Rotate", "parameters": {"pattern": "rotate"}, "layout": "4x1"} | fields
+    at = {
+        "check": "Rotate",
+        "parameters": {"pattern": "rotate"},
+        "layout": "4x1",
+    } | fields
     at |= {"unit": "MB/s", "better": "larger"}
     blamed = [
         {
@@ -136,14 +169,33 @@ def everything(**fields):
         }
     ]
     records += [record("median_bandwidth", 998.7, findings=blamed, **at)]
-    records += [record("slowest_to_median", 40.1, findings=blamed, **(at | {"unit": "%"}))]
-    judged = {"check": "OsuLatency", "no_reference": None, "reference": 1.0, "upper": 0.1}
+    records += [
+        record("slowest_to_median", 40.1, findings=blamed, **(at | {"unit": "%"}))
+    ]
+    judged = {
+        "check": "OsuLatency",
+        "no_reference": None,
+        "reference": 1.0,
+        "upper": 0.1,
+    }
     judged |= {"reference_source": "the offer"}
     records.append(record("latency_8B", 1.05, **judged, **fields))
     records.append(
-        record("latency_64B", 1.5, **judged, **({"result": "fail", "case_result": "fail"} | fields))
+        record(
+            "latency_64B",
+            1.5,
+            **judged,
+            **({"result": "fail", "case_result": "fail"} | fields),
+        )
     )
-    records.append(failure(check="HotSpot", layout="8x1", not_offered={"npb": "no wheel has it"}, **fields))
+    records.append(
+        failure(
+            check="HotSpot",
+            layout="8x1",
+            not_offered={"npb": "no wheel has it"},
+            **fields,
+        )
+    )
     return records
 
 

@@ -12,7 +12,9 @@ from tests.report.conftest import html_of
 from tests.report.test_hostile import HOSTILE, hostile_rows
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="needs Chromium (Debian: chromium)"
+)
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 PAGES = ("full.html", "twins.html", "time.html")
 #: A4 less the margins of the page, in CSS pixels.
@@ -21,7 +23,9 @@ PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
 
 @pytest.fixture(scope="module")
 def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs the Python package playwright"
+    )
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM)
         yield browser
@@ -31,7 +35,9 @@ def chromium():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, full_page, twins_page):
     folder = tmp_path_factory.mktemp("pages")
-    over_time = html_of([row for day in range(8) for row in records.later(records.streaming(), day)])
+    over_time = html_of(
+        [row for day in range(8) for row in records.later(records.streaming(), day)]
+    )
     for name, text in (("full", full_page), ("twins", twins_page), ("time", over_time)):
         (folder / f"{name}.html").write_text(text)
     return folder
@@ -47,11 +53,16 @@ def opened(chromium, files):
         contexts.append(context)
         page = context.new_page()
         path = files / name if isinstance(name, str) else name
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
+        page.on(
+            "console", lambda message: complaints.append(f"console: {message.text}")
+        )
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on(
             "request",
-            lambda request: request.url == path.as_uri() or complaints.append(f"request: {request.url}"),
+            lambda request: (
+                request.url == path.as_uri()
+                or complaints.append(f"request: {request.url}")
+            ),
         )
         page.goto(path.as_uri())
         return page
@@ -73,8 +84,12 @@ def test_the_data_of_a_figure_are_a_table_when_they_are_asked_for(opened):
     tables = page.locator("#streaming-and-ping-pong-0 table")
     tables.first.wait_for()  # a browser says that something was opened after the click is done
     assert tables.count() == page.locator("#streaming-and-ping-pong-0 svg.plot").count()
-    text = page.get_by_role("table", name="ping pong time, 2x1, us", exact=True).inner_text()
-    assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [["4K", "5"]]
+    text = page.get_by_role(
+        "table", name="ping pong time, 2x1, us", exact=True
+    ).inner_text()
+    assert [line.split() for line in text.splitlines() if line.startswith("4K")] == [
+        ["4K", "5"]
+    ]
     page.locator("#streaming-and-ping-pong-0 summary").click()
     page.locator("#streaming-and-ping-pong-0 summary").click()
     assert page.locator("#streaming-and-ping-pong-0 table").count() == tables.count()
@@ -85,7 +100,15 @@ def test_pointing_at_a_value_tells_where_it_comes_from(opened):
     assert popover(page).is_hidden()
     page.locator("#table-2 button").first.hover()
     text = popover(page).inner_text()
-    words = ["zero_byte_latency_ping_pong", "fitted", "SMPI", "SAND Table 2", "n00, n01", "cbc", "2x1"]
+    words = [
+        "zero_byte_latency_ping_pong",
+        "fitted",
+        "SMPI",
+        "SAND Table 2",
+        "n00, n01",
+        "cbc",
+        "2x1",
+    ]
     assert [word for word in words if word not in text] == []
     popover(page).hover()  # the pointer may move into it
     assert popover(page).is_visible()
@@ -196,9 +219,15 @@ def test_the_colours_follow_the_reader_and_the_button(opened, scheme):
     line = "getComputedStyle(document.querySelector('#streaming-and-ping-pong-0 polyline')).stroke"
     colour = page.evaluate(line)
     page.locator("#theme").click()
-    assert background(page) == {"dark": "rgb(255, 255, 255)", "light": "rgb(21, 24, 28)"}[scheme]
+    assert (
+        background(page)
+        == {"dark": "rgb(255, 255, 255)", "light": "rgb(21, 24, 28)"}[scheme]
+    )
     assert page.evaluate(line) != colour
-    assert page.locator("#theme").get_attribute("aria-pressed") == {"light": "true", "dark": "false"}[scheme]
+    assert (
+        page.locator("#theme").get_attribute("aria-pressed")
+        == {"light": "true", "dark": "false"}[scheme]
+    )
     page.locator("#theme").click()
     assert background(page) == first
 
@@ -206,7 +235,9 @@ def test_the_colours_follow_the_reader_and_the_button(opened, scheme):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_phone_does_not_scroll_sideways(opened, name):
     page = opened(name, viewport=PHONE, is_mobile=True)
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     # What is wider scrolls in its own box, which the keyboard reaches.
     wide = page.evaluate(
@@ -262,7 +293,9 @@ def test_lines_can_be_told_from_the_background(opened, scheme):
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone"]
+    ("viewport", "scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    ids=["desktop", "phone"],
 )
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(opened, name, viewport, scheme):
@@ -277,7 +310,10 @@ def test_axe_finds_nothing(opened, name, viewport, scheme):
 def test_no_record_runs_a_script_or_asks_for_anything(opened, tmp_path):
     path = tmp_path / "hostile.html"
     path.write_text(
-        html_of([row for text in HOSTILE[:7] for row in hostile_rows(text)][:400], HOSTILE), "utf-8"
+        html_of(
+            [row for text in HOSTILE[:7] for row in hostile_rows(text)][:400], HOSTILE
+        ),
+        "utf-8",
     )
     page = opened(path)
     for index in range(0, page.locator(".value").count(), 40):

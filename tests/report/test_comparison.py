@@ -21,7 +21,9 @@ def page_of(comparison, **options):
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
     for size in sizes:
         point = {"metric": f"latency_{size}B", "size_B": size}
-        yield from runs(side, [factor * size * value for value in TIGHT], **point, **changes)
+        yield from runs(
+            side, [factor * size * value for value in TIGHT], **point, **changes
+        )
 
 
 def compared(*records, labels=("A", "B"), **options):
@@ -49,16 +51,31 @@ def test_a_curve_with_one_verdict_is_one_row():
 
 
 def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
-    comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
+    comparison = compared(
+        curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16))
+    )
     worse, same = rows(comparison)
-    assert worse[0] == "worse" and worse[3] == "latency, 8 16 B" and worse[7].startswith("+20 %")
-    assert same[0] == "no difference" and same[3] == "latency, 1 2 4 B" and same[7].startswith("0 %; ")
+    assert (
+        worse[0] == "worse"
+        and worse[3] == "latency, 8 16 B"
+        and worse[7].startswith("+20 %")
+    )
+    assert (
+        same[0] == "no difference"
+        and same[3] == "latency, 1 2 4 B"
+        and same[7].startswith("0 %; ")
+    )
     assert same[7].endswith("would be detected")
     notes = page_of(comparison).notes
     assert notes[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
-    assert "5 were judged by intervals at 95 %: if nothing had changed, about 0.25" in notes[1]
+    assert (
+        "5 were judged by intervals at 95 %: if nothing had changed, about 0.25"
+        in notes[1]
+    )
     folded = aggregate(select(comparison.frame))["metrics"]
-    assert sorted(metric for each in folded for metric in each) == sorted(comparison.frame["metric"])
+    assert sorted(metric for each in folded for metric in each) == sorted(
+        comparison.frame["metric"]
+    )
 
 
 def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
@@ -66,15 +83,26 @@ def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
         compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,)))
     )
     assert metric == "latency_8B"
-    assert one.startswith("8 (") and two.startswith("8.8 (") and change.startswith("+10 % (")
+    assert (
+        one.startswith("8 (")
+        and two.startswith("8.8 (")
+        and change.startswith("+10 % (")
+    )
 
 
 @pytest.mark.parametrize(("unit", "written"), [("%", "+10 points"), ("us", "+10 us")])
 def test_a_difference_is_in_points_or_in_the_unit(unit, written):
-    own = {"metric": "host_availability", "quantity": "availability", "size_B": None, "unit": unit}
+    own = {
+        "metric": "host_availability",
+        "quantity": "availability",
+        "size_B": None,
+        "unit": unit,
+    }
     values = [0.0, 20.0, 20.2, 19.8, 20.1, 19.9, 20.0]
     ((*_, change, _),) = rows(
-        compared(runs("A", values, **own), runs("B", [10 + each for each in values], **own))
+        compared(
+            runs("A", values, **own), runs("B", [10 + each for each in values], **own)
+        )
     )
     assert change.startswith(written)
 
@@ -82,7 +110,9 @@ def test_a_difference_is_in_points_or_in_the_unit(unit, written):
 def test_places_stand_in_the_rows():
     there, elsewhere = {"environ": "mpich"}, {"environ": "impi"}
     peak = runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s", **there)
-    more = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)), peak)
+    more = compared(
+        *(curve(side, **own) for side in "AB" for own in (there, elsewhere)), peak
+    )
     found = rows(more, every_point=True)
     assert {row[1] for row in found} == {
         "OsuLatency (cluster:compute+mpich)",
@@ -94,7 +124,11 @@ def test_places_stand_in_the_rows():
 
 def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
     both = [*runs("A", TIGHT), *runs("B", TIGHT)]
-    alone = [row for name in "bcdef" for row in runs("B", TIGHT, test=f"{name} %size=8", check=name)]
+    alone = [
+        row
+        for name in "bcdef"
+        for row in runs("B", TIGHT, test=f"{name} %size=8", check=name)
+    ]
     lost = [
         *runs("A", TIGHT, test="L", check="L"),
         failed(side="B", **OSU_LATENCY | {"test": "L", "check": "L"}),
@@ -104,7 +138,10 @@ def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
         ("no difference", ""),
         ("missing", "its case failed in B: no"),
     ]
-    assert page_of(found).notes[0] == "not in A: 5 tests (b 8, c 8, d 8 and 2 more); --all lists them"
+    assert (
+        page_of(found).notes[0]
+        == "not in A: 5 tests (b 8, c 8, d 8 and 2 more); --all lists them"
+    )
 
 
 def test_few_runs_name_the_remedy():
@@ -120,12 +157,19 @@ def test_long_reasons_are_notes():
 
 
 def test_simulated_values_are_marked_in_every_form():
-    comparison = compared(curve("A", evidence="fitted"), curve("B", evidence="predicted"))
+    comparison = compared(
+        curve("A", evidence="fitted"), curve("B", evidence="predicted")
+    )
     page = page_of(comparison)
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
     text = "A is a simulation: fitted; B is a simulation: predicted"
     assert text in shown(page)
-    assert json.loads(forms.as_json(comparison, comparison.frame, [], []))["rows"][0]["note"] == text
+    assert (
+        json.loads(forms.as_json(comparison, comparison.frame, [], []))["rows"][0][
+            "note"
+        ]
+        == text
+    )
 
 
 HOSTILE = (
@@ -146,14 +190,22 @@ def hostile():
     return compared(
         runs(HOSTILE, TIGHT, **own),
         runs("B", TIGHT, **own),
-        runs("B", [None], **own | {"metric": None, "test": "x", "fail_reason": HOSTILE}),
+        runs(
+            "B", [None], **own | {"metric": None, "test": "x", "fail_reason": HOSTILE}
+        ),
         labels=(HOSTILE, "B"),
     )
 
 
 def shown(page):
     out = io.StringIO()
-    console = Console(file=out, width=2000, force_terminal=True, color_system="standard", highlight=False)
+    console = Console(
+        file=out,
+        width=2000,
+        force_terminal=True,
+        color_system="standard",
+        highlight=False,
+    )
     for part in forms.render(page):
         console.print(part)
     return out.getvalue()
@@ -165,7 +217,9 @@ def test_nothing_in_a_record_steers_a_terminal():
 
 
 def test_json_has_everything():
-    comparison = compared(curve("A"), curve("B", 1.1), runs("A", TIGHT, metric="peak", quantity="peak"))
+    comparison = compared(
+        curve("A"), curve("B", 1.1), runs("A", TIGHT, metric="peak", quantity="peak")
+    )
     content = json.loads(forms.as_json(comparison, comparison.frame, ["no"], ["bad"]))
     assert content["counts"]["worse"] == 5 and content["counts"]["missing"] == 1
     assert (

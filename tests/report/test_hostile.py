@@ -71,11 +71,23 @@ FIELDS = (
 def hostile_rows(text):
     """Return records with the text in every field that takes one, also where it goes into drawings."""
     encodable = text.encode("utf-8", "replace").decode()
-    rows = [record(**{field: encodable}) for field in FIELDS if field not in ("check", "metric")]
+    rows = [
+        record(**{field: encodable})
+        for field in FIELDS
+        if field not in ("check", "metric")
+    ]
     rows += records.streaming(system=encodable, mpi=encodable, nodelist=[encodable])
-    rows += records.later(records.streaming(system=encodable, mpi=encodable, nodelist=[encodable]), 1)
-    rows += [record(check=encodable), record(encodable), record(evidence="fitted", system=encodable)]
-    both = dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}}
+    rows += records.later(
+        records.streaming(system=encodable, mpi=encodable, nodelist=[encodable]), 1
+    )
+    rows += [
+        record(check=encodable),
+        record(encodable),
+        record(evidence="fitted", system=encodable),
+    ]
+    both = dict.fromkeys(("metric", "quantity", "unit"), encodable) | {
+        "values": {encodable: 1, "b": 2}
+    }
     rows += [record("latency_8B", 2.0, compared=both)]
     rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1)))]
     rows += [
@@ -91,7 +103,13 @@ def hostile_rows(text):
     }
     rows += [record("loop_time_2x1", **series)]
     rows += [
-        record(reference=1.0, no_reference=None, result="fail", reference_source=encodable, system="elm")
+        record(
+            reference=1.0,
+            no_reference=None,
+            result="fail",
+            reference_source=encodable,
+            system="elm",
+        )
     ]
     return [*rows, records.failure(fail_reason=encodable, layout="4x1")]
 
@@ -116,13 +134,21 @@ def test_no_text_becomes_markup(plain, text):
     page = html_of(hostile_rows(text), [text])
     tree = lxml.html.fromstring(page)
     assert kinds(tree) == kinds(plain)
-    assert [script.get("type") for script in tree.iter("script")] == ["application/json", None]
+    assert [script.get("type") for script in tree.iter("script")] == [
+        "application/json",
+        None,
+    ]
     assert len(list(tree.iter("style"))) == 1
     for element in tree.iter():
-        for name, value in element.attrib.items() if isinstance(element.tag, str) else ():
+        for name, value in (
+            element.attrib.items() if isinstance(element.tag, str) else ()
+        ):
             assert not name.startswith("on")
             if name.endswith("href"):
-                assert re.match(r"#|data:image/png;base64,|data:,$", value), (element.tag, value[:80])
+                assert re.match(r"#|data:image/png;base64,|data:,$", value), (
+                    element.tag,
+                    value[:80],
+                )
             if name in ("style", "class", "id"):
                 assert "broken" not in value
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
@@ -130,9 +156,16 @@ def test_no_text_becomes_markup(plain, text):
 
 def test_text_is_shown_as_it_is():
     found = lxml.html.fromstring(
-        html_of([*records.streaming(system="<b>oak</b> & co"), *records.streaming(system="elm")])
+        html_of(
+            [
+                *records.streaming(system="<b>oak</b> & co"),
+                *records.streaming(system="elm"),
+            ]
+        )
     )
-    heads = {head.text_content() for head in found.xpath("//table[@id='table-2']/tbody//th")}
+    heads = {
+        head.text_content() for head in found.xpath("//table[@id='table-2']/tbody//th")
+    }
     assert heads == {"<b>oak</b> & co", "elm"}
     assert found.xpath("//ul[@class='legend']/li[normalize-space(.)='<b>oak</b> & co']")
 

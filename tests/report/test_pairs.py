@@ -43,7 +43,9 @@ def rows_of(found, check="Rotate", **fields):
         "findings": [each.as_dict() for each in found.all_findings()],
         "output": f"output/{SESSION}/oak/compute/mpich/{check}_1",
     }
-    return [record(name, value, **(at | fields)) for name, value in found.metrics().items()]
+    return [
+        record(name, value, **(at | fields)) for name, value in found.metrics().items()
+    ]
 
 
 def keep_output(folder, text, *, kind="output", case="Rotate_1"):
@@ -60,7 +62,9 @@ def kept(rows, folder):
 
 @pytest.mark.parametrize("kind", ["output", "stage"])
 @pytest.mark.parametrize("where", [".", "perflogs", "perflogs/oak/compute"])
-def test_the_output_is_found_from_results_and_from_perflogs(tmp_path, golden_run, kind, where):
+def test_the_output_is_found_from_results_and_from_perflogs(
+    tmp_path, golden_run, kind, where
+):
     text, found = golden_run
     keep_output(tmp_path, text, kind=kind)
     (tmp_path / where).mkdir(parents=True, exist_ok=True)
@@ -71,7 +75,10 @@ def test_the_output_of_another_run_is_not_taken(tmp_path, golden_run):
     """Of a case that ran several times in a session, the last output is kept."""
     text, found = golden_run
     keep_output(tmp_path, text)
-    assert kept([row | {"value": row["value"] * 1.01} for row in rows_of(found)], tmp_path) is None
+    assert (
+        kept([row | {"value": row["value"] * 1.01} for row in rows_of(found)], tmp_path)
+        is None
+    )
     assert kept(rows_of(found, output=None), tmp_path) is None
 
 
@@ -104,7 +111,9 @@ def test_a_link_is_not_followed(tmp_path, golden_run):
 
 
 def pictures(family, rows, folder):
-    return pairs.pictures(collect(records.frame(rows)), family, "k", pairs.results_folders([folder]))
+    return pairs.pictures(
+        collect(records.frame(rows)), family, "k", pairs.results_folders([folder])
+    )
 
 
 def test_the_report_has_heat_map_and_histogram(tmp_path, golden_run):
@@ -112,7 +121,10 @@ def test_the_report_has_heat_map_and_histogram(tmp_path, golden_run):
     keep_output(tmp_path, text)
     (picture,) = pictures(CROSS_SECTION, rows_of(found), tmp_path)
     assert "data:image/png;base64," in picture.svgs[0] and "link/1" in picture.svgs[1]
-    assert picture.description.endswith(" MB/s.") and picture.notes[-1] == found.limits_text
+    assert (
+        picture.description.endswith(" MB/s.")
+        and picture.notes[-1] == found.limits_text
+    )
 
 
 def test_the_report_has_a_latency_map(tmp_path, latency_run):
@@ -123,12 +135,21 @@ def test_the_report_has_a_latency_map(tmp_path, latency_run):
     assert "n005" in svg and picture.description.endswith(" us.")
 
 
-@pytest.mark.parametrize("text", [None, text_of(latencies([0] * 8)), text_of(latencies([0] * 8))[:-30]])
-def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(tmp_path, latency_run, golden_run, text):
+@pytest.mark.parametrize(
+    "text", [None, text_of(latencies([0] * 8)), text_of(latencies([0] * 8))[:-30]]
+)
+def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(
+    tmp_path, latency_run, golden_run, text
+):
     if text:
         keep_output(tmp_path, text, case="LatencyMap_1")
-    runs = ((LATENCY_MAP, latency_run, "LatencyMap"), (CROSS_SECTION, golden_run, "Rotate"))
+    runs = (
+        (LATENCY_MAP, latency_run, "LatencyMap"),
+        (CROSS_SECTION, golden_run, "Rotate"),
+    )
     for family, (_, found), check in runs:
         (picture,) = pictures(family, rows_of(found, check), tmp_path)
         assert picture.svgs == () and "matrix not kept" in picture.absent
-    assert pictures(CROSS_SECTION, [record("waves", family=CROSS_SECTION)], tmp_path) == []
+    assert (
+        pictures(CROSS_SECTION, [record("waves", family=CROSS_SECTION)], tmp_path) == []
+    )

@@ -8,7 +8,9 @@ import lxml.html
 import pytest
 import yaml
 
-PUBLISHED = yaml.safe_load((Path(__file__).resolve().parent / "published.yaml").read_text())
+PUBLISHED = yaml.safe_load(
+    (Path(__file__).resolve().parent / "published.yaml").read_text()
+)
 #: How near a twin has to come, in percent; the references of the twins allow as much.
 TOLERANCE_PERCENT = 1
 NOT_REPRODUCED = {
@@ -35,7 +37,9 @@ def cells(page, table):
     """Return the rows of a table of the page: by its head the cells' texts."""
     (found,) = lxml.html.fromstring(page).xpath("//table[@id=$id]", id=f"table-{table}")
     return {
-        row.xpath("string(th)").strip(): [cell.text_content().strip() for cell in row.xpath("td")]
+        row.xpath("string(th)").strip(): [
+            cell.text_content().strip() for cell in row.xpath("td")
+        ]
         for row in found.xpath("tbody/tr")
     }
 
@@ -48,11 +52,15 @@ def number(text):
 def test_a_published_value_is_in_its_cell(twins_page, table, machine):
     printed = PUBLISHED[table][machine]
     shown = [number(text) for text in cells(twins_page, table)[machine]]
-    assert shown == [pytest.approx(value, rel=TOLERANCE_PERCENT / 100) for value in printed]
+    assert shown == [
+        pytest.approx(value, rel=TOLERANCE_PERCENT / 100) for value in printed
+    ]
 
 
 def test_every_value_of_a_twin_says_what_it_is(twins_page):
-    found = lxml.html.fromstring(twins_page).xpath("//section[@id='tables']//td[contains(@class, 'number')]")
+    found = lxml.html.fromstring(twins_page).xpath(
+        "//section[@id='tables']//td[contains(@class, 'number')]"
+    )
     kinds = {cell.xpath("string(small)").split(",")[0] for cell in found}
     assert len(found) == 169
     assert kinds == {"fitted", "predicted", "simulated"}

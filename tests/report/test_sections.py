@@ -17,13 +17,19 @@ from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.records import NOON, record
 
-STREAMING, STRESS = families_of.tag(families_of.STREAMING), families_of.tag(families_of.STRESS)
+STREAMING, STRESS = (
+    families_of.tag(families_of.STREAMING),
+    families_of.tag(families_of.STRESS),
+)
 
 
 def built(rows, **options):
     """Return the sections by key, and the provenance of what is in them."""
     results, provenance = collect(records.frame(rows)), Provenance()
-    return {section.key: section for section in page.sections(results, provenance, **options)}, provenance
+    return {
+        section.key: section
+        for section in page.sections(results, provenance, **options)
+    }, provenance
 
 
 def sections(rows, **options):
@@ -73,7 +79,11 @@ MET = {"no_reference": None, "reference": 1.0, "upper": 0.1}
     ("fields", "word", "text"),
     [
         (MET, "passed", "1 of 1 case passed; 1 held to references, none missed"),
-        ({"nodes": 8, "limits": {"node": 0.4}}, "blind", "any node slower by 40 % or more would have been"),
+        (
+            {"nodes": 8, "limits": {"node": 0.4}},
+            "blind",
+            "any node slower by 40 % or more would have been",
+        ),
     ],
 )
 def test_the_verdict_is_the_first_thing_said(fields, word, text):
@@ -82,45 +92,86 @@ def test_the_verdict_is_the_first_thing_said(fields, word, text):
 
 
 def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
-    found = sections([record(value=2.0), *records.later([record(value=3.0)], 1)])["summary"]
+    found = sections([record(value=2.0), *records.later([record(value=3.0)], 1)])[
+        "summary"
+    ]
     assert dict(found.facts) == {
-        **{"on": "oak:compute; 2 nodes (oak00, oak01); MPICH 5.0.2", "runs": "2, 2026-11-01 to 2026-11-02"},
+        **{
+            "on": "oak:compute; 2 nodes (oak00, oak01); MPICH 5.0.2",
+            "runs": "2, 2026-11-01 to 2026-11-02",
+        },
         "collection": "0.1.0+g123456789abc",
     }
     assert not found.blocks
     rows = [*records.streaming(), *records.later(records.streaming(factor=2.0), 1)]
     (first,) = sections(rows)["summary"].blocks
-    (cell,) = (cells[0] for head, cells in first.rows if "latency, smallest size" in head)
-    assert (cell.text, cell.mark) == ("2", "+100 % since the run of 2026-11-01") and len(cell.curve) == 7
+    (cell,) = (
+        cells[0] for head, cells in first.rows if "latency, smallest size" in head
+    )
+    assert (cell.text, cell.mark) == (
+        "2",
+        "+100 % since the run of 2026-11-01",
+    ) and len(cell.curve) == 7
     rows = [row | MET | {"reference": row["value"] / 2} for row in records.streaming()]
     (first,) = sections(rows)["summary"].blocks
-    assert {"+100 % of the reference"} == {cells[0].mark.split(", ")[-1] for _, cells in first.rows}
+    assert {"+100 % of the reference"} == {
+        cells[0].mark.split(", ")[-1] for _, cells in first.rows
+    }
 
 
 def test_values_that_missed_their_reference_come_first(everything):
     found = blocks(everything, "references")
-    assert [[cell.text for cell in cells] for _, cells in found["references-judged"].rows] == [
-        ["missed", "OsuLatency 2x1", "latency_64B", "1.5", "us", "1 (at most 1.1)", "the offer"],
-        ["met", "OsuLatency 2x1", "latency_8B", "1.05", "us", "1 (at most 1.1)", "the offer"],
+    assert [
+        [cell.text for cell in cells] for _, cells in found["references-judged"].rows
+    ] == [
+        [
+            "missed",
+            "OsuLatency 2x1",
+            "latency_64B",
+            "1.5",
+            "us",
+            "1 (at most 1.1)",
+            "the offer",
+        ],
+        [
+            "met",
+            "OsuLatency 2x1",
+            "latency_8B",
+            "1.05",
+            "us",
+            "1 (at most 1.1)",
+            "the offer",
+        ],
     ]
 
 
 def test_what_to_look_at_comes_first_and_what_else_was_seen_is_there():
     note = {"kind": "plateaus", "severity": "note", "text": "pairs run at link/1"}
-    rows = [*records.everything(), record(check="A", findings=[note]), record(check="B", case_result="xfail")]
+    rows = [
+        *records.everything(),
+        record(check="A", findings=[note]),
+        record(check="B", case_result="xfail"),
+    ]
     look, *_, seen = sections(rows)["summary"].blocks
     lines = dict(look.groups)["oak"]
     for line, words in zip(
-        lines, ("oak02 receives at 0.41", "oak03 was lost", "latency_64B is 1.5 us"), strict=True
+        lines,
+        ("oak02 receives at 0.41", "oak03 was lost", "latency_64B is 1.5 us"),
+        strict=True,
     ):
         assert words in line
     text = " ".join(dict(seen.groups)["oak"])
-    assert "pairs run at link/1" in text and "B %layout=2x1 @oak:compute+mpich failed as expected" in text
+    assert (
+        "pairs run at link/1" in text
+        and "B %layout=2x1 @oak:compute+mpich failed as expected" in text
+    )
 
 
 def test_the_provenance_of_a_value():
     runs = [
-        row for day in range(6) for row in records.later([record(**MET, meaning="Half the round trip.")], day)
+        row
+        for day in range(6)
+        for row in records.later([record(**MET, meaning="Half the round trip.")], day)
     ]
     provenance = Provenance()
     (value,) = collect(records.frame(runs)).values
@@ -144,17 +195,27 @@ def test_the_provenance_of_a_value():
 
 def test_a_change_is_told_and_marked():
     noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.01, 0.99, 1.0]
-    rows = [row for day, n in enumerate(noise) for row in records.later(records.streaming(), day, n)]
+    rows = [
+        row
+        for day, n in enumerate(noise)
+        for row in records.later(records.streaming(), day, n)
+    ]
     slow = [row | {"mpi": "MPICH 5.1"} for row in records.streaming(factor=1.5)]
-    rows += [row for day, n in enumerate(noise) for row in records.later(slow, 10 + day, n)]
+    rows += [
+        row for day, n in enumerate(noise) for row in records.later(slow, 10 + day, n)
+    ]
     changes = change_points(records.frame(rows))
     found = sections(rows, changes=changes)
     shown = dict(blocks(found, "over-time")["changes"].groups)["oak"]
     assert any(
-        "2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in shown
+        "2026-11-11" in line
+        and "worse by" in line
+        and "MPICH 5.0.2 -> MPICH 5.1" in line
+        for line in shown
     )
     assert any(
-        "worse" in line and "2026-11-11" in line for line in dict(found["summary"].blocks[0].groups)["oak"]
+        "worse" in line and "2026-11-11" in line
+        for line in dict(found["summary"].blocks[0].groups)["oak"]
     )
     assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
 
@@ -179,7 +240,9 @@ def test_what_chance_explains_is_no_headline():
     assert found["summary"].verdict[0] == "passed" and "look-at" not in {
         each.key for each in found["summary"].blocks
     }
-    assert "of 300 series changed; about 8 would by chance" in found["over-time"].intro[0]
+    assert (
+        "of 300 series changed; about 8 would by chance" in found["over-time"].intro[0]
+    )
 
 
 def test_every_family_of_which_something_was_measured_has_a_section(everything):
@@ -198,7 +261,11 @@ def test_every_family_of_which_something_was_measured_has_a_section(everything):
 
 
 def test_every_value_is_drawn_or_in_a_table():
-    rows = [row for row in records.everything() if row["metric"] and row["check"] != "Rotate"]
+    rows = [
+        row
+        for row in records.everything()
+        if row["metric"] and row["check"] != "Rotate"
+    ]
     found, provenance = built(rows)
     data = provenance.data()
     drawn = {
@@ -206,18 +273,29 @@ def test_every_value_is_drawn_or_in_a_table():
         for *_, across, _, numbers in data["series"]
         for at, number in zip(across, numbers, strict=True)
     }
-    tables = [block for section in found.values() for block in section.blocks if block.kind == "table"]
+    tables = [
+        block
+        for section in found.values()
+        for block in section.blocks
+        if block.kind == "table"
+    ]
     heads = " ".join(head for table in tables for head, _ in table.rows)
     for row in rows:
         if row["size_B"] is None:
-            assert row["metric"] in heads or families._COUNTED.fullmatch(row["quantity"]), row["metric"]
+            assert row["metric"] in heads or families._COUNTED.fullmatch(
+                row["quantity"]
+            ), row["metric"]
         else:
             counted = families._COUNTED.fullmatch(row["quantity"])
             assert counted or (row["quantity"], row["size_B"]) in drawn, row["metric"]
 
 
 def test_machines_are_side_by_side_and_layouts_too():
-    rows = [*records.streaming(), *records.streaming(factor=2, environ="impi"), *records.streaming("1x2")]
+    rows = [
+        *records.streaming(),
+        *records.streaming(factor=2, environ="impi"),
+        *records.streaming("1x2"),
+    ]
     shown = lines(*built(rows), STREAMING, f"{STREAMING}-0")
     assert set(shown) == {
         f"{quantity} time, {layout}, us"
@@ -235,7 +313,9 @@ def test_what_was_measured_in_several_layouts_is_drawn_over_the_processes():
         for row in records.imb("ImbCollective", "Bcast", f"{nodes}x1")
     ]
     shown = lines(*built(rows), "collectives", "collectives-0-over")
-    assert shown["time, Bcast at 8 B, us"] == {"oak, 1 a node": {2: 2.4, 4: 4.8, 8: 9.6}}
+    assert shown["time, Bcast at 8 B, us"] == {
+        "oak, 1 a node": {2: 2.4, 4: 4.8, 8: 9.6}
+    }
     two = [row for row in rows if row["layout"] != "8x1"]
     assert "collectives-0-over" not in blocks(sections(two), "collectives")
 
@@ -254,7 +334,9 @@ def test_what_a_case_measures_for_several_nodes_is_a_line(everything):
 def test_the_tables_of_the_sand_report_are_there_where_they_have_something_to_say():
     assert "tables" not in sections([record(check="OsuLatency")])
     found = blocks(sections(records.streaming()), "tables")
-    assert list(found) == [f"table-{n}" for n in (1, 2, 3, 4, 5, 6)]  # nothing was measured within a node
+    assert list(found) == [
+        f"table-{n}" for n in (1, 2, 3, 4, 5, 6)
+    ]  # nothing was measured within a node
 
 
 def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
@@ -262,8 +344,14 @@ def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
     assert list(texts(blocks(sections(rows), "tables")["table-2"])) == ["oak"]
     found = blocks(sections(rows, published=True), "tables")
     shown = texts(found["table-2"])
-    assert shown["oak"] == ["1", "0.5", "50"] and shown["cbc (published)"] == ["1.35", "0.36", "73.3"]
-    assert {cell.mark for cell in dict(found["table-2"].rows)["cbc (published)"]} == {"SAND Table 2"}
+    assert shown["oak"] == ["1", "0.5", "50"] and shown["cbc (published)"] == [
+        "1.35",
+        "0.36",
+        "73.3",
+    ]
+    assert {cell.mark for cell in dict(found["table-2"].rows)["cbc (published)"]} == {
+        "SAND Table 2"
+    }
 
 
 def test_simulated_values_are_marked_wherever_they_stand():
@@ -274,11 +362,17 @@ def test_simulated_values_are_marked_wherever_they_stand():
         for block in section.blocks:
             if block.kind == "table":
                 cells = [cell for _, row in block.rows for cell in row if cell.value]
-                assert all(cell.mark.startswith("simulated") for cell in cells), block.key
+                assert all(cell.mark.startswith("simulated") for cell in cells), (
+                    block.key
+                )
 
 
 def test_runs_over_time_are_drawn_one_by_one():
-    rows = [row for day in range(4) for row in records.later(records.streaming(), day, 1 + day / 10)]
+    rows = [
+        row
+        for day in range(4)
+        for row in records.later(records.streaming(), day, 1 + day / 10)
+    ]
     found, provenance = built(rows)
     shown = lines(found, provenance, "over-time", "time-0")
     (values,) = shown["Streaming 2x1: ping_pong_time_0B, us"].values()
@@ -291,7 +385,11 @@ def test_what_was_not_measured_is_one_list_with_what_would_measure_it():
     ((whom, shown),) = listed.groups
     assert whom == "" and "Cross-section: `ci/run --tag cross-section`" in shown
     (full,) = sections(records.everything())["not-measured"].blocks
-    assert any("npb (mpich): no wheel has it" in line for _, shown in full.groups for line in shown)
+    assert any(
+        "npb (mpich): no wheel has it" in line
+        for _, shown in full.groups
+        for line in shown
+    )
 
 
 def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
@@ -300,7 +398,9 @@ def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
         for name in ("Sea & shore", "Sea shore", families_of.STREAMING, None)
     ]
     found = sections([row | {"test": str(at)} for at, row in enumerate(rows)])
-    titles = {key: section.title for key, section in found.items() if "Waves 2x1" not in key}
+    titles = {
+        key: section.title for key, section in found.items() if "Waves 2x1" not in key
+    }
     order = [STREAMING, "sea-shore", "sea-shore-2", "others"]
     assert [key for key in titles if key in order] == order
     assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == (

@@ -113,7 +113,10 @@ class Flux(StandIn):
     silent = "flux jobs has failed for 180 s; it may still be in the queue"
     unknown = "Flux does not know it; perhaps it was restarted and lost its jobs"
     waits_for = "Flux says: it is held (urgency 0): n2 is down"
-    lost = ("a node of it failed (node-failure: node failure on n2", {"n2": "n2 is down"})
+    lost = (
+        "a node of it failed (node-failure: node failure on n2",
+        {"n2": "n2 is down"},
+    )
     cancels = "flux cancel 1004"
 
     def prepare(self):
@@ -149,7 +152,9 @@ class Pbs(StandIn):
     ids = {"waiting": "held", "cancelled": "cancelled_waiting", "lost": "node_lost"}
     silent = "qstat has failed for 180 s; it may still be in the queue"
     unknown = "PBS does not know it; does its server have job_history_enable?"
-    waits_for = "PBS says: it is held (Hold_Types u): n1, n2 taken by other jobs (2 of 4 nodes)"
+    waits_for = (
+        "PBS says: it is held (Hold_Types u): n1, n2 taken by other jobs (2 of 4 nodes)"
+    )
     lost = ("a node of it failed (Exit_status 0", {"n2": "n2 is down"})
     cancels = "qdel 7.head"
 
@@ -177,20 +182,41 @@ class Pbs(StandIn):
     def nodes(cls, name):
         """Return a listing that was printed as JSON in the form of `pbsnodes -a`."""
         lines = []
-        for node, of in json.loads((cls.printed / f"{name}.json").read_text())["nodes"].items():
+        for node, of in json.loads((cls.printed / f"{name}.json").read_text())[
+            "nodes"
+        ].items():
             resources = {
-                f"resources_available.{key}": each for key, each in of["resources_available"].items()
+                f"resources_available.{key}": each
+                for key, each in of["resources_available"].items()
             }
-            shown = {key: ", ".join(each) if isinstance(each, list) else each for key, each in of.items()}
-            lines += [node, *(f"     {key} = {each}" for key, each in (shown | resources).items()), ""]
+            shown = {
+                key: ", ".join(each) if isinstance(each, list) else each
+                for key, each in of.items()
+            }
+            lines += [
+                node,
+                *(f"     {key} = {each}" for key, each in (shown | resources).items()),
+                "",
+            ]
         return "\n".join(lines)
 
 
 class Slurm(StandIn):
-    name, launcher, commands = "fabric-slurm", "srun", ("sacct", "scontrol", "sbatch", "scancel", "squeue")
-    refused = ("sbatch", (1, "", "sbatch: error: Batch job submission failed: Invalid account\n"))
+    name, launcher, commands = (
+        "fabric-slurm",
+        "srun",
+        ("sacct", "scontrol", "sbatch", "scancel", "squeue"),
+    )
+    refused = (
+        "sbatch",
+        (1, "", "sbatch: error: Batch job submission failed: Invalid account\n"),
+    )
     refusal = "sbatch: Batch job submission failed: Invalid account"
-    silence = (1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
+    silence = (
+        1,
+        "",
+        "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
+    )
     silent = "scontrol has failed for"
     unknown = "Slurm has forgotten it; perhaps its controller crashed"
     waits_for = "Slurm says: Resources"
@@ -222,17 +248,27 @@ class Slurm(StandIn):
         )
 
     def accounting(self, state, exit_code="0:0", nodes="n[1-2]"):
-        self.say("sacct", f"JobID|State|ExitCode|End|NodeList\n7|{state}|{exit_code}|Unknown|{nodes}\n")
+        self.say(
+            "sacct",
+            f"JobID|State|ExitCode|End|NodeList\n7|{state}|{exit_code}|Unknown|{nodes}\n",
+        )
 
-    def controller(self, state, reason="None", exit_code="0:0", nodes="n[1-2]", more=""):
-        line = self.controller_line.format(state=state, reason=reason, exit=exit_code, nodes=nodes)
+    def controller(
+        self, state, reason="None", exit_code="0:0", nodes="n[1-2]", more=""
+    ):
+        line = self.controller_line.format(
+            state=state, reason=reason, exit=exit_code, nodes=nodes
+        )
         self.say("scontrol", f"{line}{more}")
 
     def knows(self, phase):
         state, reason, exit_code, nodes = self.phases[phase]
         self.accounting(state, exit_code, nodes or "None assigned")
         self.controller(state, reason, exit_code, nodes)
-        self.say("scontrol-hostname", "n1\nn2\n" if nodes else (1, "", "scontrol: error: no nodelist"))
+        self.say(
+            "scontrol-hostname",
+            "n1\nn2\n" if nodes else (1, "", "scontrol: error: no nodelist"),
+        )
         if phase == "lost":
             self.has_nodes("DOWN")
 
@@ -240,7 +276,9 @@ class Slurm(StandIn):
         self.say("scontrol", self.silence)
 
     def forgets(self):
-        self.say("scontrol", (1, "", "slurm_load_jobs error: Invalid job id specified\n"))
+        self.say(
+            "scontrol", (1, "", "slurm_load_jobs error: Invalid job id specified\n")
+        )
 
     def has_too_few_nodes(self):
         self.has_nodes("IDLE+DRAIN")

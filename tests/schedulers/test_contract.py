@@ -13,7 +13,9 @@ from tests.schedulers.stand_ins import ALL, WATCHED, Flux, Pbs, standing_clock
 
 
 def over(*kinds):
-    return pytest.mark.parametrize("tools", kinds, indirect=True, ids=lambda kind: kind.name)
+    return pytest.mark.parametrize(
+        "tools", kinds, indirect=True, ids=lambda kind: kind.name
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,9 @@ def test_a_job_is_watched_from_the_queue_to_its_end(tools, clock):
         return
     assert (job.state, job.exitcode, len(job.nodelist)) == ("FAILED", 3, 2)
     assert tools.scheduler.why_failed(job) is None, "its output explains it"
-    assert tools.scheduler.began(job)[:4] == "2026" and "T" in tools.scheduler.began(job)
+    assert tools.scheduler.began(job)[:4] == "2026" and "T" in tools.scheduler.began(
+        job
+    )
 
 
 @over(*WATCHED)
@@ -70,7 +74,9 @@ def test_a_job_that_loses_a_node_names_it(tools, clock):
     tools.knows("lost")
     text, node_faults = tools.lost
     assert text in polled_for(tools, job, clock, 60)
-    assert tools.scheduler.why_failed(job).text.startswith(f"job {tools.made} ran on n1, n2; ")
+    assert tools.scheduler.why_failed(job).text.startswith(
+        f"job {tools.made} ran on n1, n2; "
+    )
     assert dict(tools.scheduler.why_failed(job).node_faults) == node_faults
 
 
@@ -79,7 +85,10 @@ def test_a_job_that_this_session_cancels_needs_no_reason(tools):
     job = tools.submitted()
     tools.scheduler.cancel(job)
     tools.knows("cancelled")
-    assert tools.polled(job) == ("CANCELLED", True) and tools.scheduler.why_failed(job) is None
+    assert (
+        tools.polled(job) == ("CANCELLED", True)
+        and tools.scheduler.why_failed(job) is None
+    )
 
 
 @over(*WATCHED)
@@ -109,8 +118,13 @@ def test_a_job_that_completes_after_all_has_not_failed(tools, clock):
     clock.now = job.submit_time + 2
     tools.polled(job)
     assert tools.scheduler.why_failed(job)
-    tools.accounting("COMPLETED") if tools.name == "fabric-slurm" else tools.knows("completed")
-    assert tools.polled(job) == ("COMPLETED", True) and tools.scheduler.why_failed(job) is None
+    tools.accounting("COMPLETED") if tools.name == "fabric-slurm" else tools.knows(
+        "completed"
+    )
+    assert (
+        tools.polled(job) == ("COMPLETED", True)
+        and tools.scheduler.why_failed(job) is None
+    )
 
 
 @over(*WATCHED)
@@ -126,7 +140,9 @@ def test_too_few_nodes_in_service_end_the_wait_if_they_stay_so(tools, clock):
     clock.now += 60
     tools.polled(job)
     assert tools.count(tools.cancels) == 1
-    assert f"job {tools.made} cannot start after" in tools.scheduler.why_failed(job).text
+    assert (
+        f"job {tools.made} cannot start after" in tools.scheduler.why_failed(job).text
+    )
 
 
 @over(*WATCHED)
@@ -140,7 +156,9 @@ def test_a_job_that_nothing_is_heard_of_is_given_up(tools, clock, case):
     bound = watchdog.SILENCE_S if case == "silent" else watchdog.UNKNOWN_S
     text = polled_for(tools, job, clock, round(bound) + 120)
     assert text.startswith(f"job {tools.made} was given up: {getattr(tools, case)}")
-    assert tools.name == "fabric-slurm" or job.state == "FAILED"  # Slurm's goes by sacct
+    assert (
+        tools.name == "fabric-slurm" or job.state == "FAILED"
+    )  # Slurm's goes by sacct
 
 
 @over(Flux, Pbs)
@@ -159,5 +177,7 @@ def test_a_script_is_written_without_the_scheduler(tools):
         (tools.folder / name).unlink()
     assert any("2" in line for line in tools.job().scheduler.emit_preamble(tools.job()))
     if tools.name != "fabric-lsf":
-        with pytest.raises(JobSchedulerError, match=r"^(flux batch|qsub|sbatch): .*(flux|qsub|sbatch)"):
+        with pytest.raises(
+            JobSchedulerError, match=r"^(flux batch|qsub|sbatch): .*(flux|qsub|sbatch)"
+        ):
             tools.submitted()

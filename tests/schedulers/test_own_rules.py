@@ -22,13 +22,17 @@ def pbs(tmp_path, monkeypatch):
 def test_flux_batch_that_prints_no_job_id_is_an_error(flux, line):
     flux.say("flux-batch", line)
     flux.say("flux-job", (1, "", "not a job id"))
-    with pytest.raises(JobSchedulerError, match=f"^flux batch printed '{line}' instead of a job id$"):
+    with pytest.raises(
+        JobSchedulerError, match=f"^flux batch printed '{line}' instead of a job id$"
+    ):
         flux.submitted()
     assert flux.calls[0] == "flux batch a.sh"
 
 
 def test_flux_passes_on_the_options_of_a_job(flux):
-    job = flux.job(exclusive_access=True, num_cpus_per_task=3, options=["--requires=host:n1"])
+    job = flux.job(
+        exclusive_access=True, num_cpus_per_task=3, options=["--requires=host:n1"]
+    )
     assert job.scheduler.emit_preamble(job)[3:] == [
         "#flux: --nodes=2",
         "#flux: --nslots=4",
@@ -44,11 +48,17 @@ def test_flux_passes_on_the_options_of_a_job(flux):
     ("n3,n5", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),
     ("n3,n5,n7", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),
 ])  # fmt: skip
-def test_pbs_is_asked_for_a_chunk_on_each_node_that_is_named(pbs, monkeypatch, names, select):
+def test_pbs_is_asked_for_a_chunk_on_each_node_that_is_named(
+    pbs, monkeypatch, names, select
+):
     monkeypatch.setenv(reservations.NODES, names)
     job = pbs.job(num_cpus_per_task=3, options=["-l place=excl"])
     lines = job.scheduler.emit_preamble(job)
-    assert f"#PBS -l select={select}" in lines and "#PBS -l place=excl" in lines and "#PBS -r n" in lines
+    assert (
+        f"#PBS -l select={select}" in lines
+        and "#PBS -l place=excl" in lines
+        and "#PBS -r n" in lines
+    )
 
 
 def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
@@ -70,4 +80,6 @@ def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
     pbs.say("qstat", (1, "", (pbs.printed / "unknown.err").read_text()))
     pbs.polled(job)
     clock.now += watchdog.UNKNOWN_S
-    assert pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
+    assert (
+        pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
+    )

@@ -17,11 +17,17 @@ def nothing_asked_for(monkeypatch):
     ("scheduler", "access", "after"),
     [
         ("fabric-slurm", ["--exclusive"], ["--exclusive", "--reservation=user1#0"]),
-        ("slurm", ["--reservation=old", "--exclusive"], ["--exclusive", "--reservation=user1#0"]),
+        (
+            "slurm",
+            ["--reservation=old", "--exclusive"],
+            ["--exclusive", "--reservation=user1#0"],
+        ),
         ("fabric-flux", ["--x"], ["--x"]),
     ],
 )
-def test_a_reservation_of_slurm_replaces_that_in_access(monkeypatch, scheduler, access, after):
+def test_a_reservation_of_slurm_replaces_that_in_access(
+    monkeypatch, scheduler, access, after
+):
     partition = {"scheduler": scheduler, "access": access}
     reservations.apply(partition)
     assert partition["access"] == access
@@ -56,9 +62,12 @@ def test_a_partition_without_slurm_is_refused_with_its_name():
     taken = {"name": "p", "scheduler": "fabric-slurm"}
     reservations.require("w", "s", [taken])
     with pytest.raises(
-        FabricError, match="--reservation w: s:q is run by 'fabric-flux', and only Slurm's reservations"
+        FabricError,
+        match="--reservation w: s:q is run by 'fabric-flux', and only Slurm's reservations",
     ):
-        reservations.require("w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}])
+        reservations.require(
+            "w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}]
+        )
 
 
 def test_a_partition_is_confined_to_nodes(monkeypatch):
@@ -71,13 +80,19 @@ def test_a_partition_is_confined_to_nodes(monkeypatch):
     }
     reservations.apply(partition)
     assert partition["access"] == ["--exclusive", "--nodelist=n1,n2,n5"]
-    assert partition["extras"] == {"cores": 2, "nodes": 3} and partition["environs"] == ["x"]
+    assert partition["extras"] == {"cores": 2, "nodes": 3} and partition[
+        "environs"
+    ] == ["x"]
     flux = {"scheduler": "fabric-flux", "environs": ["x"]}
     reservations.apply(flux)
-    assert flux["access"] == ["--requires=host:n1,n2,n5"] and flux["extras"] == {"nodes": 3}
+    assert flux["access"] == ["--requires=host:n1,n2,n5"] and flux["extras"] == {
+        "nodes": 3
+    }
     pbs = {"scheduler": "fabric-pbs", "access": ["-q main"], "environs": ["x"]}
     reservations.apply(pbs)
-    assert pbs["access"] == ["-q main"] and pbs["environs"] == ["x"]  # its job scripts name them
+    assert pbs["access"] == ["-q main"] and pbs["environs"] == [
+        "x"
+    ]  # its job scripts name them
     other = {"scheduler": "local", "environs": ["x"]}
     reservations.apply(other)
     assert other == {"scheduler": "local", "environs": []}

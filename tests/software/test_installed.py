@@ -32,7 +32,10 @@ def test_folders_depend_on_the_pins_and_not_on_the_clone(monkeypatch, tmp_path):
     assert names() == here
     with (tmp_path / "ci/requirements/clingo.txt").open("a") as file:
         file.write("# another\n")
-    assert {name for name, folder in names().items() if folder != here[name]} == {"core", "test"}
+    assert {name for name, folder in names().items() if folder != here[name]} == {
+        "core",
+        "test",
+    }
 
 
 ANOTHER = ("3.99.0", sys.base_prefix)
@@ -58,12 +61,18 @@ def test_a_run_uses_the_parts_that_another_python_has_set_up():
     installed._set_up_by.cache_clear()
     core = complete("core", ANOTHER, json.dumps(ANOTHER))
     complete("mpich", ANOTHER, json.dumps(ANOTHER))
-    assert installed.found("mpich") == installed.folder("mpich", ANOTHER) and installed.is_found("mpich")
-    assert installed.interpreter() == core / "bin/python" and not installed.is_found("impi")
+    assert installed.found("mpich") == installed.folder(
+        "mpich", ANOTHER
+    ) and installed.is_found("mpich")
+    assert installed.interpreter() == core / "bin/python" and not installed.is_found(
+        "impi"
+    )
     # Its own parts come first; a set-up is always for the Python that runs it.
     installed._set_up_by.cache_clear()
     complete("core", installed.THIS, json.dumps(installed.THIS))
-    assert installed.found("mpich") == installed.folder("mpich") and not installed.is_found("mpich")
+    assert installed.found("mpich") == installed.folder(
+        "mpich"
+    ) and not installed.is_found("mpich")
     assert not installed.is_complete("mpich")
 
 
@@ -76,7 +85,9 @@ def test_a_stamp_without_its_python_is_ignored(text):
 def test_the_environment_with_the_test_tools_serves_runs_too():
     assert installed.venv() == installed.folder("core")
     installed.folder("test").mkdir(parents=True)
-    assert installed.venv() == installed.folder("core") and not installed.is_complete("test")
+    assert installed.venv() == installed.folder("core") and not installed.is_complete(
+        "test"
+    )
     (installed.folder("test") / installed.STAMP).touch()
     assert installed.venv() == installed.folder("test")
 
@@ -96,7 +107,10 @@ def test_parts_of_other_pins_are_named_but_no_links_to_other_homes(tmp_path):
         ("from https://t0ken@host/x.git: no", "from https://***@host/x.git: no"),
         ("'git+https://me:p@ss@host:8443/x'", "'git+https://***@host:8443/x'"),
         ("https://host/x?private_token=t0ken&ref=1", "https://host/x?***"),
-        ("git@host:x https://host/a@b file:///a@b", "git@host:x https://host/a@b file:///a@b"),
+        (
+            "git@host:x https://host/a@b file:///a@b",
+            "git@host:x https://host/a@b file:///a@b",
+        ),
         ("https://a/x and https://u@b/y", "https://a/x and https://***@b/y"),
         ("at https://h/a?token=b#c, https://h/a@b", "at https://h/a?*** https://h/a@b"),
     ],

@@ -63,7 +63,8 @@ _NEITHER = [
 
 
 @pytest.mark.parametrize(
-    ("name", "software", "version"), [*_MPIS, *_SUITES, *((name, "", "") for name in _NEITHER)]
+    ("name", "software", "version"),
+    [*_MPIS, *_SUITES, *((name, "", "") for name in _NEITHER)],
 )
 def test_a_name_has_software_and_version(name, software, version):
     module = Module(name)
@@ -75,7 +76,13 @@ def test_a_name_has_software_and_version(name, software, version):
 
 
 def test_the_best_is_the_default_or_the_newest():
-    names = ["openmpi/4.1.10", "openmpi/4.1.9", "OpenMPI/3.0", "openmpi-debug/9", "openmpi_eth/8"]
+    names = [
+        "openmpi/4.1.10",
+        "openmpi/4.1.9",
+        "OpenMPI/3.0",
+        "openmpi-debug/9",
+        "openmpi_eth/8",
+    ]
     assert modules.best(map(Module, names), "openmpi").name == "openmpi/4.1.10"
     listed = [*map(Module, names), Module("openmpi/2.0", True)]
     assert modules.best(listed, "openmpi").name == "openmpi/2.0"

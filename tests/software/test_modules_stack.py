@@ -20,7 +20,12 @@ REFRAME = Path(sys.executable).with_name("reframe")
 MPICH, IMPI = installed.folder("mpich"), installed.folder("impi")
 SESSION = "20260101T000000Z-test"
 MODULE = shutil.which("modulecmd") or next(
-    (str(path) for path in (Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),) if path.exists()), None
+    (
+        str(path)
+        for path in (Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl"),)
+        if path.exists()
+    ),
+    None,
 )
 
 MODULEFILE = """#%Module1.0
@@ -44,7 +49,9 @@ def site(tmp_path):
     # This machine may have no NPB.
     text = re.sub(r"\n *npb\.installed\(.*\),", "", text)
     (tmp_path / "config/systems/yours.py").write_text(text)
-    (tmp_path / "config/references/yours.yaml").write_text("no_reference:\n- {check: '.*', why: a test}\n")
+    (tmp_path / "config/references/yours.yaml").write_text(
+        "no_reference:\n- {check: '.*', why: a test}\n"
+    )
     return tmp_path
 
 
@@ -57,22 +64,40 @@ def run(folder, *arguments, checks=(".",), **variables):
         "RFM_REFERENCE_PREFIX": str(folder / "config/references"),
     }
     chosen = [word for name in checks for word in ("-c", ROOT / "checks" / name)]
-    command = [REFRAME, "-C", folder / "config/settings.py", *chosen, "--system", "yours", *arguments]
+    command = [
+        REFRAME,
+        "-C",
+        folder / "config/settings.py",
+        *chosen,
+        "--system",
+        "yours",
+        *arguments,
+    ]
     return programs.run(command, env=env | variables)
 
 
 def test_programs_by_prefix_run_the_same_checks(site):
-    done = run(site, "-n", "^ImbPointToPoint.*PingPong|^HotSpot|^ImbAllPairs", "-r", checks=("imb", "fabric"))
+    done = run(
+        site,
+        "-n",
+        "^ImbPointToPoint.*PingPong|^HotSpot|^ImbAllPairs",
+        "-r",
+        checks=("imb", "fabric"),
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     found = runs.load_session(site / "results", SESSION).records
     assert {record["check"] for record in found} == {"ImbPointToPoint", "HotSpot"}
-    (imb,) = {record["stack"] for record in found if record["check"] == "ImbPointToPoint"}
+    (imb,) = {
+        record["stack"] for record in found if record["check"] == "ImbPointToPoint"
+    }
     assert imb == "modules"
     (without,) = {tuple(sorted(record["not_offered"])) for record in found}
     assert without == ("imb_p2p",), "OSU and LAMMPS were not asked for"
 
 
-@pytest.mark.skipif(MODULE is None, reason="needs Environment Modules (Debian: environment-modules)")
+@pytest.mark.skipif(
+    MODULE is None, reason="needs Environment Modules (Debian: environment-modules)"
+)
 def test_programs_by_module_run_the_same_checks(site):
     (site / "modules/openmpi").mkdir(parents=True)
     for name in ("osu", "imb", "lammps"):
@@ -80,28 +105,49 @@ def test_programs_by_module_run_the_same_checks(site):
     (site / "modules/openmpi").rmdir()
     (site / "modules/openmpi").write_text(MODULEFILE.format(mpich=MPICH, impi=IMPI))
     file = site / "config/systems/yours.py"
-    text = file.read_text().replace('"nomod"', '"envmod"').replace('["mpich-prefix"]', '["openmpi-modules"]')
+    text = (
+        file.read_text()
+        .replace('"nomod"', '"envmod"')
+        .replace('["mpich-prefix"]', '["openmpi-modules"]')
+    )
     file.write_text(text)
     init = next(
         path
-        for path in (Path("/usr/share/modules/init/bash"), Path("/etc/profile.d/modules.sh"))
+        for path in (
+            Path("/usr/share/modules/init/bash"),
+            Path("/etc/profile.d/modules.sh"),
+        )
         if path.exists()
     )
     env = programs.run(
-        ["bash", "-c", f"source {init} && module use {site}/modules && env -0"], check=True
+        ["bash", "-c", f"source {init} && module use {site}/modules && env -0"],
+        check=True,
     ).stdout
     variables = dict(line.split("=", 1) for line in env.split("\0") if "=" in line)
-    variables = {name: value for name, value in variables.items() if os.environ.get(name) != value}
-    done = run(site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables)
+    variables = {
+        name: value
+        for name, value in variables.items()
+        if os.environ.get(name) != value
+    }
+    done = run(
+        site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     found = runs.load_session(site / "results", SESSION).records
     assert {record["environ"] for record in found} == {"openmpi-modules"}
     (script,) = (site / "results").rglob("rfm_job.sh")
-    assert "module load imb" in script.read_text() and "$IMB_ROOT/bin/IMB-MPI1" in script.read_text()
+    assert (
+        "module load imb" in script.read_text()
+        and "$IMB_ROOT/bin/IMB-MPI1" in script.read_text()
+    )
 
 
 def test_a_stack_that_a_system_lacks_is_one_error(site):
     done = run(site, "-l", FABRIC_STACK="spack")
     assert done.returncode != 0
-    (line,) = [line for line in done.stderr.splitlines() if "no environment of the stack" in line]
+    (line,) = [
+        line
+        for line in done.stderr.splitlines()
+        if "no environment of the stack" in line
+    ]
     assert "'spack'" in line and "yours" in line

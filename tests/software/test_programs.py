@@ -16,19 +16,32 @@ def test_an_environment_has_its_suites_and_reasons_for_the_others():
         extras={"blocking_wait": {"X": "1"}},
     )
     assert made["name"] == "ours" and made["modules"] == ["osu"]
-    assert made["features"] == ["mpi", "mpicc", "blocking_wait", "osu", "osu_c", "osu_7_3"]
+    assert made["features"] == [
+        "mpi",
+        "mpicc",
+        "blocking_wait",
+        "osu",
+        "osu_c",
+        "osu_7_3",
+    ]
     extras = made["extras"]
     assert extras["stack"] == "modules" and extras["blocking_wait"] == {"X": "1"}
     assert extras["programs"]["osu"]["stack"] == "modules"
     others = [
-        name for name, suite in SUITES.items() if not suite.only_of_sites and name not in ("osu", "imb")
+        name
+        for name, suite in SUITES.items()
+        if not suite.only_of_sites and name not in ("osu", "imb")
     ]
     assert {"lammps", "npb"} <= set(others)
     reasons = {"osu_7_4": "OSU 7.3 is older than 7.4", "imb": "no licence"}
-    assert extras["without"] == reasons | dict.fromkeys(others, "the environment does not name it")
+    assert extras["without"] == reasons | dict.fromkeys(
+        others, "the environment does not name it"
+    )
 
 
 def test_a_reason_is_for_a_suite_that_exists():
     names = ", ".join(sorted(SUITES))
-    with pytest.raises(ValueError, match=f"there is no suite nbp; the suites are {names}"):
+    with pytest.raises(
+        ValueError, match=f"there is no suite nbp; the suites are {names}"
+    ):
         programs.environment({"name": "ours"}, "modules", why_not={"nbp": "no licence"})

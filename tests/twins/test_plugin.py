@@ -23,14 +23,22 @@ def test_it_compiles_without_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("platform 1", "platform 2", "small.platform:1: this is no platform file of format 1; write it with"),
+        (
+            "platform 1",
+            "platform 2",
+            "small.platform:1: this is no platform file of format 1; write it with",
+        ),
         (
             "hop_latency 0",
             "hop_latency -1",
             "small.platform:3: the line cannot be read; write the file again",
         ),
         ("hop_latency 0", "colour 0", "3: the line cannot be read"),
-        ("table inter receive 1 0 1e-06", "table inter receive 1 0", "5: the line cannot be read"),
+        (
+            "table inter receive 1 0 1e-06",
+            "table inter receive 1 0",
+            "5: the line cannot be read",
+        ),
         ("100000000 shared 4", "nan shared 4", ": the line cannot be read"),
         ("host n0 0 1 out", "host n0 99 1 out", ": the line cannot be read"),
         ("next 0 - - 0 2", "next 0 - - 0 9999", ": the line cannot be read"),
@@ -41,7 +49,9 @@ def test_it_compiles_without_a_warning(tmp_path):
         ),
     ],
 )
-def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, old, new, message):
+def test_a_wrong_platform_file_ends_the_program_with_one_line(
+    simulator, small, old, new, message
+):
     text = platform(small())
     assert old in text
     done = simulator.run(small(), 2, 1, ROTATE, platform=text.replace(old, new, 1))
@@ -51,12 +61,17 @@ def test_a_wrong_platform_file_ends_the_program_with_one_line(simulator, small, 
 
 
 def rates(simulator, twin, nodes=8):
-    output = simulator.output(twin, nodes, 1, ROTATE, "--size", "1M", "--messages", "2", "--tests", "1")
+    output = simulator.output(
+        twin, nodes, 1, ROTATE, "--size", "1M", "--messages", "2", "--tests", "1"
+    )
     return rotate.parse(output).scan
 
 
 def test_a_slow_cable_slows_the_pairs_that_its_routes_cross(simulator, small):
-    scan = rates(simulator, small(added="faults: [{cable: [leaf-0, level-2-0], fraction: 0.25}]\n"))
+    scan = rates(
+        simulator,
+        small(added="faults: [{cable: [leaf-0, level-2-0], fraction: 0.25}]\n"),
+    )
     # leaf-0 has n0 and n1; d-mod-k sends what is for even hosts through level-2-0.
     crossing = (scan.sender < 2) & (scan.receiver % 2 == 0)
     assert scan.MBps[crossing] == pytest.approx(25, rel=0.01)
@@ -64,9 +79,14 @@ def test_a_slow_cable_slows_the_pairs_that_its_routes_cross(simulator, small):
 
 
 def test_a_slow_host_is_slow_as_sender_and_as_receiver(simulator, small):
-    scan = rates(simulator, small(added="faults: [{host: n1, fraction: 0.5}, {host: n6, fraction: 0.5}]\n"))
+    scan = rates(
+        simulator,
+        small(added="faults: [{host: n1, fraction: 0.5}, {host: n6, fraction: 0.5}]\n"),
+    )
     slow = (scan.sender == 1) | (scan.receiver == 6)
-    assert scan.MBps[slow] == pytest.approx(50, rel=0.01) and scan.MBps[~slow] == pytest.approx(100, rel=0.01)
+    assert scan.MBps[slow] == pytest.approx(50, rel=0.01) and scan.MBps[
+        ~slow
+    ] == pytest.approx(100, rel=0.01)
 
 
 def test_swapped_cables_bring_congestion(simulator, small):
@@ -84,9 +104,19 @@ def test_a_hop_costs_its_latency(simulator, small):
 
 
 def times_us(simulator, twin, size, mode):
-    arguments = ("--directions", "both", "--min-size", str(size), "--max-size", str(size), *FEWEST)
+    arguments = (
+        "--directions",
+        "both",
+        "--min-size",
+        str(size),
+        "--max-size",
+        str(size),
+        *FEWEST,
+    )
     text = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *arguments)
-    return streaming.parse(text, half_octaves(size, size), directions="both").times_us(mode)[size]
+    return streaming.parse(text, half_octaves(size, size), directions="both").times_us(
+        mode
+    )[size]
 
 
 @pytest.fixture
@@ -99,7 +129,9 @@ def adapters(simulator, small):
             small(added=added),
             small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added),
         )
-        return times_us(simulator, free, size, mode), times_us(simulator, kept, size, mode)
+        return times_us(simulator, free, size, mode), times_us(
+            simulator, kept, size, mode
+        )
 
     return of
 
@@ -120,9 +152,12 @@ def test_a_slow_host_has_a_slow_adapter(adapters):
 
 
 @pytest.mark.parametrize(
-    ("size_B", "mode"), [(8, "ping_pong"), (65536, "streaming"), (65536, "bidirectional_ping_pong")]
+    ("size_B", "mode"),
+    [(8, "ping_pong"), (65536, "streaming"), (65536, "bidirectional_ping_pong")],
 )
-def test_neither_a_single_message_nor_a_long_one_waits_for_an_adapter(adapters, size_B, mode):
+def test_neither_a_single_message_nor_a_long_one_waits_for_an_adapter(
+    adapters, size_B, mode
+):
     free, kept = adapters(size_B, mode)
     assert kept == free
 
@@ -136,7 +171,13 @@ def calling(small):
     not."""
 
     def of(part):
-        return small(*([("receive_us: 1", f"receive_us: 1\n  needs_calls: {part}")] if part else []))
+        return small(
+            *(
+                [("receive_us: 1", f"receive_us: 1\n  needs_calls: {part}")]
+                if part
+                else []
+            )
+        )
 
     return of
 
@@ -152,9 +193,20 @@ def calling(small):
         ("whole", False, 8192, 90, 100),
     ],
 )
-def test_the_share_of_time_left_for_work(simulator, calling, part, poll, size, least, most):
-    arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
-    found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
+def test_the_share_of_time_left_for_work(
+    simulator, calling, part, poll, size, least, most
+):
+    arguments = (
+        "--min-size",
+        str(size),
+        "--max-size",
+        str(size),
+        *(["--poll"] if poll else []),
+        *FEWEST,
+    )
+    found = overlap.parse(
+        simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size]
+    )
     for transfer in overlap.TRANSFERS:
         assert least <= found.values(f"{transfer}_availability_percent")[size] <= most
 
@@ -162,7 +214,9 @@ def test_the_share_of_time_left_for_work(simulator, calling, part, poll, size, l
 @pytest.mark.parametrize("mode", ["ping_pong", "bidirectional_streaming"])
 @pytest.mark.parametrize("part", ["begin", "whole"])
 def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
-    free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))
+    free, needing = (
+        times_us(simulator, calling(each), LONG_B, mode) for each in (None, part)
+    )
     assert needing == pytest.approx(free, rel=1e-4)
 
 
@@ -172,7 +226,9 @@ def waits_us(simulator, calling):
     work."""
 
     def of(part, *words):
-        text = simulator.output(calling(part), 2, 2, TESTS / "twins" / "processors.c", *words)
+        text = simulator.output(
+            calling(part), 2, 2, TESTS / "twins" / "processors.c", *words
+        )
         return [float(word) for word in text.splitlines()[0].split()]
 
     return of

@@ -33,7 +33,10 @@ def holder(folder, number, seconds):
 
 def test_never_more_at_once_than_slots(tmp_path):
     processes = [holder(tmp_path, 2, 0.2) for _ in range(5)]
-    spans = [[float(moment) for moment in process.communicate()[0].split()] for process in processes]
+    spans = [
+        [float(moment) for moment in process.communicate()[0].split()]
+        for process in processes
+    ]
     for begin, _ in spans:
         assert sum(first <= begin < last for first, last in spans) <= 2
 
@@ -56,7 +59,9 @@ def test_there_are_as_many_as_processors(tmp_path):
 def endless(folder, statuses):
     """Simulate something that does not end, and note how it ended."""
     command = ["sh", "-c", "touch begun; exec sleep 600"]
-    statuses.append(processes.run(command, {"PATH": "/usr/bin:/bin"}, folder, GUARD_S, "it")[2])
+    statuses.append(
+        processes.run(command, {"PATH": "/usr/bin:/bin"}, folder, GUARD_S, "it")[2]
+    )
 
 
 def once_begun(folder, do):
@@ -86,7 +91,10 @@ def test_a_failure_kills_the_others(tmp_path):
 def test_an_interrupt_kills_all_and_is_handled_as_before(tmp_path):
     before, statuses = signal.getsignal(signal.SIGINT), []
     interrupt = partial(os.kill, os.getpid(), signal.SIGINT)
-    jobs = {1: partial(endless, tmp_path, statuses), 2: partial(once_begun, tmp_path, interrupt)}
+    jobs = {
+        1: partial(endless, tmp_path, statuses),
+        2: partial(once_begun, tmp_path, interrupt),
+    }
     with pytest.raises(KeyboardInterrupt):
         processes.run_all(jobs, 2)
     assert statuses == [-signal.SIGKILL] and signal.getsignal(signal.SIGINT) is before

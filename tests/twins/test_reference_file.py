@@ -23,20 +23,34 @@ def test_values_statements_and_expected_failures_are_written(tmp_path):
     streaming = content["Streaming"]["2x1"]
     assert streaming["zero_byte_latency_ping_pong"] == [2.0, -0.01, 0.01, "us"]
     assert streaming["bidirectional_latency"] == [2.1, -0.01, 0.01, "us"]
-    assert content["StreamingQueue"]["32"]["2x1"]["peak_bandwidth_streaming"] == [311.0, -0.01, 0.01, "MB/s"]
+    assert content["StreamingQueue"]["32"]["2x1"]["peak_bandwidth_streaming"] == [
+        311.0,
+        -0.01,
+        0.01,
+        "MB/s",
+    ]
     assert content["HotSpot"]["8x1"]["send_growth"] == [1.2, None, 0, "1"]
     kinds = {(each.get("metric"), each["evidence"]) for each in content["evidence"]}
     assert ("send_growth", "fitted") in kinds
     content = yaml.safe_load(reference_file.text(shipped("red-squall")))
     mark, why, reference = content["Streaming"]["2x1"]["peak_bandwidth_exchange"]
-    assert mark == "$xfail" and "SimGrid" in why and reference == [860.0, -0.01, 0.01, "MB/s"]
+    assert (
+        mark == "$xfail"
+        and "SimGrid" in why
+        and reference == [860.0, -0.01, 0.01, "MB/s"]
+    )
 
 
 def test_evidence_of_a_case():
     file = held.load(reference_file.path(shipped("red-squall")))
 
     def evidence(metric, layout="2x1", held=True, check="Streaming"):
-        case = {"check": check, "partition": "red-squall:twin", "environ": "smpi", "layout": layout}
+        case = {
+            "check": check,
+            "partition": "red-squall:twin",
+            "environ": "smpi",
+            "layout": layout,
+        }
         return file.evidence_of(metric=metric, held=held, **case)
 
     assert evidence("zero_byte_latency_ping_pong").evidence == "fitted"

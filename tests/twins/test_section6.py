@@ -29,11 +29,15 @@ def test_the_kept_traces_give_the_recorded_times(tmp_path):
         (series,) = replay.run(few, [("", shipped("red-squall"))], (1, 2), 1, Bounds())
         assert set(map(str, series.points)) == {"2x1", "1x2", "8x1", "4x2"}
         for layout, point in series.points.items():
-            assert point.run_s == pytest.approx(RECORDED[problem]["1"]["red-squall"][str(layout)], rel=1e-6)
+            assert point.run_s == pytest.approx(
+                RECORDED[problem]["1"]["red-squall"][str(layout)], rel=1e-6
+            )
 
 
 def test_the_documentation_has_these_tables():
     text = (section6.ROOT / "lab" / "applications.md").read_text()
     lines = [line for line in section6.tables(RECORDED) if line]
     missing = [line for line in lines if line not in text.splitlines()]
-    assert not missing, "stale; take the tables that `python -m lab.section6 replay` prints"
+    assert not missing, (
+        "stale; take the tables that `python -m lab.section6 replay` prints"
+    )

@@ -20,20 +20,26 @@ def test_none_on_the_path(monkeypatch, tmp_path):
     monkeypatch.delenv("SIMGRID_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 to 4\.1 .*SIMGRID_ROOT"
+        TwinError,
+        match=r"^there is no smpirun on PATH; install SimGrid 3\.32 to 4\.1 .*SIMGRID_ROOT",
     ):
         sim.smpirun()
 
 
 def test_none_in_the_prefix(monkeypatch, tmp_path):
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
-    with pytest.raises(TwinError, match=rf"^there is no smpicc in {tmp_path}/bin \(SIMGRID_ROOT\); install"):
+    with pytest.raises(
+        TwinError,
+        match=rf"^there is no smpicc in {tmp_path}/bin \(SIMGRID_ROOT\); install",
+    ):
         sim.tool("smpicc")
 
 
 def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TwinError, match="^it cannot be built: g\\+\\+ is missing; install it$"):
+    with pytest.raises(
+        TwinError, match="^it cannot be built: g\\+\\+ is missing; install it$"
+    ):
         sim._run(["g++", "-o", "/bin/sh"], str(tmp_path), "it cannot be built", "")
 
 
@@ -73,7 +79,10 @@ def test_the_plugin_is_built_once_for_each_simgrid(monkeypatch, tmp_path):
     assert sim.plugin(tmp_path) == first and first.stat().st_mtime_ns == before
     assert [path.name for path in sorted(first.parent.iterdir())] == ["lock", "twin.so"]
     monkeypatch.setattr(sim, "release", lambda: "4.9")
-    assert sim.plugin(tmp_path).parent.parent == first.parent.parent and sim.plugin(tmp_path) != first
+    assert (
+        sim.plugin(tmp_path).parent.parent == first.parent.parent
+        and sim.plugin(tmp_path) != first
+    )
 
 
 @simgrid
@@ -85,7 +94,8 @@ def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
     (source / "twin.cpp").write_text("#error broken\n")
     monkeypatch.setattr(sim, "SOURCE", source)
     with pytest.raises(
-        TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"
+        TwinError,
+        match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+",
     ):
         sim.plugin(tmp_path / "built")
     assert not list((tmp_path / "built").rglob("twin.so"))

@@ -23,7 +23,8 @@ def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
     (sources / "rotate.c").write_text("int main(void) { return 0 }\n")
     monkeypatch.setattr(simulate, "SOURCE", sources)
     with pytest.raises(
-        TwinError, match=r"rotate\.c cannot be compiled for the simulator: smpicc says .*error: expect"
+        TwinError,
+        match=r"rotate\.c cannot be compiled for the simulator: smpicc says .*error: expect",
     ):
         simulate.program("rotate", tmp_path / "out")
     assert not list((tmp_path / "out").rglob("rotate"))
@@ -40,7 +41,8 @@ def test_a_simulation_that_takes_too_long_is_ended(small):
     simulate.program("rotate"), simgrid_tools.plugin()
     begin = time.monotonic()
     with pytest.raises(
-        TwinError, match=r"rotate on 8 nodes: the simulation is not done after 1 s; give it fewer nodes"
+        TwinError,
+        match=r"rotate on 8 nodes: the simulation is not done after 1 s; give it fewer nodes",
     ):
         simulate.output(
             small(),
@@ -55,6 +57,13 @@ def test_a_simulation_that_takes_too_long_is_ended(small):
 @simgrid
 def test_a_simulation_that_takes_too_much_memory_is_ended(small):
     with pytest.raises(
-        TwinError, match=r"rotate on 8 nodes: .*memory.*\(the limit is 64 MiB, which --memory-limit rai"
+        TwinError,
+        match=r"rotate on 8 nodes: .*memory.*\(the limit is 64 MiB, which --memory-limit rai",
     ):
-        simulate.output(small(), 8, "rotate", ["--size", "256M", *ROTATE[2:]], simulate.Bounds(memory_MiB=64))
+        simulate.output(
+            small(),
+            8,
+            "rotate",
+            ["--size", "256M", *ROTATE[2:]],
+            simulate.Bounds(memory_MiB=64),
+        )

@@ -31,7 +31,9 @@ int main(int argc, char **argv)
 
 def compile_with(wrapper, source, output, **variables):
     command = [BIN / wrapper, source, "-o", output]
-    return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=os.environ | variables, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -69,12 +71,16 @@ def test_the_simgrid_of_the_variable_is_used(source, tmp_path):
     fake.write_text('#!/bin/sh\necho "own $@"\n')
     fake.chmod(0o755)
     done = compile_with("mpicxx", source, "out", SIMGRID_ROOT=str(tmp_path))
-    assert done.stdout.startswith("own -DSMPI_NO_OVERRIDE_MALLOC ") and done.stdout.endswith("-o out\n")
+    assert done.stdout.startswith(
+        "own -DSMPI_NO_OVERRIDE_MALLOC "
+    ) and done.stdout.endswith("-o out\n")
 
 
 def test_the_environment_offers_what_sends_messages(monkeypatch):
     monkeypatch.setenv("FABRIC_HOME", "/home")
     (made,) = environments(SCOPES, ["cbc", "twins"])
     assert made["name"] == "smpi-spack" and made["target_systems"] == ["cbc", "twins"]
-    assert {"osu", "imb"} <= set(made["features"]) and not {"lammps", "npb"} & set(made["features"])
+    assert {"osu", "imb"} <= set(made["features"]) and not {"lammps", "npb"} & set(
+        made["features"]
+    )
     assert ["PATH", f"{BIN}:$PATH"] in made["env_vars"]

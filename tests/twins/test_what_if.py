@@ -50,7 +50,11 @@ def test_the_values_follow_from_the_rates(outcomes):
     healthy, slow, cut, bigger = (outcome.values for outcome in outcomes)
     assert (healthy["median_bandwidth"], healthy["share_of_ideal"]) == (100, 100)
     assert healthy["ideal_aggregate_bandwidth"] == 4 * 100
-    assert (slow["slowest_pair_bandwidth"], slow["median_bandwidth"], slow["share_of_ideal"]) == (50, 100, 50)
+    assert (
+        slow["slowest_pair_bandwidth"],
+        slow["median_bandwidth"],
+        slow["share_of_ideal"],
+    ) == (50, 100, 50)
     assert slow["perceived_aggregate_bandwidth"] == 4 * 50
     # The pairs of a leaf with six hosts share two cables of 50 MB/s.
     assert cut["slowest_pair_bandwidth"] <= 50
@@ -60,7 +64,9 @@ def test_the_values_follow_from_the_rates(outcomes):
 
 def test_the_text_is_marked_and_names_the_slowest_pair(outcomes, planned):
     lines = what_if.as_lines(planned, outcomes)
-    assert lines[1].startswith("PREDICTED by flows that share links, not measured. Its values: ")
+    assert lines[1].startswith(
+        "PREDICTED by flows that share links, not measured. Its values: "
+    )
     slow = next(line for line in lines if line.strip().startswith("slow host"))
     assert "n1 to n" in slow
     assert max(map(len, lines)) <= 120
@@ -69,15 +75,25 @@ def test_the_text_is_marked_and_names_the_slowest_pair(outcomes, planned):
 def test_json_has_the_same_and_the_sources(outcomes, planned):
     found = json.loads(what_if.as_json(planned, outcomes))
     assert found["kind"] == "predicted" and found["units"]["median_bandwidth"] == "MB/s"
-    assert found["alternatives"][1]["rotate"]["share_of_ideal"] == pytest.approx(50, rel=0.01)
+    assert found["alternatives"][1]["rotate"]["share_of_ideal"] == pytest.approx(
+        50, rel=0.01
+    )
     assert "inter_node.rate_MBps" in found["alternatives"][0]["sources"]["assumed"]
 
 
 def test_the_command_writes_a_picture_of_each_and_one_of_all(planned, tmp_path):
-    done = calling.invoke("twin", "predict", planned, "--pictures", tmp_path / "pictures")
+    done = calling.invoke(
+        "twin", "predict", planned, "--pictures", tmp_path / "pictures"
+    )
     assert done.exit_code == 0, done.output
     assert sorted(file.name for file in (tmp_path / "pictures").iterdir()) == [
-        *("bigger-links.svg", "cut-in-half.svg", "distributions.svg", "healthy.svg", "slow-host.svg")
+        *(
+            "bigger-links.svg",
+            "cut-in-half.svg",
+            "distributions.svg",
+            "healthy.svg",
+            "slow-host.svg",
+        )
     ]
 
 
@@ -92,7 +108,9 @@ def test_the_pictures_of_the_story_are_not_stale(story, tmp_path):
         file.name for file in tmp_path.iterdir()
     )
     for file in PICTURES.iterdir():
-        assert file.read_bytes() == (tmp_path / file.name).read_bytes(), f"{file} is stale: {__doc__}"
+        assert file.read_bytes() == (tmp_path / file.name).read_bytes(), (
+            f"{file} is stale: {__doc__}"
+        )
 
 
 def test_the_story_has_the_table_and_shows_its_pictures(story):

@@ -13,8 +13,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))["site_configuration"]
+site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))[
+    "site_configuration"
+]
 for environment in site_configuration["environments"]:
     program = environment["extras"]["programs"].get("osu")
     if program:
-        program["command"] = f"sh {HERE}/hold.sh {os.environ['HOLD']} {{benchmark}} {program['command']}"
+        program["command"] = (
+            f"sh {HERE}/hold.sh {os.environ['HOLD']} {{benchmark}} {program['command']}"
+        )

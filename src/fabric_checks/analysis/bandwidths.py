@@ -42,10 +42,17 @@ def of_rails(matrix: PairMatrix, rails: int) -> dict[str, float]:
     :param rails: the number of ranks of a node, each of which is paired with those of its number only.
     """
     row, column = np.nonzero(~np.isnan(matrix.MBps))
-    rates, sender, receiver = matrix.MBps[row, column], matrix.senders[row], matrix.receivers[column]
+    rates, sender, receiver = (
+        matrix.MBps[row, column],
+        matrix.senders[row],
+        matrix.receivers[column],
+    )
     of_rail = [np.median(rates[sender % rails == rail]) for rail in range(rails)]
     ends = (sender // rails, receiver // rails)
-    of_node = [np.median(rates[(ends[0] == node) | (ends[1] == node)]) for node in np.union1d(*ends)]
+    of_node = [
+        np.median(rates[(ends[0] == node) | (ends[1] == node)])
+        for node in np.union1d(*ends)
+    ]
     names = ("slowest_rail_to_median", "slowest_node_to_median")
     return {
         name: 100 * float(np.min(of_each) / np.median(of_each))
@@ -99,4 +106,7 @@ def plateaus(matrix: PairMatrix, link_MBps: float) -> dict[int, float]:
     ends = np.sqrt(levels[:-1] * levels[1:])
     sharing = sharing_of_level[np.searchsorted(-ends, -rates)]
     numbers, counts = np.unique(sharing, return_counts=True)
-    return {int(number): float(count / len(rates)) for number, count in zip(numbers, counts, strict=True)}
+    return {
+        int(number): float(count / len(rates))
+        for number, count in zip(numbers, counts, strict=True)
+    }

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from fabric_checks.core.errors import OutputError
 
 
-def bandwidth_MBps(times_us: Mapping[int, float], *, messages: int = 1) -> dict[int, float]:
+def bandwidth_MBps(
+    times_us: Mapping[int, float], *, messages: int = 1
+) -> dict[int, float]:
     """Turn times into bandwidth: bytes a microsecond is 10^6 bytes a second.
 
     :param times_us: time in microseconds by message size in bytes; size 0 is left out of the result.
@@ -39,7 +41,9 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     """
     sizes = sorted(bandwidths_MBps)
     half = max(bandwidths_MBps.values()) / 2
-    above = next(index for index, size in enumerate(sizes) if bandwidths_MBps[size] >= half)
+    above = next(
+        index for index, size in enumerate(sizes) if bandwidths_MBps[size] >= half
+    )
     if above == 0:
         raise OutputError(
             f"N1/2 is not within the curve: the smallest message, {sizes[0]} B, already has half of the peak"
@@ -47,7 +51,9 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
         )
     four = sizes[max(above - 2, 0) : above + 2]
     if len(four) == 4:
-        line = statistics.linear_regression(four, [bandwidths_MBps[size] for size in four])
+        line = statistics.linear_regression(
+            four, [bandwidths_MBps[size] for size in four]
+        )
         size = (half - line.intercept) / line.slope if line.slope > 0 else math.inf
         if four[0] <= size <= four[-1]:
             return size
@@ -84,7 +90,9 @@ def streaming_values(
 
 
 def bidirectional_values(
-    streaming_us: Mapping[int, float], exchange_us: Mapping[int, float], both_us: Mapping[int, float]
+    streaming_us: Mapping[int, float],
+    exchange_us: Mapping[int, float],
+    both_us: Mapping[int, float],
 ) -> dict[str, float]:
     """Return the values of both directions at once (Liu et al. 2003 have the latency and the bandwidth).
 

@@ -39,7 +39,9 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
     # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest
     # pairs.
     below = np.arange(1, len(values))
-    for last in np.flatnonzero(wide & (below >= nodes / 4) & (below <= 0.9 * len(values))):
+    for last in np.flatnonzero(
+        wide & (below >= nodes / 4) & (below <= 0.9 * len(values))
+    ):
         border = float((values[last] + values[last + 1]) / 2)
         if _is_closed(latency_us < border):
             return border
@@ -71,7 +73,9 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
     distances = latency_us.copy()
     np.fill_diagonal(distances, 0.0)
     tree = linkage(squareform(distances, checks=False), method="average")
-    found: Numbers = np.unique(fcluster(tree, border_us, criterion="distance"), return_inverse=True)[1]
+    found: Numbers = np.unique(
+        fcluster(tree, border_us, criterion="distance"), return_inverse=True
+    )[1]
     return found
 
 
@@ -93,7 +97,9 @@ def kinds(effect_us: Array, gap_us: float) -> tuple[list[Numbers], Array]:
     centres = np.array([float(np.median(effect_us[chain])) for chain in found])
     starts = np.array([float(effect_us[chain].min()) for chain in found])
     number = np.maximum(np.searchsorted(starts, effect_us, side="right") - 1, 0)
-    return [np.flatnonzero(number == each) for each in range(len(found))], centres[number]
+    return [np.flatnonzero(number == each) for each in range(len(found))], centres[
+        number
+    ]
 
 
 def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
@@ -110,7 +116,9 @@ def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
         # Several switches may look like one, where a hop does not show; a group then is the home of all of
         # them.
         elsewhere = [
-            rank for rank in np.flatnonzero(switch >= 0).tolist() if group[rank] != home[switch[rank]]
+            rank
+            for rank in np.flatnonzero(switch >= 0).tolist()
+            if group[rank] != home[switch[rank]]
         ]
         return {
             rank: home[switch[rank]]
@@ -123,7 +131,9 @@ def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
     near = (apart > 0) & (apart <= NEIGHBOURS)
     alike = np.equal.outer(group, group)
     several = np.bincount(group)[group] > 1
-    if np.count_nonzero((alike & (apart == 1)).any(axis=1) | ~several) < IN_ORDER * len(group):
+    if np.count_nonzero((alike & (apart == 1)).any(axis=1) | ~several) < IN_ORDER * len(
+        group
+    ):
         return {}
     alone = np.flatnonzero(several & ~(alike & near).any(axis=1)).tolist()
     return {rank: _most_frequent(group[near[rank]]) for rank in alone}

@@ -11,7 +11,9 @@ _SAME = 1e-9
 
 
 def max_min(
-    routes: NDArray[np.int64], capacity: NDArray[np.float64], most: NDArray[np.float64] | None = None
+    routes: NDArray[np.int64],
+    capacity: NDArray[np.float64],
+    most: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the max-min fair rate of each flow, by progressive filling (Bertsekas, Gallager, Data Networks,
     6.5.2).
@@ -34,13 +36,21 @@ def max_min(
         narrowest = np.full(len(left), np.inf)
         np.minimum.at(narrowest, through.ravel(), np.repeat(least, through.shape[1]))
         full = narrowest >= share * (1 - _SAME)
-        done = (full[through] & (share[through] <= least[:, None] * (1 + _SAME))).any(axis=1)
+        done = (full[through] & (share[through] <= least[:, None] * (1 + _SAME))).any(
+            axis=1
+        )
         done |= least >= limit[waiting] * (1 - _SAME)
         rate[waiting[done]] = least[done]
         used = np.bincount(
-            through[done].ravel(), np.repeat(least[done], through.shape[1]), minlength=len(left)
+            through[done].ravel(),
+            np.repeat(least[done], through.shape[1]),
+            minlength=len(left),
         )
         # A flow without any limit takes nothing from a finite resource.
-        left = np.where(np.isfinite(left), np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0), left)
+        left = np.where(
+            np.isfinite(left),
+            np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0),
+            left,
+        )
         waiting = waiting[~done]
     return rate

@@ -45,12 +45,17 @@ class PairMatrix:
 
 def name_of(hosts: tuple[str, ...], rank: int) -> str:
     """Return a name for a rank: its host, with the rank where several ranks share the host."""
-    return hosts[rank] if hosts.count(hosts[rank]) == 1 else f"{hosts[rank]} (rank {rank})"
+    return (
+        hosts[rank] if hosts.count(hosts[rank]) == 1 else f"{hosts[rank]} (rank {rank})"
+    )
 
 
 def natural(name: str) -> list[str | int]:
     """Return a key that sorts names by the numbers in them: n2 before n10."""
-    return [int(part) if at % 2 else part for at, part in enumerate(re.split("([0-9]+)", name))]
+    return [
+        int(part) if at % 2 else part
+        for at, part in enumerate(re.split("([0-9]+)", name))
+    ]
 
 
 def of_output(output: RotateOutput) -> PairMatrix:
@@ -68,6 +73,12 @@ def of_output(output: RotateOutput) -> PairMatrix:
         )
     cell = row * len(receivers) + column
     values = np.full(len(senders) * len(receivers), np.nan)
-    table = pl.DataFrame({"cell": cell, "rate": scan.MBps}).group_by("cell").agg(pl.col("rate").median())
+    table = (
+        pl.DataFrame({"cell": cell, "rate": scan.MBps})
+        .group_by("cell")
+        .agg(pl.col("rate").median())
+    )
     values[table["cell"].to_numpy()] = table["rate"].to_numpy()
-    return PairMatrix(senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts)
+    return PairMatrix(
+        senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts
+    )

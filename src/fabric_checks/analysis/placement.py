@@ -12,7 +12,9 @@ from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
-def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False) -> None:
+def verify(
+    ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False
+) -> None:
     """Raise :class:`PlacementError` unless the ranks are spread as in ``layout``, each on a core of its own.
 
     Without binding every rank may use all cores of its node; each only has to be *able* to have a core to
@@ -38,21 +40,33 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
             "the launcher's options",
         ),
         *(
-            (f"{node} has {count_text(len(own), 'rank')}", len(own), layout.ppn, "the launcher's options")
+            (
+                f"{node} has {count_text(len(own), 'rank')}",
+                len(own),
+                layout.ppn,
+                "the launcher's options",
+            )
             for node, own in by_node.items()
         ),
     ]
     for found, count, wanted, remedy in counts:
         if count != wanted:
-            raise PlacementError(f"{found} in place of {wanted}; see {remedy}: {describe(ranks)}")
+            raise PlacementError(
+                f"{found} in place of {wanted}; see {remedy}: {describe(ranks)}"
+            )
     for node, own in by_node.items():
         # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be
         # verified; results then have "-".
-        if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):
+        if oversubscribed or not (
+            all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)
+        ):
             continue
         by_cores = all(rank.cores for rank in own)
         crowd = _crowd(
-            [rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus))) for rank in own]
+            [
+                rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus)))
+                for rank in own
+            ]
         )
         if crowd:
             raise PlacementError(
@@ -75,12 +89,18 @@ def binding(ranks: Sequence[RankPlace]) -> str:
     """
     if not ranks or any(rank.cpus == "-" for rank in ranks):
         return "unknown"
-    if all(rank.online != "-" and cpu_numbers(rank.online) <= cpu_numbers(rank.cpus) for rank in ranks):
+    if all(
+        rank.online != "-" and cpu_numbers(rank.online) <= cpu_numbers(rank.cpus)
+        for rank in ranks
+    ):
         return "none"
     if all(len(rank.cores) == 1 for rank in ranks):
         return "core"
     ways = list(
-        dict.fromkeys("|".join(rank.cpus for rank in of_node) for of_node in _by_node(ranks).values())
+        dict.fromkeys(
+            "|".join(rank.cpus for rank in of_node)
+            for of_node in _by_node(ranks).values()
+        )
     )
     return names_text(ways, 4, " ")
 
@@ -95,13 +115,17 @@ def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
     for node, own in _by_node(ranks).items():
         if all(rank.cpus != "-" for rank in own):
             counts = sorted({len(cpu_numbers(rank.cpus)) for rank in own})
-            found[node] = f"{'|'.join(map(str, counts))} {plural_text(counts[-1], 'CPU')} a rank"
+            found[node] = (
+                f"{'|'.join(map(str, counts))} {plural_text(counts[-1], 'CPU')} a rank"
+            )
     return found
 
 
 def describe(ranks: Sequence[RankPlace]) -> str:
     """Return the host and the CPUs of the ranks in words, at most 16 of them."""
-    return names_text([f"rank {rank.rank} on {rank.node} (cpus {rank.cpus})" for rank in ranks], 16)
+    return names_text(
+        [f"rank {rank.rank} on {rank.node} (cpus {rank.cpus})" for rank in ranks], 16
+    )
 
 
 def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:

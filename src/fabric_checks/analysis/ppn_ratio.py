@@ -15,7 +15,9 @@ from fabric_checks.core.metrics import Metric, point
 SUFFIX = "PpnRatio"
 
 
-def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[Layout, Layout]:
+def counterparts(
+    own: Collection[Layout], fitting: Collection[Layout]
+) -> dict[Layout, Layout]:
     """Return the layout with one process a node that each layout of a check is compared with, where there is
     one.
 
@@ -55,7 +57,9 @@ class Comparison:
         """
         (one, first), (_, second) = values.items()
         if not (math.isfinite(first) and math.isfinite(second)):
-            raise OutputError(f"{self.of.name} cannot be compared: it is {first} at {one}, and {second}")
+            raise OutputError(
+                f"{self.of.name} cannot be compared: it is {first} at {one}, and {second}"
+            )
         if self.of.can_be_zero:
             return second - first
         if first == 0:
@@ -69,18 +73,36 @@ def comparisons(one: Iterable[Metric], more: Iterable[Metric]) -> list[Compariso
     A ratio has the unit 1, a difference that of the value; values that may be 0 have differences.
     """
     there = {metric.name: metric for metric in one}
-    return [Comparison(_metric(metric), metric) for metric in more if there.get(metric.name) == metric]
+    return [
+        Comparison(_metric(metric), metric)
+        for metric in more
+        if there.get(metric.name) == metric
+    ]
 
 
 def _metric(of: Metric) -> Metric:
     kind, unit = ("difference", of.unit) if of.can_be_zero else ("ratio", "1")
     how = "minus that" if of.can_be_zero else "over that"
     about = (
-        f"With more processes a node {how} with one: {of.about[:1].lower()}{of.about[1:]}" if of.about else ""
+        f"With more processes a node {how} with one: {of.about[:1].lower()}{of.about[1:]}"
+        if of.about
+        else ""
     )
     if of.size_B is None:
-        return Metric(f"{of.name}_{kind}", unit, of.better, can_be_zero=of.can_be_zero, about=about)
+        return Metric(
+            f"{of.name}_{kind}",
+            unit,
+            of.better,
+            can_be_zero=of.can_be_zero,
+            about=about,
+        )
     quantity = f"{of.quantity}_{kind}"
     return Metric(
-        point(quantity, of.size_B), unit, of.better, quantity, of.size_B, of.can_be_zero, about=about
+        point(quantity, of.size_B),
+        unit,
+        of.better,
+        quantity,
+        of.size_B,
+        of.can_be_zero,
+        about=about,
     )

@@ -21,7 +21,9 @@ def launches(largest: Layout) -> list[Layout]:
     >>> " ".join(map(str, launches(Layout(4, 2))))
     '1x1 1x2 2x1 2x2 4x1 4x2'
     """
-    return [Layout(nodes, ppn) for nodes in steps(largest.nodes) for ppn in (1, largest.ppn)]
+    return [
+        Layout(nodes, ppn) for nodes in steps(largest.nodes) for ppn in (1, largest.ppn)
+    ]
 
 
 def metrics(largest: Layout) -> list[Metric]:
@@ -29,12 +31,19 @@ def metrics(largest: Layout) -> list[Metric]:
     layouts = launches(largest)
     gaps = [layout for layout in layouts if layout.ppn > 1]
     found = [
-        Metric(f"loop_time_{layout}", "s", "smaller", about="Wall time of the time steps in that layout")
+        Metric(
+            f"loop_time_{layout}",
+            "s",
+            "smaller",
+            about="Wall time of the time steps in that layout",
+        )
         for layout in layouts
     ]
     about = "Time on one node with as many processes a node over that here, adjusted for the work of a node"
     found += [
-        Metric(f"efficiency_{layout}", "%", "larger", about=about) for layout in layouts if layout.nodes > 1
+        Metric(f"efficiency_{layout}", "%", "larger", about=about)
+        for layout in layouts
+        if layout.nodes > 1
     ]
     about = "How much longer it takes than with one process a node"
     found += [Metric(_gap(layout), "%", "smaller", about=about) for layout in gaps]
@@ -61,7 +70,9 @@ def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]
     for layout, time in times_s.items():
         if layout.nodes > 1:
             work = 1 if scaled else layout.nodes
-            found[f"efficiency_{layout}"] = 100 * times_s[Layout(1, layout.ppn)] / (work * time)
+            found[f"efficiency_{layout}"] = (
+                100 * times_s[Layout(1, layout.ppn)] / (work * time)
+            )
     gaps = {
         layout: 100 * (time / times_s[Layout(layout.nodes, 1)] - 1)
         for layout, time in times_s.items()
@@ -70,7 +81,9 @@ def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]
     found |= {_gap(layout): gap for layout, gap in gaps.items()}
     if len(gaps) > 1:
         doublings = [log2(layout.nodes) for layout in gaps]
-        found["ppn_gap_per_doubling"] = linear_regression(doublings, list(gaps.values())).slope
+        found["ppn_gap_per_doubling"] = linear_regression(
+            doublings, list(gaps.values())
+        ).slope
     return found
 
 
@@ -78,7 +91,8 @@ def compared(times_s: Mapping[Layout, float]) -> dict[str, dict[str, float]]:
     """Return the two run times behind each gap, by layout, that with one process a node first."""
     ones = {layout: Layout(layout.nodes, 1) for layout in times_s if layout.ppn > 1}
     return {
-        _gap(layout): {str(one): times_s[one], str(layout): times_s[layout]} for layout, one in ones.items()
+        _gap(layout): {str(one): times_s[one], str(layout): times_s[layout]}
+        for layout, one in ones.items()
     }
 
 

@@ -24,7 +24,13 @@ Examples:
 
 
 @click.command("archive", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
-@click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="[RESULTS] FOLDER",
+    type=click.Path(path_type=Path),
+)
 def command(paths: tuple[Path, ...]) -> None:
     """Add results to an archive.
 
@@ -41,12 +47,16 @@ def command(paths: tuple[Path, ...]) -> None:
         raise RecordError(f"{results}: there is no such file or folder")
     folder = paths[-1]
     if folder.exists() and not folder.is_dir():
-        raise click.UsageError(f"{folder} is a file, and an archive is a folder; name another one")
+        raise click.UsageError(
+            f"{folder} is a file, and an archive is a folder; name another one"
+        )
     if any(folder.rglob("*.jsonl")):
         raise click.UsageError(
             f"{folder} has results, and an archive has a folder of its own; name that behind it"
         )
     outcome = archive_writer.add(results, folder)
     many = count_text(len(outcome.files), "file")
-    console.print(f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written")
+    console.print(
+        f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written"
+    )
     end_by(outcome.faults)

@@ -41,7 +41,11 @@ docs/blame.md has an example of each format.
     },
 )
 @click.argument(
-    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False)
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
 )
 @link_rate_option
 @click.option(
@@ -69,7 +73,9 @@ docs/blame.md has an example of each format.
     help="The adapter that MPI used, where hosts have several in the topology, as mlx5_0. May be repeated.",
 )
 @click.option(
-    "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder."
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write pictures to this folder.",
 )
 @click.option(
     "--next",
@@ -78,7 +84,9 @@ docs/blame.md has an example of each format.
     help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
 )
 @click.option(
-    "--alone", is_flag=True, help="Pairs were measured one after the other, where a format does not say so."
+    "--alone",
+    is_flag=True,
+    help="Pairs were measured one after the other, where a format does not say so.",
 )
 @json_option
 def command(
@@ -103,7 +111,9 @@ def command(
     known = _map(topology, routing, adapters)
     judged, refused = blame.load(paths, link_MBps, known, alone=alone)
     for line in refused:
-        console.error(f"error: {line}{'; the others are judged without it' if judged else ''}")
+        console.error(
+            f"error: {line}{'; the others are judged without it' if judged else ''}"
+        )
     if not judged:
         raise SystemExit(FAILED)
     if pictures:
@@ -129,7 +139,9 @@ def command(
         raise SystemExit(FAILED)
 
 
-def _map(files: tuple[Path, ...], routing: str | None, adapters: tuple[str, ...]) -> FabricMap | None:
+def _map(
+    files: tuple[Path, ...], routing: str | None, adapters: tuple[str, ...]
+) -> FabricMap | None:
     """Return the map of the fabric that files have, with the routing and the adapters that are given; None
     without files."""
     if not files:

@@ -9,9 +9,21 @@ from datetime import datetime, timezone
 import click
 
 from fabric_checks.cli import selection
-from fabric_checks.cli.conditions import GATED, UNUSABLE, end_by, fail_on_option, margin_text
+from fabric_checks.cli.conditions import (
+    GATED,
+    UNUSABLE,
+    end_by,
+    fail_on_option,
+    margin_text,
+)
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, sources_argument
-from fabric_checks.comparison.changes import FIELDS, OPEN, Changes, events_of, find_changes
+from fabric_checks.comparison.changes import (
+    FIELDS,
+    OPEN,
+    Changes,
+    events_of,
+    find_changes,
+)
 from fabric_checks.comparison.verdicts import WORSE
 from fabric_checks.core import console
 from fabric_checks.report import change_text
@@ -25,12 +37,18 @@ Examples:
 """
 
 
-@click.command("changes", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED})
+@click.command(
+    "changes", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED}
+)
 @sources_argument
 @click.option(
-    "--since", type=click.DateTime(), help="Only changes whose first run is at or after this time (UTC)."
+    "--since",
+    type=click.DateTime(),
+    help="Only changes whose first run is at or after this time (UTC).",
 )
-@fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.", [WORSE])
+@fail_on_option(
+    "worse, or worse:5%: exit with status 3 if such a change is open.", [WORSE]
+)
 @json_option
 def command(
     sources: tuple[str, ...],
@@ -45,11 +63,15 @@ def command(
     One bad run is not a change; three are. Series of fewer than 8 runs are too short.
     """
     loaded = selection.load(sources, FIELDS, compact=True)
-    found = find_changes(loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None)
+    found = find_changes(
+        loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None
+    )
     objections = _objections(found, gates)
     events = events_of(found.changes)
     if as_json:
-        console.print_json(change_text.as_json(found, events, objections, loaded.faults))
+        console.print_json(
+            change_text.as_json(found, events, objections, loaded.faults)
+        )
     else:
         console.print_rich(change_text.render(found, events))
     end_by(loaded.faults, objections)
@@ -59,7 +81,10 @@ def _objections(found: Changes, gates: Mapping[str, float]) -> list[str]:
     """Return why changes fail, a line each; empty if they pass."""
     lines = []
     for margin in gates.values():
-        count = sum(change.state == OPEN and change.at_least >= margin for change in found.changes)
+        count = sum(
+            change.state == OPEN and change.at_least >= margin
+            for change in found.changes
+        )
         if count:
             lines.append(f"{count} series are worse{margin_text(margin)}")
     return lines

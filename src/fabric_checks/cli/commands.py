@@ -27,15 +27,24 @@ class Verb(NamedTuple):
 _OWN = {
     "nightly": (DAILY, "Run a level, judge and archive it, and report what is new."),
     "vet": (DAILY, "Check the health of every node: good, slow or faulty."),
-    "findings": (DAILY, "List the open findings of nights, and acknowledge known ones."),
+    "findings": (
+        DAILY,
+        "List the open findings of nights, and acknowledge known ones.",
+    ),
     "show": (DAILY, "Show the metrics of a run, or list the runs."),
     "report": (DAILY, "Write one HTML file about the machines in the results."),
     "compare": (CLOSER, "Compare sets of results with a baseline."),
-    "changes": (CLOSER, "Find when the level of a metric changed, and what else changed."),
+    "changes": (
+        CLOSER,
+        "Find when the level of a metric changed, and what else changed.",
+    ),
     "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
     "archive": (CLOSER, "Compress results into an archive that is fast to read."),
     "init": (SITE, "Detect this machine and write its configuration."),
-    "doctor": (SITE, "Show which checks your ReFrame settings enable, and why others are skipped."),
+    "doctor": (
+        SITE,
+        "Show which checks your ReFrame settings enable, and why others are skipped.",
+    ),
     "references": (SITE, "Propose references from history, and check reference files."),
     "cost": ("", "Estimate what a run will cost, for ci/run --cost."),
     "spack": ("", "Build the packages of spack-envs, or mirror their sources."),
@@ -52,7 +61,9 @@ def verbs() -> dict[str, Verb]:
     }
     found |= {name: Verb(*entry) for name, entry in plugins.verbs().items()}
     order = {group: number for number, group in enumerate((*GROUPS, ""))}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[1].group, len(order))))
+    return dict(
+        sorted(found.items(), key=lambda item: order.get(item[1].group, len(order)))
+    )
 
 
 class Commands(Verbs):
@@ -65,12 +76,20 @@ class Commands(Verbs):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the entry of a command in lists, or None for an unknown name."""
         verb = verbs().get(cmd_name)
-        return verb and click.Command(cmd_name, short_help=verb.help, hidden=not verb.group)
+        return verb and click.Command(
+            cmd_name, short_help=verb.help, hidden=not verb.group
+        )
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the verbs into the help, by group."""
         for group in GROUPS:
-            rows = [(name, verb.help) for name, verb in verbs().items() if verb.group == group]
+            rows = [
+                (name, verb.help)
+                for name, verb in verbs().items()
+                if verb.group == group
+            ]
             with formatter.section(group):
                 formatter.write_dl(rows)
 
@@ -85,5 +104,7 @@ class Commands(Verbs):
 def load(name: str) -> click.Command:
     """Return the command of a verb."""
     module = import_module(verbs()[name].module)
-    command: click.Command = module.command if hasattr(module, "command") else getattr(module, name)
+    command: click.Command = (
+        module.command if hasattr(module, "command") else getattr(module, name)
+    )
     return command

@@ -37,7 +37,9 @@ Examples:
 """
 
 
-@click.command("compare", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED})
+@click.command(
+    "compare", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED}
+)
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
 @click.option(
     "--repeatable",
@@ -46,10 +48,13 @@ Examples:
     help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
 @click.option(
-    "--across-versions", is_flag=True, help="Also compare values of different programs or releases."
+    "--across-versions",
+    is_flag=True,
+    help="Also compare values of different programs or releases.",
 )
 @fail_on_option(
-    "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.", [WORSE, MISSING]
+    "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.",
+    [WORSE, MISSING],
 )
 @json_option
 @csv_option
@@ -82,10 +87,14 @@ def command(
     labels = [each.label for each in sets]
     doubled = next((label for label in labels if labels.count(label) > 1), None)
     if doubled is not None:
-        raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
+        raise click.UsageError(
+            f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH"
+        )
     faults: list[str] = []
     loaded = reader.load_aggregated(sets, COMPARED, faults)
-    found = compare(loaded, labels, repeatable=repeatable, across_versions=across_versions)
+    found = compare(
+        loaded, labels, repeatable=repeatable, across_versions=across_versions
+    )
     failed = objections(found, gates)
     rows = select(found.frame)
     if as_json:
@@ -93,5 +102,7 @@ def command(
     elif as_csv:
         console.print_csv(rows.to_dicts())
     else:
-        console.print_rich(forms.render(forms.page(found, rows, every_point=every_point)))
+        console.print_rich(
+            forms.render(forms.page(found, rows, every_point=every_point))
+        )
     end_by(faults, failed)

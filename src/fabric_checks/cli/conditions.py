@@ -50,11 +50,14 @@ def objections(comparison: Comparison, gates: Mapping[str, float]) -> list[str]:
     lines = []
     for verdict, margin in gates.items():
         count = comparison.frame.filter(
-            pl.col("verdict") == verdict, pl.lit(value=not margin) | (pl.col("at_least") >= margin)
+            pl.col("verdict") == verdict,
+            pl.lit(value=not margin) | (pl.col("at_least") >= margin),
         ).height
         if count:
             lines.append(f"{count} {verdict}{margin_text(margin)}")
-    judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
+    judged = sum(
+        comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE)
+    )
     if WORSE in gates and not judged:
         lines.append("no metric could be compared")
     return lines
@@ -68,7 +71,9 @@ def margin_text(percent: float) -> str:
 # Callbacks and no types of click: these are generic in some releases only.
 
 
-def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Parameter, Any], object]:
+def read_by(
+    parse: Callable[[Any], object],
+) -> Callable[[click.Context, click.Parameter, Any], object]:
     """Return the callback of an option that a function parses; its ValueError is wrong usage."""
 
     def read(_ctx: click.Context, _param: click.Parameter, value: Any) -> object:
@@ -106,7 +111,9 @@ def number_option(
 def refuse_together(**options: object) -> None:
     """Refuse more than one of some options; each is given with its value."""
     if len(given := [f"--{name}" for name, value in options.items() if value]) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; leave one of them out")
+        raise click.UsageError(
+            f"{given[0]} and {given[1]} exclude each other; leave one of them out"
+        )
 
 
 system_option = click.option(
@@ -126,7 +133,9 @@ metrics_option = click.option(
 )
 
 
-def fail_on_option(text: str, verdicts: Sequence[str]) -> Callable[[_Command], _Command]:
+def fail_on_option(
+    text: str, verdicts: Sequence[str]
+) -> Callable[[_Command], _Command]:
     """Return the option --fail-on with a help text: by verdict, how much worse in per cent is tolerated.
 
     The whole interval has to be at least as much worse; of values in per cent in points.
@@ -137,12 +146,19 @@ def fail_on_option(text: str, verdicts: Sequence[str]) -> Callable[[_Command], _
         for value in values:
             verdict, colon, margin = value.partition(":")
             if verdict not in verdicts or (colon and verdict != WORSE):
-                raise ValueError(f"{value!r} is not one of {', '.join(verdicts)}, {WORSE}:5%")
+                raise ValueError(
+                    f"{value!r} is not one of {', '.join(verdicts)}, {WORSE}:5%"
+                )
             found[verdict] = 100 * share(margin) if colon else 0.0
         return found
 
     return click.option(
-        "--fail-on", "gates", callback=read_by(gates), multiple=True, metavar="CONDITION", help=text
+        "--fail-on",
+        "gates",
+        callback=read_by(gates),
+        multiple=True,
+        metavar="CONDITION",
+        help=text,
     )
 
 

@@ -27,7 +27,11 @@ Times are those that jobs spent on their nodes, without time in the queue.
 
 @click.command("cost", cls=Verb, epilog=_EPILOG)
 @click.option(
-    "--plan", "plan_file", type=click.Path(path_type=Path), required=True, help="The file of the planned run."
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file of the planned run.",
 )
 @json_option
 def command(plan_file: Path, *, as_json: bool) -> None:

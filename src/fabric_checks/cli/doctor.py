@@ -28,20 +28,27 @@ Examples:
 
 
 @click.command(
-    "doctor", cls=Verb, epilog=_EPILOG, statuses={FAILED: "no check has a case, or the settings are wrong"}
+    "doctor",
+    cls=Verb,
+    epilog=_EPILOG,
+    statuses={FAILED: "no check has a case, or the settings are wrong"},
 )
 @click.option(
     "-C", "--config-file", "files", multiple=True,
     help="A file with settings of ReFrame; can be repeated.  "
     "[default: RFM_CONFIG_FILES, or config/settings.py]",
 )  # fmt: skip
-@click.option("--system", help="The system.  [default: the first that matches this host]")
+@click.option(
+    "--system", help="The system.  [default: the first that matches this host]"
+)
 @json_option
 def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> None:
     """Show which checks your ReFrame settings enable, and why others are skipped. Nothing is run."""
     default = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
     if missing := [file for file in files if not Path(file).is_file()]:
-        raise FabricError(f"{missing[0]}: there is no such file; name the settings of your ReFrame")
+        raise FabricError(
+            f"{missing[0]}: there is no such file; name the settings of your ReFrame"
+        )
     named = [str(Path(file).absolute()) for file in files] or default.split(os.pathsep)
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -76,4 +83,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 110, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        110,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+    )

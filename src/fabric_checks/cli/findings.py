@@ -44,22 +44,39 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
         return
     warnings: list[str] = []
     found = {
-        name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()
+        name: journal.still_open(journal.read(path, warnings))
+        for name, path in _journals(system).items()
     }
     if as_json:
-        listed = {name: [as_dict(entry) for entry in entries] for name, entries in found.items()}
+        listed = {
+            name: [as_dict(entry) for entry in entries]
+            for name, entries in found.items()
+        }
         console.print_json({"open": listed, "faults": warnings})
     elif not any(found.values()):
         console.print("Nothing is open.")
     else:
-        console.print(*(f"{name}: {line}" for name, entries in found.items() for line in lines_of(entries)))
+        console.print(
+            *(
+                f"{name}: {line}"
+                for name, entries in found.items()
+                for line in lines_of(entries)
+            )
+        )
     end_by(warnings)
 
 
 @command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
-@click.option("--reason", required=True, callback=read_by(named), help="Why it needs no attention.")
-@click.option("--ticket", required=True, callback=read_by(named), help="The ticket of its repair.")
+@click.option(
+    "--reason",
+    required=True,
+    callback=read_by(named),
+    help="Why it needs no attention.",
+)
+@click.option(
+    "--ticket", required=True, callback=read_by(named), help="The ticket of its repair."
+)
 @click.option(
     "--until",
     required=True,
@@ -67,7 +84,9 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
     help="The last day of the acknowledgement (UTC).",
 )
 @click.option("--system", help="The system of config/systems, if several have nights.")
-def acknowledge(name: str, *, reason: str, ticket: str, until: datetime, system: str | None) -> None:
+def acknowledge(
+    name: str, *, reason: str, ticket: str, until: datetime, system: str | None
+) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
     Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it
@@ -112,7 +131,9 @@ def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
         if name and entry.id.startswith(name)
     ]
     if not found:
-        raise RecordError(f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are")
+        raise RecordError(
+            f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are"
+        )
     if len(found) > 1:
         raise RecordError(
             f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system"

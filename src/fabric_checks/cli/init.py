@@ -32,23 +32,45 @@ Examples:
 
 @click.command("init", cls=Verb, epilog=_EPILOG)
 @click.option("--name", help="The name of the system.")
-@click.option("--partition", "--queue", "queue", help="The partitions or queues to measure, with commas.")
-@click.option("--mpi", help="The MPIs to measure, with commas, or all; by default the first of those found.")
+@click.option(
+    "--partition",
+    "--queue",
+    "queue",
+    help="The partitions or queues to measure, with commas.",
+)
+@click.option(
+    "--mpi",
+    help="The MPIs to measure, with commas, or all; by default the first of those found.",
+)
 @click.option("--nodes", help="The most nodes of a job.")
 @click.option("--cores", help="The cores of a node.")
 @click.option("--account", help="The account of jobs.")
-@click.option("--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm).")
-@click.option("--link-MBps", "link_MBps", help="The rate of one link of a node in one direction, in MB/s.")
+@click.option(
+    "--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm)."
+)
+@click.option(
+    "--link-MBps",
+    "link_MBps",
+    help="The rate of one link of a node in one direction, in MB/s.",
+)
 @click.option("--nics", help="The number of such links of a node.")
-@click.option("--this-host", is_flag=True, help="Describe this host alone; ask no scheduler.")
-@click.option("--spack", is_flag=True, help="Write scopes for programs that Spack builds, too.")
-@click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
+@click.option(
+    "--this-host", is_flag=True, help="Describe this host alone; ask no scheduler."
+)
+@click.option(
+    "--spack", is_flag=True, help="Write scopes for programs that Spack builds, too."
+)
+@click.option(
+    "--yes", is_flag=True, help="Accept the guess where nothing else is given."
+)
 @click.option(
     "--example",
     type=click.Choice(list(examples.SCHEDULERS)),
     help="Look at nothing, write nothing: print the file of a system as an example.",
 )
-def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None) -> None:
+def command(
+    *, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None
+) -> None:
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It
@@ -58,15 +80,21 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
         console.print_document(examples.system(example))
         return
     if given["name"] is not None:
-        questions.free_name(given["name"], installation.is_free)  # before anything is asked
+        questions.free_name(
+            given["name"], installation.is_free
+        )  # before anything is asked
     machine = Machine()
     facts = look(machine, socket.gethostname(), this_host=this_host)
     console.print(*shown(facts), "")
     answers = questions.answered(
-        facts, installation.is_free, lambda each: _answer(each, given.get(each.key), yes=yes)
+        facts,
+        installation.is_free,
+        lambda each: _answer(each, given.get(each.key), yes=yes),
     )
     asked = set(answers.system).union(*answers.queues.values())
-    unused = [key for key, value in given.items() if value is not None and key not in asked]
+    unused = [
+        key for key, value in given.items() if value is not None and key not in asked
+    ]
     if unused:
         raise FabricError(
             f"--{unused[0].replace('_', '-')} does not apply to what was found here; leave it out"
@@ -76,7 +104,9 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
     name, chosen = str(answers.system["name"].value), site_files.chosen(facts, answers)
     for each in chosen:
         if fault := each.modules and installation.load_modules(machine, each):
-            raise FabricError(f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py")
+            raise FabricError(
+                f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py"
+            )
     mpi = "none" if chosen else site_files.wheels(facts)[0]
     cases = installation.dry_run(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
@@ -92,10 +122,15 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
 
 def _write(files: dict[str, str]) -> None:
     """Write the files of a site, and print which there are and what was guessed in them."""
-    paths = [path.relative_to(installation.CONFIG.parent) for path in installation.write(files)]
+    paths = [
+        path.relative_to(installation.CONFIG.parent)
+        for path in installation.write(files)
+    ]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
     guesses = [
-        f"  config/{path}, {each}" for path in reversed(files) for each in site_files.guesses(files[path])
+        f"  config/{path}, {each}"
+        for path in reversed(files)
+        for each in site_files.guesses(files[path])
     ]
     if guesses:
         console.print("guessed, and marked in the file:", *guesses, "")
@@ -107,7 +142,12 @@ _MOST = 20
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return the facts in lines."""
-    rows = [("scheduler", f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip())]
+    rows = [
+        (
+            "scheduler",
+            f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip(),
+        )
+    ]
     rows += (("nodes", _queue_text(queue)) for queue in facts.queues[:_MOST])
     if len(facts.queues) > _MOST:
         rows.append(("", f"... and {len(facts.queues) - _MOST} more"))
@@ -124,7 +164,10 @@ def shown(facts: Facts) -> Iterable[str]:
     for tool, fault in facts.asked.items():
         if fault != "ok":
             rows.append(
-                ("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}")
+                (
+                    "no answer",
+                    f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}",
+                )
             )
     rows += (("note", note) for note in facts.notes[:_MOST])
     return ["found:", *(f"  {key:<12}{text}" for key, text in rows)]
@@ -154,7 +197,9 @@ def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:
     if not (question.certain or yes):
         return _ask(question, option)
     if question.guess == "" and question.key == "name":
-        raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
+        raise FabricError(
+            f"nothing here suggests a name for the system; give one with {option}"
+        )
     return taken(question, None)
 
 
@@ -177,8 +222,13 @@ def _ask(question: Question, option: str) -> Answer:
         line = sys.stdin.readline()
         if not line:
             console.print("")
-            raise FabricError(f"nobody answers; give {option}, or --yes to accept the guesses")
+            raise FabricError(
+                f"nobody answers; give {option}, or --yes to accept the guesses"
+            )
         try:
-            return taken(question, line.strip() if line.strip() or question.guess is None else None)
+            return taken(
+                question,
+                line.strip() if line.strip() or question.guess is None else None,
+            )
         except FabricError as error:
             console.print(f"  {error}")

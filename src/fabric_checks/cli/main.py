@@ -22,7 +22,10 @@ eval "$(_FABRIC_CHECKS_COMPLETE=bash_source fabric-checks)"
 
 
 @click.group(
-    "fabric-checks", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG
+    "fabric-checks",
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
 )
 @click.version_option(__version__, prog_name="fabric-checks")
 def cli() -> None:
@@ -35,7 +38,9 @@ def main() -> None:
     with console.opened():
         status = _status()
     if status == INTERRUPTED:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would only disturb the end
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # a second one would only disturb the end
     sys.exit(status)
 
 

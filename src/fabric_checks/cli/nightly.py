@@ -44,7 +44,11 @@ _STATUSES = {
 
 @click.command("nightly", cls=Verb, epilog=_EPILOG, statuses=_STATUSES)
 @click.option(
-    "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
+    "--level",
+    type=click.Choice(list(LEVELS)),
+    default="nightly",
+    show_default=True,
+    help="The level to run.",
 )
 @system_option
 @click.option(
@@ -53,13 +57,21 @@ _STATUSES = {
     help="Folder of the archive.  [default: archive in the results]",
 )
 @click.option(
-    "--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing."
+    "--session",
+    "judged",
+    metavar="NAME",
+    callback=read_by(named),
+    help="Judge this run, and run nothing.",
 )
 @metrics_option
 @click.option(
-    "--on-finding", metavar="COMMAND", help="Run COMMAND with the news as JSON on its standard input."
+    "--on-finding",
+    metavar="COMMAND",
+    help="Run COMMAND with the news as JSON on its standard input.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
+@click.option(
+    "--quiet", is_flag=True, help="Print nothing if there is nothing new to report."
+)
 @json_option
 @passed_on
 def command(
@@ -118,7 +130,9 @@ def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None
             f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -"
         )
     if judged and options:
-        raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
+        raise click.UsageError(
+            "--session runs nothing, so options for ci/run have no effect; leave them out"
+        )
 
 
 def _require_its_run(plan: Plan) -> None:

@@ -17,7 +17,14 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
-from fabric_checks.references import audit, cases, proposal_text, propose, proposed, reference_file
+from fabric_checks.references import (
+    audit,
+    cases,
+    proposal_text,
+    propose,
+    proposed,
+    reference_file,
+)
 
 _PROPOSE = """
 \b
@@ -42,14 +49,20 @@ def command() -> None:
 
 
 def _folder() -> Path:
-    return Path(os.environ.get("RFM_REFERENCE_PREFIX") or ROOT / "config" / "references")
+    return Path(
+        os.environ.get("RFM_REFERENCE_PREFIX") or ROOT / "config" / "references"
+    )
 
 
 @command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose"})
 @sources_argument
 @click.option("--system", required=True, help="The system whose file is copied.")
 @number_option(
-    "--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5
+    "--min-passes",
+    "Propose nothing from fewer passes of runs.",
+    least=1,
+    is_whole=True,
+    default=5,
 )
 @json_option
 def propose_command(
@@ -74,7 +87,10 @@ def propose_command(
     proposals = propose.propose(loaded.frame, proposed.load_or_new(path), min_passes)
     difference = proposed.write(path, proposals)
     target = str(proposed.path_of(path)) if difference else None
-    report = [*(f"warning: {fault}" for fault in loaded.faults), *proposal_text.report(proposals)]
+    report = [
+        *(f"warning: {fault}" for fault in loaded.faults),
+        *proposal_text.report(proposals),
+    ]
     report += [f"written: {target}; to take it: mv {target} {path}"] if target else []
     console.error(*report)
     if as_json:
@@ -101,12 +117,16 @@ def check_command(system: str | None, *, as_json: bool) -> None:
     system = (system or str(configuration(None)["name"])).partition(":")[0]
     path = _folder() / f"{sound_name('--system', system)}.yaml"
     if not path.exists():
-        cases.of_system(system, ())  # refuses a system that does not exist with those that do
+        cases.of_system(
+            system, ()
+        )  # refuses a system that does not exist with those that do
     try:
         file = reference_file.load(path)
         catalogue = cases.of_system(system, audit.index_items(file))
         faults = audit.of_file(
-            file, catalogue.checks, [case for case in catalogue.cases if case.file == system]
+            file,
+            catalogue.checks,
+            [case for case in catalogue.cases if case.file == system],
         )
     except ReferenceError as error:
         faults = [str(error)]

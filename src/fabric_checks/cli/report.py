@@ -36,9 +36,19 @@ Examples:
     show_default=True,
     help="The file to write.",
 )
-@click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
-@click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
-def command(sources: tuple[str, ...], *, output: Path, title: str, published: bool) -> None:
+@click.option(
+    "--title",
+    default="",
+    help="Title of the page.  [default: made from the machines' names]",
+)
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Compare with the published platforms of SAND2005-5199.",
+)
+def command(
+    sources: tuple[str, ...], *, output: Path, title: str, published: bool
+) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
     It has every curve and value, the machines and MPIs side by side, the cross-section, references met and
@@ -54,7 +64,10 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, published: bo
     opened = [line for source in chosen for line in _open(source, unread)]
     text, results = report(chosen, title, opened=opened, published=published)
     files.write_text(output, text)
-    counts = (count_text(len(results.machines), "machine"), count_text(len(results.values), "value"))
+    counts = (
+        count_text(len(results.machines), "machine"),
+        count_text(len(results.values), "value"),
+    )
     console.print(f"{output}: {', '.join(counts)}")
     end_by([*results.faults, *unread])
 

@@ -24,12 +24,24 @@ from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
 
 #: The options that ReFrame does not have.
-_OF_CI_RUN = ("--mpi", "--stack", "--mirror", "--reservation", "--cost", "--profile", "--budget", "--only")
+_OF_CI_RUN = (
+    "--mpi",
+    "--stack",
+    "--mirror",
+    "--reservation",
+    "--cost",
+    "--profile",
+    "--budget",
+    "--only",
+)
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
 @click.option(
-    "--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds."
+    "--began-at-uptime",
+    "began_s",
+    type=float,
+    help="Uptime of the host when the run began, in seconds.",
 )
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(began_s: float | None, line: tuple[str, ...]) -> None:
@@ -47,27 +59,40 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         status = _run(line, follow, errors, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        said = [line for line in state.lines if not line.startswith("Log file(s) saved in ")]
+        said = [
+            line for line in state.lines if not line.startswith("Log file(s) saved in ")
+        ]
         console.error(*(re.sub("^ERROR: ", "error: ", line) for line in said))
         sys.exit(status)
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
         # A check or the configuration has refused to start, and said why.
         sys.exit(status)
-    is_success = _ending().end(folder, session, began_s, tuple(dict.fromkeys([*failures, *state.messages])))
+    is_success = _ending().end(
+        folder, session, began_s, tuple(dict.fromkeys([*failures, *state.messages]))
+    )
     sys.exit(status or int(not is_success))
 
 
 def _require(reservation: str, line: tuple[str, ...]) -> None:
     """Refuse a reservation that a partition of the system would not take."""
-    asked = [*(word for word in line if word not in ("-r", "--run")), "--show-config=systems/0"]
+    asked = [
+        *(word for word in line if word not in ("-r", "--run")),
+        "--show-config=systems/0",
+    ]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     try:
         system = json.loads(done.stdout)
         name, partitions = str(system["name"]), list(system["partitions"])
     except (ValueError, KeyError, TypeError):
-        last = one_line(uncoloured(done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
-        raise FabricError(f"--reservation {reservation}: ReFrame lists no partitions: {last}") from None
+        last = one_line(
+            uncoloured(
+                done.stderr.strip() or done.stdout.strip() or "nothing"
+            ).splitlines()[-1]
+        )
+        raise FabricError(
+            f"--reservation {reservation}: ReFrame lists no partitions: {last}"
+        ) from None
     reservations.require(reservation, name, partitions)
 
 
@@ -80,7 +105,10 @@ def _ending() -> ModuleType:
 
 
 def _run(
-    line: tuple[str, ...], read: Callable[[str], None], errors: list[str], meanwhile: Callable[[], object]
+    line: tuple[str, ...],
+    read: Callable[[str], None],
+    errors: list[str],
+    meanwhile: Callable[[], object],
 ) -> int:
     """Run a command, and return its exit status.
 
@@ -95,7 +123,10 @@ def _run(
         if number == signal.SIGTERM:
             process.terminate()
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, interrupted)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         process = subprocess.Popen(
             line,
@@ -110,7 +141,9 @@ def _run(
         aside.start()
         meanwhile()
         for text in process.stdout:
-            read(uncoloured(text.rstrip("\n")))  # ReFrame prints colours until it has read its configuration
+            read(
+                uncoloured(text.rstrip("\n"))
+            )  # ReFrame prints colours until it has read its configuration
         status = process.wait()
         aside.join()
     except OSError as error:
@@ -140,5 +173,9 @@ def _pass_on(stream: IO[str], errors: list[str]) -> None:
 def _wrong_option(cause: str, usage: str) -> str:
     """Return ReFrame's refusal of its command line as one line, with the option that may have been meant."""
     wrong = re.findall(r"--[\w-]+", cause)
-    near = difflib.get_close_matches("".join(wrong[:1]), [*_OF_CI_RUN, *re.findall(r"--[\w-]+", usage)], 1)
-    return f"error: {cause}; {f'did you mean {near[0]}?' if near else 'see ci/run --help'}"
+    near = difflib.get_close_matches(
+        "".join(wrong[:1]), [*_OF_CI_RUN, *re.findall(r"--[\w-]+", usage)], 1
+    )
+    return (
+        f"error: {cause}; {f'did you mean {near[0]}?' if near else 'see ci/run --help'}"
+    )

@@ -14,7 +14,12 @@ from fabric_checks.records.record import is_success
 from fabric_checks.report.terminal import screen
 
 
-def end(folder: Path, session: str, began_at_uptime_s: float | None, messages: tuple[str, ...] = ()) -> bool:
+def end(
+    folder: Path,
+    session: str,
+    began_at_uptime_s: float | None,
+    messages: tuple[str, ...] = (),
+) -> bool:
     """Write the report of a run, and print the one screen; return whether the run is a success.
 
     :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from
@@ -33,7 +38,11 @@ def end(folder: Path, session: str, began_at_uptime_s: float | None, messages: t
 def wall_s(began_at_uptime_s: float | None) -> float | None:
     """Return the seconds since the host had an uptime; None if it is unknown, or of another host."""
     now_s = float(Path("/proc/uptime").read_text().split()[0])
-    return now_s - began_at_uptime_s if began_at_uptime_s is not None and now_s >= began_at_uptime_s else None
+    return (
+        now_s - began_at_uptime_s
+        if began_at_uptime_s is not None and now_s >= began_at_uptime_s
+        else None
+    )
 
 
 def report_of(folder: Path, session: str) -> Path:
@@ -43,7 +52,13 @@ def report_of(folder: Path, session: str) -> Path:
 
 def write_report(folder: Path, found: runs.Session) -> str:
     """Write the report of a run's system; return its path, or the reason why there is none."""
-    systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
+    systems = sorted(
+        {
+            str(record["system"])
+            for record in found.records
+            if record["metric"] is not None
+        }
+    )
     if not systems:
         return "none: nothing was measured"
     path = report_of(folder, found.name)
@@ -74,12 +89,17 @@ def show(
     paths = [("report", report)] if report else []
     paths.append(("all", f". ci/env.sh; fabric-checks show --session {found.name}"))
     if not found.archived:
-        if any(not is_success(case.result) and case.result != "skip" for case in found.cases):
+        if any(
+            not is_success(case.result) and case.result != "skip"
+            for case in found.cases
+        ):
             paths.append(("files", f"{folder / 'stage' / found.name}"))
         paths.append(("log", f"{folder / 'logs' / found.name}.log"))
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
     most = sys.maxsize if console.out().is_file() else screen.LINES
     console.print_rich(
-        screen.render(found, screen.RunInfo(elapsed_s, tuple(paths), messages), width, most=most)
+        screen.render(
+            found, screen.RunInfo(elapsed_s, tuple(paths), messages), width, most=most
+        )
     )

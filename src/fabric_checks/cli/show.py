@@ -10,7 +10,13 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import run_summary
-from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
+from fabric_checks.cli.conditions import (
+    UNUSABLE,
+    end_by,
+    named,
+    read_by,
+    refuse_together,
+)
 from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
@@ -34,11 +40,24 @@ Examples:
 
 
 @click.command(
-    "show", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"}
+    "show",
+    cls=Verb,
+    epilog=_EPILOG,
+    statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"},
 )
 @click.argument("source", metavar="[SOURCE]", required=False, callback=read_by(named))
-@click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
-@click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
+@click.option(
+    "--session",
+    "name",
+    callback=read_by(named),
+    help="Name of the run.  [default: the latest]",
+)
+@click.option(
+    "--list",
+    "as_list",
+    is_flag=True,
+    help="List the runs: date, system, cases, passed.",
+)
 @json_option
 @csv_option
 @click.option(
@@ -46,7 +65,9 @@ Examples:
     is_flag=True,
     help="Exit with status 3 unless at least one case ran, all passed and all left records.",
 )
-@click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
+@click.option(
+    "--short", is_flag=True, help="Print only the one screen that the run ended with."
+)
 def command(
     source: str | None,
     name: str | None,
@@ -97,7 +118,9 @@ def _session(folder: Path, found: runs.Session, write: Writer | None) -> None:
     console.print_rich(summary.render(found))
     if found.report:
         console.print(
-            f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}"
+            f"session:  {found.name}",
+            f"perflogs: {folder / 'perflogs'}",
+            f"report:   {found.report}",
         )
     elif found.archived:
         console.print(f"session:  {found.name}", f"records:  {folder}")

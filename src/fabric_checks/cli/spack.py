@@ -37,11 +37,15 @@ Examples:
 @click.argument("folder", type=FOLDER)
 @click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
 @click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
-@click.option("--common", default=COMMON, type=FOLDER, help="The scope with the pinned versions.")
+@click.option(
+    "--common", default=COMMON, type=FOLDER, help="The scope with the pinned versions."
+)
 def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
     scopes = Scopes(environ, site, common)
-    Environment.prepared(PACKAGES[package], scopes, folder, os.environ, console.print).build()
+    Environment.prepared(
+        PACKAGES[package], scopes, folder, os.environ, console.print
+    ).build()
 
 
 @command.command(
@@ -53,9 +57,13 @@ Examples:
 """
 )
 @click.argument("folder", type=FOLDER)
-@click.option("--system", default="local", show_default=True, help="The system with the scopes.")
 @click.option(
-    "--mpi", "mpis", help="Names of its MPIs, separated by commas.  [default: all it has scopes for]"
+    "--system", default="local", show_default=True, help="The system with the scopes."
+)
+@click.option(
+    "--mpi",
+    "mpis",
+    help="Names of its MPIs, separated by commas.  [default: all it has scopes for]",
 )
 @click.option(
     "--package",
@@ -72,14 +80,18 @@ def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) 
     mirror.
     """
     everywhere = [
-        suite.package.name for suite in SUITES.values() if suite.package and not suite.only_of_sites
+        suite.package.name
+        for suite in SUITES.values()
+        if suite.package and not suite.only_of_sites
     ]
     packages = [PACKAGES[name] for name in names or everywhere]
     write_mirror(
         folder,
         packages=packages,
         scopes=scopes_of(
-            ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()
+            ROOT / "config/systems" / system / "spack",
+            os.environ,
+            mpis.split(",") if mpis else (),
         ),
         work=home() / "spack" / "work",
         variables=os.environ,

@@ -35,7 +35,9 @@ class Verb(click.Command):
     :param statuses: what its exit statuses mean, where that is not what they mean everywhere.
     """
 
-    def __init__(self, *args: Any, statuses: Mapping[int, str] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, statuses: Mapping[int, str] | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.statuses = dict(sorted((_MEANINGS | dict(statuses or {})).items()))
 
@@ -47,7 +49,9 @@ class Verb(click.Command):
             with formatter.indentation():
                 formatter.write_text(_SOURCE)
         with formatter.section("Exit status"):
-            formatter.write_dl([(str(status), meaning) for status, meaning in self.statuses.items()])
+            formatter.write_dl(
+                [(str(status), meaning) for status, meaning in self.statuses.items()]
+            )
 
 
 class Verbs(click.Group):
@@ -84,12 +88,20 @@ def _usage_text(error: click.ClickException) -> str:
     """Return a message of click as one of ours: no capital, no full stop, and where to look."""
     text = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
-    see = f"; see {context.command_path} --help" if context and not text.endswith("?") else ""
+    see = (
+        f"; see {context.command_path} --help"
+        if context and not text.endswith("?")
+        else ""
+    )
     return f"{text[:1].lower()}{text[1:]}{see}"
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print flat rows as CSV.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print everything as JSON."
+)
+csv_option = click.option(
+    "--csv", "as_csv", is_flag=True, help="Print flat rows as CSV."
+)
 sources_argument = click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 link_rate_option = click.option(
     "--link-MBps",

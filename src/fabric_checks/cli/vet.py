@@ -11,7 +11,13 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import metrics_option, named, number_option, read_by, system_option
+from fabric_checks.cli.conditions import (
+    metrics_option,
+    named,
+    number_option,
+    read_by,
+    system_option,
+)
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
@@ -48,7 +54,9 @@ _STATUSES = {
 @number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
 @metrics_option
 @click.option(
-    "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]"
+    "--only",
+    callback=read_by(named),
+    help="Only these nodes, separated by commas.  [default: all]",
 )
 @json_option
 @passed_on
@@ -74,7 +82,9 @@ def command(
     session = sessions.new_session_id()
     results = paths.results().absolute()
     jobs = Jobs(session, results, found.partition, found.environ, step_minutes, options)
-    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes, found.switches)
+    verdicts, spent = costs.spend(
+        found.nodes, jobs.run, budget, step_minutes, found.switches
+    )
     for node, why in found.away.items():
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
@@ -127,22 +137,36 @@ def _drain(bad: Sequence[str], found: machine.Machine, session: str) -> tuple[st
     return shlex.join(words) if bad else "", ""
 
 
-def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: Verdicts) -> list[str]:
+def _write_gauges(
+    folder: Path | None, partition: str, session: str, verdicts: Verdicts
+) -> list[str]:
     """Write the gauges of a vet; return what went wrong, a line each."""
     system = partition.partition(":")[0]
     folder = folder or folder_of(paths.results().absolute(), system)
     try:
         gauges.of_vet(partition, session, verdicts).write(folder, "vet")
     except OSError as error:
-        return [f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"]
+        return [
+            f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"
+        ]
     return []
 
 
 def _show(
-    verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str
+    verdicts: Verdicts,
+    spent: costs.Spent,
+    budget: float,
+    found: machine.Machine,
+    session: str,
 ) -> None:
-    counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
-    counts += f"; {count_text(len(verdicts.paths), 'path')} to look at" if verdicts.paths else ""
+    counts = ", ".join(
+        f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word)
+    )
+    counts += (
+        f"; {count_text(len(verdicts.paths), 'path')} to look at"
+        if verdicts.paths
+        else ""
+    )
     console.print(
         f"{found.partition}, {count_text(len(verdicts.words), 'node')}: {counts}",
         f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of"
@@ -153,7 +177,9 @@ def _show(
         alike: dict[tuple[str, str], list[str]] = {}
         for node in verdicts.of(word):
             at = "" if word is Word.NOT_SEEN else found.switches.get(node, "")
-            alike.setdefault((at, verdicts.reasons.get(node, "")), []).append(one_line(node))
+            alike.setdefault((at, verdicts.reasons.get(node, "")), []).append(
+                one_line(node)
+            )
         for (at, why), nodes in alike.items():
             shown = names_text(nodes, 8) if word is Word.NOT_SEEN else ", ".join(nodes)
             table.add_row(shown, one_line(at), word.value, one_line(why))

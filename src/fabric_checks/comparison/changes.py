@@ -54,7 +54,17 @@ CIRCUMSTANCES = (
 )
 #: The columns of records that a search needs.
 FIELDS = (
-    *(*SERIES, "parameters", "time", "quantity", "size_B", "value", "better", "can_be_zero", "evidence"),
+    *(
+        *SERIES,
+        "parameters",
+        "time",
+        "quantity",
+        "size_B",
+        "value",
+        "better",
+        "can_be_zero",
+        "evidence",
+    ),
     *CIRCUMSTANCES,
 )
 
@@ -169,13 +179,19 @@ class Changes:
     def exceed_chance(self) -> bool:
         """Whether more series have changed than would by chance alone."""
         count = len(self.changes)
-        return count > TIMES_CHANCE * self.by_chance and float(pdtrc(count - 1, self.by_chance)) < CHANCE
+        return (
+            count > TIMES_CHANCE * self.by_chance
+            and float(pdtrc(count - 1, self.by_chance)) < CHANCE
+        )
 
 
 def stands_out(change: Change) -> bool:
     """Tell whether a change is far enough out of the noise of its series to be no chance."""
     noise = change.noise if change.by_difference else 100 * change.noise
-    return abs(change.change) >= LEAST_NOISE * noise and 100 * lost(change) >= LEAST_PERCENT
+    return (
+        abs(change.change) >= LEAST_NOISE * noise
+        and 100 * lost(change) >= LEAST_PERCENT
+    )
 
 
 def lost(change: Change) -> float:
@@ -213,13 +229,23 @@ def find_changes(
             by_chance += FALSE_ALARMS[row["n"] >= 100]
         changes += _changes_of(row, split)
     changes = [change for change in changes if since is None or change.at >= since]
-    changes.sort(key=lambda change: (change.at, change.machine, change.test, change.metric))
-    return Changes(tuple(changes), long_enough.height, gathered.height - long_enough.height, by_chance)
+    changes.sort(
+        key=lambda change: (change.at, change.machine, change.test, change.metric)
+    )
+    return Changes(
+        tuple(changes),
+        long_enough.height,
+        gathered.height - long_enough.height,
+        by_chance,
+    )
 
 
 def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
     edges = [0, *split.starts, row["n"]]
-    segments = [np.asarray(row["values"][start:end], dtype=np.float64) for start, end in pairwise(edges)]
+    segments = [
+        np.asarray(row["values"][start:end], dtype=np.float64)
+        for start, end in pairwise(edges)
+    ]
     out = []
     for number, middle in enumerate(split.starts):
         before, after = segments[number], segments[number + 1]
@@ -236,26 +262,40 @@ def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
                 **_size(before, after, row),
                 noise=split.noise,
                 state=_state(before, after, segments[-1], row, split),
-                circumstances=circumstances_between(row, edges[number], middle, edges[number + 2]),
+                circumstances=circumstances_between(
+                    row, edges[number], middle, edges[number + 2]
+                ),
             )
         )
     return out
 
 
-def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row) -> dict[str, Any]:
+def _size(
+    before: bootstrap.Floats, after: bootstrap.Floats, row: Row
+) -> dict[str, Any]:
     """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and
     ``at_least``."""
     if row["by_difference"]:
         found = bootstrap.difference([before], [after])
-        change, low, high = (float(each[0]) for each in (found.estimate, found.low, found.high))
+        change, low, high = (
+            float(each[0]) for each in (found.estimate, found.low, found.high)
+        )
         largest = max(abs(float(np.median(before))), abs(float(np.median(after))))
         scale = 1.0 if row["unit"] == "%" or largest == 0 else largest / 100
     else:
         found = bootstrap.ratio([before], [after])
-        change, low, high = (100 * (float(each[0]) - 1) for each in (found.estimate, found.low, found.high))
+        change, low, high = (
+            100 * (float(each[0]) - 1)
+            for each in (found.estimate, found.low, found.high)
+        )
         scale = 1.0
     at_least = (low if row["better"] == "smaller" else -high) / scale
-    return {"change": change, "change_low": low, "change_high": high, "at_least": at_least}
+    return {
+        "change": change,
+        "change_low": low,
+        "change_high": high,
+        "at_least": at_least,
+    }
 
 
 def _state(
@@ -287,11 +327,19 @@ def circumstances_between(
     """
     found = []
     for field in (name for name in CIRCUMSTANCES if name in columns):
-        before = [_items(field, value) for value in columns[field][max(start, middle - _WINDOW) : middle]]
-        after = [_items(field, value) for value in columns[field][middle : min(end, middle + _WINDOW)]]
+        before = [
+            _items(field, value)
+            for value in columns[field][max(start, middle - _WINDOW) : middle]
+        ]
+        after = [
+            _items(field, value)
+            for value in columns[field][middle : min(end, middle + _WINDOW)]
+        ]
         gone, come = _only_in(before, after), _only_in(after, before)
         if (gone and come) or (field == "nodelist" and (gone or come)):
-            found.append(Circumstance("nodes" if field == "nodelist" else field, gone, come))
+            found.append(
+                Circumstance("nodes" if field == "nodelist" else field, gone, come)
+            )
     return tuple(found)
 
 
@@ -305,9 +353,17 @@ def _items(field: str, value: object) -> set[str]:
 
 def _only_in(runs: Sequence[set[str]], others: Sequence[set[str]]) -> tuple[str, ...]:
     """Return the items that most of some runs have, and few of the others."""
-    here, there = (Counter(item for items in each for item in items) for each in (runs, others))
+    here, there = (
+        Counter(item for items in each for item in items) for each in (runs, others)
+    )
     usual, rare = _USUAL * len(runs), (1 - _USUAL) * len(others)
-    return tuple(sorted(item for item, count in here.items() if count >= usual and there[item] <= rare))
+    return tuple(
+        sorted(
+            item
+            for item, count in here.items()
+            if count >= usual and there[item] <= rare
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -329,12 +385,16 @@ class Event:
     @property
     def circumstances(self) -> tuple[Circumstance, ...]:
         """Return the circumstances of the changes that are seen at that run."""
-        return next(change.circumstances for change in self.changes if change.at == self.at)
+        return next(
+            change.circumstances for change in self.changes if change.at == self.at
+        )
 
     @property
     def evidence(self) -> tuple[str, ...]:
         """Return the kinds of simulation that the values are from; empty if they were measured."""
-        return tuple(sorted({change.evidence for change in self.changes if change.evidence}))
+        return tuple(
+            sorted({change.evidence for change in self.changes if change.evidence})
+        )
 
     def size_text(self) -> str:
         """Return from how much to how much they changed, such as ``worse by 9 % to 12 %``."""
@@ -342,7 +402,9 @@ class Event:
         units = {_unit(change) for change in self.changes}
         parts = []
         for unit in sorted(units):
-            sizes = [abs(change.change) for change in self.changes if _unit(change) == unit]
+            sizes = [
+                abs(change.change) for change in self.changes if _unit(change) == unit
+            ]
             low, high = signed(min(sizes))[1:] or "0", signed(max(sizes))[1:] or "0"
             parts.append(f"{low} {unit}" if low == high else f"{low} to {high} {unit}")
         return f"{word} by {' and '.join(parts)}"
@@ -356,7 +418,10 @@ class Event:
             sizes.setdefault(change.quantity, [])
             if change.size_B is not None:
                 sizes[change.quantity].append(change.size_B)
-        return ", ".join(f"{name} {sizes_text(sorted(listed))}".rstrip() for name, listed in sizes.items())
+        return ", ".join(
+            f"{name} {sizes_text(sorted(listed))}".rstrip()
+            for name, listed in sizes.items()
+        )
 
     def sentence(self) -> str:
         """Return the event in one sentence, without its state and circumstances."""
@@ -383,7 +448,13 @@ def events_of(changes: Iterable[Change]) -> list[Event]:
         by_case.setdefault(case, []).append(change)
     found = [_event(group) for case in by_case.values() for group in _near(case)]
     return sorted(
-        found, key=lambda event: (event.at, event.changes[0].machine, event.changes[0].test, event.state)
+        found,
+        key=lambda event: (
+            event.at,
+            event.changes[0].machine,
+            event.changes[0].test,
+            event.state,
+        ),
     )
 
 
@@ -402,5 +473,7 @@ def _near(changes: list[Change]) -> Iterator[list[Change]]:
 def _event(group: list[Change]) -> Event:
     counted = Counter(change.at for change in group)
     at = min(counted, key=lambda time: (-counted[time], time))
-    ordered = sorted(group, key=lambda change: (change.quantity, change.size_B or 0, change.metric))
+    ordered = sorted(
+        group, key=lambda change: (change.quantity, change.size_B or 0, change.metric)
+    )
     return Event(tuple(ordered), at)

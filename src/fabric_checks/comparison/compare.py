@@ -11,7 +11,13 @@ import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.comparison import verdicts
-from fabric_checks.comparison.verdicts import BETTER, MISSING, NOT_COMPARABLE, VERDICTS, WORSE
+from fabric_checks.comparison.verdicts import (
+    BETTER,
+    MISSING,
+    NOT_COMPARABLE,
+    VERDICTS,
+    WORSE,
+)
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
@@ -49,7 +55,15 @@ COLUMNS = (
             "failed",
         )
     ),
-    *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
+    *(
+        "by_difference",
+        "change",
+        "change_low",
+        "change_high",
+        "at_least",
+        "detectable",
+        "bootstrapped",
+    ),
     *("verdict", "why", "note"),
 )
 #: The fields that rows share which :func:`aggregate` combines.
@@ -84,7 +98,9 @@ class Comparison:
     @property
     def by_chance(self) -> float:
         """Return how many of these would differ by chance if nothing did."""
-        varying = self.frame.filter(pl.col("bootstrapped") & (pl.col("detectable") > 0)).height
+        varying = self.frame.filter(
+            pl.col("bootstrapped") & (pl.col("detectable") > 0)
+        ).height
         return varying * (1 - self.confidence)
 
     def count(self, verdict: str) -> int:
@@ -113,7 +129,9 @@ def compare(
     found = gather(parts)
     for label in labels:
         if not (found.machines["side"] == label).any():
-            raise RecordError(f"{quoted(label)} has no records in the given range with the given fields")
+            raise RecordError(
+                f"{quoted(label)} has no records in the given range with the given fields"
+            )
     rows = [
         _two(
             found.series,
@@ -125,7 +143,9 @@ def compare(
         )
         for side in labels[1:]
     ]
-    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable)
+    pairs = verdicts.judged(
+        pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable
+    )
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -134,7 +154,9 @@ def compare(
             for side in ("baseline", "side")
         },
     )
-    return Comparison(labels[0], tuple(labels[1:]), out.select(COLUMNS), confidence, repeatable)
+    return Comparison(
+        labels[0], tuple(labels[1:]), out.select(COLUMNS), confidence, repeatable
+    )
 
 
 def _two(
@@ -169,7 +191,9 @@ def _two(
     )
 
 
-def _incomparable(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
+def _incomparable(
+    baseline: str, side: str, across_versions: bool
+) -> list[tuple[pl.Expr, str, pl.Expr]]:
     """Return what makes a pair incomparable: condition, verdict and reason; the first that holds counts.
 
     :param baseline, side: the labels of the sides.
@@ -188,8 +212,16 @@ def _incomparable(baseline: str, side: str, across_versions: bool) -> list[tuple
         )
         for label, name in sides
     ]
-    why = [pl.when(lacks).then(cause) for lacks, cause in zip(lacking, causes, strict=True)]
-    found = [(pl.any_horizontal(lacking), MISSING, pl.concat_str(why, separator="; ", ignore_nulls=True))]
+    why = [
+        pl.when(lacks).then(cause) for lacks, cause in zip(lacking, causes, strict=True)
+    ]
+    found = [
+        (
+            pl.any_horizontal(lacking),
+            MISSING,
+            pl.concat_str(why, separator="; ", ignore_nulls=True),
+        )
+    ]
     fields = [("unit", "unit"), ("better", "which direction is better")]
     if not across_versions:
         fields += _PROGRAM
@@ -208,21 +240,37 @@ def _notes(baseline: str, side: str) -> pl.Expr:
     both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
     for field, words in (*_PROGRAM, ("image_digest", "image")):
         differ = pl.col(f"{field}_baseline") != pl.col(f"{field}_side")
-        notes.append(pl.when((both & differ).fill_null(False)).then(_against(words, field, baseline, side)))
+        notes.append(
+            pl.when((both & differ).fill_null(False)).then(
+                _against(words, field, baseline, side)
+            )
+        )
     for label, name in ((baseline, "baseline"), (side, "side")):
         evidence, failed = pl.col(f"evidence_{name}"), pl.col(f"failed_{name}")
-        text = pl.concat_str(pl.lit(f"{label} is a simulation: "), evidence.list.join(", "))
+        text = pl.concat_str(
+            pl.lit(f"{label} is a simulation: "), evidence.list.join(", ")
+        )
         notes.append(pl.when((evidence != ["measured"]).fill_null(False)).then(text))
         runs = pl.when(failed == 1).then(pl.lit(" run")).otherwise(pl.lit(" runs"))
         text = pl.concat_str(failed, runs, pl.lit(f" without values in {label}"))
-        notes.append(pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(text))
+        notes.append(
+            pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(text)
+        )
     text = pl.concat_str(notes, separator="; ", ignore_nulls=True)
     return pl.when(text != "").then(text)
 
 
 def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
-    one, two = (pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side"))
-    return pl.concat_str(pl.lit(f"{words}: "), one, pl.lit(f" in {baseline}, "), two, pl.lit(f" in {side}"))
+    one, two = (
+        pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side")
+    )
+    return pl.concat_str(
+        pl.lit(f"{words}: "),
+        one,
+        pl.lit(f" in {baseline}, "),
+        two,
+        pl.lit(f" in {side}"),
+    )
 
 
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
@@ -254,7 +302,9 @@ def _some(values: set[str]) -> str:
     return names_text(sorted(quoted(str(value), 30)[1:-1] for value in values), 4)
 
 
-def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:
+def _matched(
+    series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]
+) -> pl.DataFrame:
     """Join the series of two sides, also those that only one has.
 
     :param series: as :class:`fabric_checks.records.series.Gathered` has them; :param key: what
@@ -270,17 +320,31 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
     for label, suffix in ((baseline, "_baseline"), (side, "_side")):
         half = series.with_columns(_WHERE).filter(pl.col("side") == label)
         half = half.drop("side", *(name for name in MACHINE if name not in on))
-        halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
+        halves.append(
+            half.rename(
+                {name: name + suffix for name in half.columns if name not in on}
+            )
+        )
     pairs = halves[0].join(
-        halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right"
+        halves[1],
+        on=on,
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        maintain_order="left_right",
     )
     return pairs.with_columns(
-        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in OF_LATEST
+        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name)
+        for name in OF_LATEST
     ).drop(f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side"))
 
 
 def _with_failures(
-    pairs: pl.DataFrame, failed: pl.DataFrame, key: Sequence[str], baseline: str, side: str
+    pairs: pl.DataFrame,
+    failed: pl.DataFrame,
+    key: Sequence[str],
+    baseline: str,
+    side: str,
 ) -> pl.DataFrame:
     """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the
     last.
@@ -295,11 +359,19 @@ def _with_failures(
     for label, suffix in ((baseline, "_baseline"), (side, "_side")):
         half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
         halves.append(
-            half.select(*on, pl.col("where", "parameters", "failed", "fail_reason").name.suffix(suffix))
+            half.select(
+                *on,
+                pl.col("where", "parameters", "failed", "fail_reason").name.suffix(
+                    suffix
+                ),
+            )
         )
     for half in halves:
         pairs = pairs.join(
-            half.drop(cs.starts_with("where", "parameters")), on=on, how="left", nulls_equal=True
+            half.drop(cs.starts_with("where", "parameters")),
+            on=on,
+            how="left",
+            nulls_equal=True,
         )
     both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
     own = [f"parameters_{name}" for name in ("baseline", "side")]
@@ -313,8 +385,13 @@ def select(frame: pl.DataFrame) -> pl.DataFrame:
     rank = pl.col("verdict").replace_strict(
         dict(zip(VERDICTS, range(len(VERDICTS)), strict=True)), return_dtype=pl.Int8
     )
-    names = [pl.col(name) for name in ("check", "test", "layout", "quantity", "size_B", "metric")]
-    return frame.sort([rank, -pl.col("at_least").abs(), *names], nulls_last=True, maintain_order=True)
+    names = [
+        pl.col(name)
+        for name in ("check", "test", "layout", "quantity", "size_B", "metric")
+    ]
+    return frame.sort(
+        [rank, -pl.col("at_least").abs(), *names], nulls_last=True, maintain_order=True
+    )
 
 
 def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:
@@ -329,7 +406,11 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
         appended to the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
-    which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))
+    which = (
+        pl.int_range(pl.len())
+        if every_point
+        else pl.when(differs).then(pl.col("quantity"))
+    )
     measure = (
         pl.when(pl.col("by_difference") & pl.col("change").is_not_null())
         .then(pl.col("unit"))
@@ -338,7 +419,9 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
     key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
     numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
     numbers += tuple(
-        f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side")
+        f"{name}_{side}"
+        for name in ("n", "median", "low", "high")
+        for side in ("baseline", "side")
     )
     one_unit = pl.col("unit").n_unique() == 1
     return (
@@ -348,10 +431,14 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
             pl.len().alias("values"),
             pl.col("parameters").first(),
             pl.col("metric").alias("metrics"),
-            pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),
+            pl.when(pl.col("quantity").n_unique() == 1)
+            .then(pl.col("quantity").first())
+            .alias("quantity"),
             pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),
             pl.col("size_B").drop_nulls().unique().sort().alias("sizes_B"),
-            pl.any_horizontal(pl.col("evidence_baseline", "evidence_side") != "measured")
+            pl.any_horizontal(
+                pl.col("evidence_baseline", "evidence_side") != "measured"
+            )
             .any()
             .alias("simulated"),
             *(pl.col(name).min().alias(f"{name}_min") for name in numbers),

@@ -63,12 +63,20 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
     :param frame: records with at least :data:`COLUMNS`, in the order of time.
     """
     found: dict[tuple[str, str], Node] = {}
-    for row in frame.unique(_RUN, keep="last", maintain_order=True).iter_rows(named=True):
+    for row in frame.unique(_RUN, keep="last", maintain_order=True).iter_rows(
+        named=True
+    ):
         names = _data(row, "nodelist") or []
-        findings = [each for each in parsed(_data(row, "findings") or ()) if each.is_fault and each.hosts]
+        findings = [
+            each
+            for each in parsed(_data(row, "findings") or ())
+            if each.is_fault and each.hosts
+        ]
         bad = not is_success(row["case_result"])
         for name in names:
-            node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"]))
+            node = found.setdefault(
+                (row["system"], name), Node(row["system"], name, row["time"])
+            )
             node.cases += 1
             node.last_seen = max(node.last_seen, row["time"])
             node.blamed += any(each.hosts == (name,) for each in findings)
@@ -78,7 +86,10 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
         by_system.setdefault(node.system, []).append(node)
     for nodes in by_system.values():
         _compare(nodes)
-    return sorted(found.values(), key=lambda node: (node.system, not node.stands_out, -node.low, node.name))
+    return sorted(
+        found.values(),
+        key=lambda node: (node.system, not node.stands_out, -node.low, node.name),
+    )
 
 
 def _data(row: Mapping[str, Any], name: str) -> Any:
@@ -93,7 +104,9 @@ def _compare(nodes: Sequence[Node]) -> None:
         if cases > node.cases:
             node.others = (bad - node.bad) / (cases - node.cases)
             # Of many nodes one is above the others by chance: each gets its part of that.
-            least, _ = _interval(node.bad, node.cases, 1 - (1 - CONFIDENCE) / len(nodes))
+            least, _ = _interval(
+                node.bad, node.cases, 1 - (1 - CONFIDENCE) / len(nodes)
+            )
             _, most = _interval(bad - node.bad, cases - node.cases, CONFIDENCE)
             node.stands_out = least > most
 

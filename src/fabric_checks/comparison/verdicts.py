@@ -38,7 +38,9 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
     return (can_be_zero | (least <= 0)).fill_null(False)
 
 
-def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
+def judged(
+    pairs: pl.DataFrame, confidence: float, repeatable: float | None
+) -> pl.DataFrame:
     """Compare series in numbers.
 
     Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the
@@ -62,11 +64,19 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
     columns: dict[str, pl.Series] = {"bootstrapped": enough}
     for side, values, which in zip(("baseline", "side"), both, known, strict=True):
         low, high = _intervals([values], which, bootstrap.median, confidence)
-        columns |= {f"median_{side}": values.list.median(), f"low_{side}": low, f"high_{side}": high}
+        columns |= {
+            f"median_{side}": values.list.median(),
+            f"low_{side}": low,
+            f"high_{side}": high,
+        }
     by_difference = pairs["by_difference"]
-    differences = _intervals(both, enough & by_difference, bootstrap.difference, confidence)
+    differences = _intervals(
+        both, enough & by_difference, bootstrap.difference, confidence
+    )
     ratios = _intervals(both, enough & ~by_difference, bootstrap.ratio, confidence)
-    for name, difference, ratio in zip(("low", "high"), differences, ratios, strict=True):
+    for name, difference, ratio in zip(
+        ("low", "high"), differences, ratios, strict=True
+    ):
         columns[f"change_{name}"] = difference.fill_null(100 * (ratio - 1))
     return _judged(pairs.with_columns(**columns), repeatable)
 
@@ -76,17 +86,31 @@ def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
     first, second = pl.col("median_baseline"), pl.col("median_side")
     is_difference = pl.col("by_difference")
     size = pl.max_horizontal(first.abs(), second.abs())
-    change = pl.when(is_difference).then(second - first).otherwise(100 * (second / first - 1))
+    change = (
+        pl.when(is_difference)
+        .then(second - first)
+        .otherwise(100 * (second / first - 1))
+    )
     low, high = pl.col("change_low"), pl.col("change_high")
     if repeatable is not None:
-        few, ratio = pl.col("comparable") & ~pl.col("bootstrapped"), 100 * second / first
+        few, ratio = (
+            pl.col("comparable") & ~pl.col("bootstrapped"),
+            100 * second / first,
+        )
         lowest = (
-            pl.when(is_difference).then(change - repeatable * size).otherwise(ratio / (1 + repeatable) - 100)
+            pl.when(is_difference)
+            .then(change - repeatable * size)
+            .otherwise(ratio / (1 + repeatable) - 100)
         )
         highest = (
-            pl.when(is_difference).then(change + repeatable * size).otherwise(ratio * (1 + repeatable) - 100)
+            pl.when(is_difference)
+            .then(change + repeatable * size)
+            .otherwise(ratio * (1 + repeatable) - 100)
         )
-        low, high = pl.when(few).then(lowest).otherwise(low), pl.when(few).then(highest).otherwise(high)
+        low, high = (
+            pl.when(few).then(lowest).otherwise(low),
+            pl.when(few).then(highest).otherwise(high),
+        )
     pairs = pairs.with_columns(
         change=pl.when("comparable").then(change),
         change_low=low,
@@ -95,7 +119,9 @@ def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
     )
     is_smaller = (pl.col("better") == "smaller").fill_null(value=False)
     worse_low = pl.when(is_smaller).then("change_low").otherwise(-pl.col("change_high"))
-    worse_high = pl.when(is_smaller).then("change_high").otherwise(-pl.col("change_low"))
+    worse_high = (
+        pl.when(is_smaller).then("change_high").otherwise(-pl.col("change_low"))
+    )
     # Percentages are compared in points: 2 % against 1 % are a point, not twice as much.
     by_size = is_difference & (pl.col("unit").fill_null("") != "%") & (size > 0)
     verdict = (
@@ -124,13 +150,18 @@ def _intervals(
     :param values: lists of values, of which those of equal lengths are taken together.
     """
     ends = np.full((2, len(chosen)), np.nan)
-    lengths = pl.DataFrame([each.list.len().alias(str(at)) for at, each in enumerate(values)])
+    lengths = pl.DataFrame(
+        [each.list.len().alias(str(at)) for at, each in enumerate(values)]
+    )
     rows = lengths.with_row_index("row").filter(chosen)
     for key, alike in rows.group_by(lengths.columns, maintain_order=True):
         for part in alike.iter_slices(max(1, _TOGETHER // sum(key))):
             which = part["row"]
             tables = [
-                each.gather(which).explode(empty_as_null=False).to_numpy().reshape(len(which), -1)
+                each.gather(which)
+                .explode(empty_as_null=False)
+                .to_numpy()
+                .reshape(len(which), -1)
                 for each in values
             ]
             found = method(*tables, confidence)

@@ -43,7 +43,9 @@ class Stream(io.TextIOBase):
     :param styled: whether escape sequences may pass: for Rich, whose texts are sanitized before it adds them.
     """
 
-    def __init__(self, raw: TextIO | None, name: str | None, *, styled: bool = False) -> None:
+    def __init__(
+        self, raw: TextIO | None, name: str | None, *, styled: bool = False
+    ) -> None:
         super().__init__()
         self.raw, self.name, self._styled = raw, name, styled
         self._fault: OSError | None = None
@@ -87,7 +89,11 @@ class Stream(io.TextIOBase):
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         safe = text if self._styled else _printable(text)
-        self._try(lambda raw: raw.write(safe.encode(self.encoding, "replace").decode(self.encoding)))
+        self._try(
+            lambda raw: raw.write(
+                safe.encode(self.encoding, "replace").decode(self.encoding)
+            )
+        )
         return len(text)
 
     def flush(self) -> None:
@@ -142,7 +148,11 @@ def opened() -> Iterator[None]:
 
 def out() -> Stream:
     """Return standard output."""
-    return sys.stdout if isinstance(sys.stdout, Stream) else Stream(sys.stdout, "standard output")
+    return (
+        sys.stdout
+        if isinstance(sys.stdout, Stream)
+        else Stream(sys.stdout, "standard output")
+    )
 
 
 def err() -> Stream:
@@ -191,7 +201,9 @@ def print_json(data: object) -> None:
     """Print data as JSON, or text that is JSON; JSON escapes all that is not printable, but for one
     character."""
     text = (
-        data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
+        data
+        if isinstance(data, str)
+        else json.dumps(data, indent=1, default=lambda each: each.isoformat())
     )
     print_document(text.replace("\x7f", "\\u007f"))
 
@@ -208,7 +220,9 @@ def print_csv(rows: Sequence[Mapping[str, object]]) -> None:
 def _csv_cell(value: object) -> object:
     if isinstance(value, list | tuple | dict):
         return json.dumps(value)
-    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    is_formula = isinstance(value, str) and value.startswith(
+        ("=", "+", "-", "@", "\t", "\r")
+    )
     return f"'{value}" if is_formula else value
 
 
@@ -236,10 +250,16 @@ def rich_console(stream: Stream | None = None) -> Console:
         def __init__(self, inner: Any) -> None:
             self.inner = inner
 
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        def __rich_console__(
+            self, console: Console, options: ConsoleOptions
+        ) -> RenderResult:
             for segment in console.render(self.inner, options):
                 # Rich marks what moves the cursor, as progress does.
-                yield segment if segment.control else Segment(printable(segment.text), segment.style)
+                yield (
+                    segment
+                    if segment.control
+                    else Segment(printable(segment.text), segment.style)
+                )
 
     class Hook(RenderHook):
         def process_renderables(self, renderables: list[Any]) -> list[Any]:
@@ -248,7 +268,15 @@ def rich_console(stream: Stream | None = None) -> Console:
     stream = stream or out()
     # A terminal has a width, and COLUMNS may set one; for a file or a pipe it fits the tables.
     has_width = stream.isatty() or "COLUMNS" in os.environ
-    file: Any = Stream(stream.raw, stream.name, styled=True)  # a text stream, though not of a class of typing
-    made = Console(file=file, width=None if has_width else 160, highlight=False, markup=False, emoji=False)
+    file: Any = Stream(
+        stream.raw, stream.name, styled=True
+    )  # a text stream, though not of a class of typing
+    made = Console(
+        file=file,
+        width=None if has_width else 160,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     made.push_render_hook(Hook())
     return made

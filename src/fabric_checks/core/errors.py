@@ -69,4 +69,6 @@ def cut(text: str, limit: int) -> str:
     """Return a text of at most ``limit`` characters, cut in its middle: the reason of a long line is at its
     end."""
     head = limit // 2 - 5
-    return text if len(text) <= limit else f"{text[:head]} ... {text[head + 5 - limit :]}"
+    return (
+        text if len(text) <= limit else f"{text[:head]} ... {text[head + 5 - limit :]}"
+    )

@@ -23,7 +23,11 @@ OF_REFRAME = ("scheduler", "launcher")
 
 Few = Annotated[int, rules(minimum=1, maximum=1000)]
 Shape = Annotated[
-    str, rules(pattern="^[1-9][0-9]*x[1-9][0-9]*$", description="nodes x processes a node, as in 2x4")
+    str,
+    rules(
+        pattern="^[1-9][0-9]*x[1-9][0-9]*$",
+        description="nodes x processes a node, as in 2x4",
+    ),
 ]
 Words = list[Annotated[str, rules(minLength=1)]]
 
@@ -32,9 +36,9 @@ Words = list[Annotated[str, rules(minLength=1)]]
 class ContainerExtras:
     """How programs are started inside an image."""
 
-    platform: Literal["Apptainer", "Singularity", "Podman", "Sarus", "Pyxis", "EDF"] | None = option(
-        "the runtime"
-    )
+    platform: (
+        Literal["Apptainer", "Singularity", "Podman", "Sarus", "Pyxis", "EDF"] | None
+    ) = option("the runtime")
     image: str = option("the image, as the runtime takes it: a file, or a name", "")
     options: tuple[str, ...] = option("further options of the runtime, or of srun", ())
     mpi: str = option("the MPI inside, as in mpich@4.3", "")
@@ -44,7 +48,9 @@ class ContainerExtras:
 class Extras:
     """The extras of a partition."""
 
-    nodes: Annotated[int, rules(minimum=1, maximum=10**6)] = option("the most nodes of a job", 1)
+    nodes: Annotated[int, rules(minimum=1, maximum=10**6)] = option(
+        "the most nodes of a job", 1
+    )
     cores: Annotated[int, rules(minimum=1, maximum=10**5)] | None = option(
         "the cores of a node; without it those of `processor`"
     )
@@ -61,26 +67,43 @@ class Extras:
         "the rate of one link of a node, in 10^6 B/s"
     )
     nics: Few = option("such links of a node", 1)
-    fabric: Words = option("patterns of the ports that carry the traffic, as in mlx5_*, hsn*", make=list)
-    topology: Words = option(
-        "files with the topology of the fabric, as of ibnetdiscover or OpenSM", make=list
+    fabric: Words = option(
+        "patterns of the ports that carry the traffic, as in mlx5_*, hsn*", make=list
     )
-    routing: Literal["static", "adaptive", "hashed", "unknown"] | None = option("how switches choose routes")
+    topology: Words = option(
+        "files with the topology of the fabric, as of ibnetdiscover or OpenSM",
+        make=list,
+    )
+    routing: Literal["static", "adaptive", "hashed", "unknown"] | None = option(
+        "how switches choose routes"
+    )
     launch_options: list[str] | None = option(
         "options of the launcher that start {tasks} processes, {ppn} a node, on {nodes} nodes of a larger job"
     )
-    program_options: Mapping[str, list[str]] = option("further options by the name of the program", make=dict)
-    oversubscribed: bool = option("whether ranks may share cores, as on a test machine", False)
-    references: str | None = option("the file of references: a path, or a name in config/references")
+    program_options: Mapping[str, list[str]] = option(
+        "further options by the name of the program", make=dict
+    )
+    oversubscribed: bool = option(
+        "whether ranks may share cores, as on a test machine", False
+    )
+    references: str | None = option(
+        "the file of references: a path, or a name in config/references"
+    )
     max_pending_time: Annotated[str, rules(pattern=r"^(\d+[dhms])+$")] | None = option(
         "the longest time in the queue, as in 12h; 1d without it"
     )
-    launcher_bounds_time: bool = option("whether the launcher bounds the time of what it starts", False)
+    launcher_bounds_time: bool = option(
+        "whether the launcher bounds the time of what it starts", False
+    )
     host_lock: str | None = option("a lock file for the jobs of this host")
-    largest_work_B: Positive | None = option("the largest message that is sent while ranks compute, in bytes")
+    largest_work_B: Positive | None = option(
+        "the largest message that is sent while ranks compute, in bytes"
+    )
     most_work_tasks: Count | None = option("the most ranks that compute at once")
     container: ContainerExtras | None = option("the image that programs run in")
-    others: tuple[str, ...] = option("keys of other suites that look like one of these", ())
+    others: tuple[str, ...] = option(
+        "keys of other suites that look like one of these", ()
+    )
 
     @classmethod
     def of(cls, partition: Any) -> Extras:
@@ -95,15 +118,27 @@ class Extras:
 class EnvironExtras:
     """The extras of an environment; `fabric_checks.software.programs.environment` writes the first three."""
 
-    stack: str = option("where its programs come from: wheels, spack, modules, simgrid", "")
-    programs: Mapping[str, dict[str, Any]] = option("its program of each suite", make=dict)
-    without: Mapping[str, str] = option("why it lacks a suite or a feature of one", make=dict)
-    blocking_wait: Mapping[str, str] = option("variables with which the MPI blocks while it waits", make=dict)
+    stack: str = option(
+        "where its programs come from: wheels, spack, modules, simgrid", ""
+    )
+    programs: Mapping[str, dict[str, Any]] = option(
+        "its program of each suite", make=dict
+    )
+    without: Mapping[str, str] = option(
+        "why it lacks a suite or a feature of one", make=dict
+    )
+    blocking_wait: Mapping[str, str] = option(
+        "variables with which the MPI blocks while it waits", make=dict
+    )
     container: ContainerExtras | None = option("the image that programs run in")
-    spack: Mapping[str, str] = option("the scopes of Spack that build its programs", make=dict)
+    spack: Mapping[str, str] = option(
+        "the scopes of Spack that build its programs", make=dict
+    )
     not_set_up: str = option("why it cannot be used yet", "")
     traces: str | None = option("the folder of the traces to replay")
-    others: tuple[str, ...] = option("keys of other suites that look like one of these", ())
+    others: tuple[str, ...] = option(
+        "keys of other suites that look like one of these", ()
+    )
 
     @classmethod
     def of(cls, environ: Any) -> EnvironExtras:
@@ -125,7 +160,9 @@ def _read(kind: type[T], part: Any) -> T:
     return found
 
 
-def parse(kind: type[T], given: Mapping[str, Any], place: str, *, only_ours: bool = False) -> T:
+def parse(
+    kind: type[T], given: Mapping[str, Any], place: str, *, only_ours: bool = False
+) -> T:
     """Return extras as ReFrame's configuration has them.
 
     :param only_ours: whether keys of other suites are refused too.
@@ -138,7 +175,9 @@ def parse(kind: type[T], given: Mapping[str, Any], place: str, *, only_ours: boo
             remedy = f"did you mean {meant}? If it is of another suite, list it under 'others' too"
             remedy = schema.near(key, known) if only_ours else remedy
             raise schema.SchemaError(f"{place}: {key}: unknown; {remedy}")
-    return schema.convert({key: each for key, each in given.items() if key in known}, kind, place)
+    return schema.convert(
+        {key: each for key, each in given.items() if key in known}, kind, place
+    )
 
 
 def names(kind: type) -> tuple[str, ...]:

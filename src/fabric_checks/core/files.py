@@ -35,7 +35,8 @@ def require_within(path: Path, within: Path | None) -> None:
     """
     if within is not None and not path.resolve().is_relative_to(within.resolve()):
         raise UnfitError(
-            path, f"a symbolic link out of {within}, which is not followed: name its target instead"
+            path,
+            f"a symbolic link out of {within}, which is not followed: name its target instead",
         )
 
 
@@ -47,14 +48,18 @@ def opened(path: Path, within: Path | None = None) -> Iterator[FileIO]:
     :raises OSError: if it is refused, or cannot be read.
     """
     # O_NONBLOCK: a pipe does not block.
-    with FileIO(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+    with FileIO(
+        path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
+    ) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise UnfitError(path, "not a regular file")
         require_within(path, within)
         yield file
 
 
-def read_bytes(path: Path, within: Path | None = None, largest_B: int = LARGEST_B) -> bytes:
+def read_bytes(
+    path: Path, within: Path | None = None, largest_B: int = LARGEST_B
+) -> bytes:
     """Return the content of a file that :func:`opened` accepts.
 
     :raises OSError: also if it is larger than ``largest_B``.
@@ -65,7 +70,9 @@ def read_bytes(path: Path, within: Path | None = None, largest_B: int = LARGEST_
         return file.readall()
 
 
-def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B) -> str:
+def read_text(
+    path: Path, within: Path | None = None, largest_B: int = LARGEST_B
+) -> str:
     """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
     text = read_bytes(path, within, largest_B).decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -99,7 +106,9 @@ def replacing(path: Path, ending: str | None = None) -> Iterator[Path]:
         _settle(part, target)
     except OSError as error:
         kept = "; it is unchanged" if made and target.exists() else ""
-        raise OSError(error.errno, f"{error.strerror or error}{kept}", str(path)) from None
+        raise OSError(
+            error.errno, f"{error.strerror or error}{kept}", str(path)
+        ) from None
     finally:
         if made:
             part.unlink(missing_ok=True)

@@ -63,7 +63,9 @@ class Finding:
         """Take kind and part, or else its hosts, for the key if there is none."""
         if not self.key:
             object.__setattr__(
-                self, "key", f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip()
+                self,
+                "key",
+                f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip(),
             )
 
     @property
@@ -74,7 +76,9 @@ class Finding:
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines below its text: its details, and the advice if the text does not have it."""
-        return self.details if self.advice in self.text else (*self.details, self.advice)
+        return (
+            self.details if self.advice in self.text else (*self.details, self.advice)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record; what is empty is left out."""
@@ -102,7 +106,9 @@ class Finding:
             size=None if data.get("size") is None else float(data["size"]),
             details=_texts(data.get("details", ())),
             data=dict(data.get("data", {})),
-            **{name: str(data.get(name, default)) for name, default in defaults.items()},
+            **{
+                name: str(data.get(name, default)) for name, default in defaults.items()
+            },
         )
 
 
@@ -120,7 +126,9 @@ def cause(reason: str, name: str = "") -> str:
     ': 0: rank 0 of 0 is missing'
     """
     own = name.split(" ", maxsplit=1)[0]
-    return " ".join(_VARYING.sub("0", reason.replace(own, "") if own else reason).split())
+    return " ".join(
+        _VARYING.sub("0", reason.replace(own, "") if own else reason).split()
+    )
 
 
 def same_cause(reasons: Mapping[str, str]) -> list[list[str]]:

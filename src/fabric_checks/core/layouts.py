@@ -35,11 +35,15 @@ class Layout:
         """Read a layout such as ``2x4``; raise ValueError for anything else."""
         match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
         if match is None:
-            raise ValueError(f"{text!r} is not a layout; write nodes x processes a node, as in 2x4")
+            raise ValueError(
+                f"{text!r} is not a layout; write nodes x processes a node, as in 2x4"
+            )
         return cls(int(match[1]), int(match[2]))
 
 
-def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> list[Layout]:
+def fitting(
+    nodes: int, cores: int, ppn: Iterable[int | str] | None = None
+) -> list[Layout]:
     """Return every layout of the collection that fits ``nodes`` nodes of ``cores`` cores each.
 
     The nodes go through the powers of two and end at all there are: 1, 2, 4, ... So do the processes a node,
@@ -57,7 +61,9 @@ def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
         return steps(cores)
     counts = {cores if count == FULL else int(count) for count in ppn}
     if wrong := [count for count in counts if not 1 <= count <= cores]:
-        raise FabricError(f"ppn has {wrong[0]}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}")
+        raise FabricError(
+            f"ppn has {wrong[0]}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}"
+        )
     return sorted(counts | {1, min(2, cores), cores})
 
 
@@ -73,7 +79,11 @@ def corners(layouts: Iterable[Layout]) -> list[Layout]:
     by_nodes: dict[int, list[Layout]] = {}
     for layout in layouts:
         by_nodes.setdefault(layout.nodes, []).append(layout)
-    ends = [by_nodes[nodes] for nodes in {min(by_nodes), max(by_nodes)}] if by_nodes else []
+    ends = (
+        [by_nodes[nodes] for nodes in {min(by_nodes), max(by_nodes)}]
+        if by_nodes
+        else []
+    )
     return sorted({end(of_one) for of_one in ends for end in (min, max)})
 
 

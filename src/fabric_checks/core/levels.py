@@ -15,7 +15,12 @@ from typing import Any
 #: A case of the level ``smoke`` runs on no more nodes than this.
 SMOKE_NODES = 2
 
-SMOKE, NIGHTLY, ACCEPTANCE, PROCUREMENT = "smoke", "nightly", "acceptance", "procurement"
+SMOKE, NIGHTLY, ACCEPTANCE, PROCUREMENT = (
+    "smoke",
+    "nightly",
+    "acceptance",
+    "procurement",
+)
 #: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs
 #: those of a night. `ci/run --mode vet` goes on where that fails.
 VET = "vet"
@@ -81,7 +86,9 @@ LEVELS = {
         Level(SMOKE),  # after maintenance: on few nodes
         Level(NIGHTLY),  # every night: at the ends of the layouts, on all nodes
         Level(ACCEPTANCE, passes=5, validates=True),  # everything, in all layouts
-        Level(PROCUREMENT, passes=5, validates=True),  # bids are compared by it, in all layouts
+        Level(
+            PROCUREMENT, passes=5, validates=True
+        ),  # bids are compared by it, in all layouts
     )
 }
 
@@ -89,4 +96,10 @@ LEVELS = {
 def modes() -> list[dict[str, Any]]:
     """Return the levels, and the mode of a vet, as ReFrame's configuration has modes."""
     vet = {"name": VET, "options": [*LEVELS[NIGHTLY].options(), f"--tag=^{VET}$"]}
-    return [*({"name": level.name, "options": level.options()} for level in LEVELS.values()), vet]
+    return [
+        *(
+            {"name": level.name, "options": level.options()}
+            for level in LEVELS.values()
+        ),
+        vet,
+    ]

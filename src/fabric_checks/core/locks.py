@@ -67,7 +67,9 @@ def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
     waited = False
     while True:
         # A link of this name could lead to a file of another user.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         try:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,7 +83,9 @@ def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
             if not isinstance(error, BlockingIOError | FileNotFoundError):
                 raise OSError(error.errno, error.strerror, str(path)) from None
         if time.monotonic() >= deadline:
-            raise LockedError(f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}")
+            raise LockedError(
+                f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}"
+            )
         if not waited:
             on_wait(holder(path))
             waited = True

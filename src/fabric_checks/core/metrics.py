@@ -84,7 +84,9 @@ class Metric:
         if self.unit == "%":
             object.__setattr__(self, "can_be_zero", True)
         if self.unit not in UNITS:
-            raise ValueError(f"metric {self.name}: unknown unit {self.unit!r}; use one of {', '.join(UNITS)}")
+            raise ValueError(
+                f"metric {self.name}: unknown unit {self.unit!r}; use one of {', '.join(UNITS)}"
+            )
         if not self.quantity:
             object.__setattr__(self, "quantity", self.name)
 
@@ -101,7 +103,16 @@ def curve(
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
     return [
-        Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way, about)
+        Metric(
+            point(quantity, size),
+            unit,
+            better,
+            quantity,
+            size,
+            can_be_zero,
+            one_way,
+            about,
+        )
         for size in sizes_B
     ]
 
@@ -124,7 +135,16 @@ def half_octaves(first_B: int, last_B: int) -> list[int]:
     [0, 1, 2, 3, 4, 6, 8, 12]
     """
     powers = powers_of_two(first_B, last_B)
-    return sorted({*powers, *(size // 2 * 3 for size in powers if size >= 2 and size // 2 * 3 <= last_B)})
+    return sorted(
+        {
+            *powers,
+            *(
+                size // 2 * 3
+                for size in powers
+                if size >= 2 and size // 2 * 3 <= last_B
+            ),
+        }
+    )
 
 
 def powers_of_two(first_B: int, last_B: int) -> list[int]:

@@ -68,7 +68,11 @@ def home() -> Path:
     :raises FabricError: if its path is not safe in a job script.
     """
     given = os.environ.get("FABRIC_HOME")
-    return sound_path("FABRIC_HOME", given) if given else sound_path("the clone", ROOT) / ".fabric"
+    return (
+        sound_path("FABRIC_HOME", given)
+        if given
+        else sound_path("the clone", ROOT) / ".fabric"
+    )
 
 
 def results() -> Path:

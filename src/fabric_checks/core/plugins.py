@@ -39,7 +39,11 @@ def plugins() -> tuple[ModuleType, ...]:
 
 def verbs() -> dict[str, tuple[str, str, str]]:
     """Return the verbs of all plugins: by name, the group, the module of the command, and its short help."""
-    return {verb: entry for plugin in plugins() for verb, entry in getattr(plugin, "VERBS", {}).items()}
+    return {
+        verb: entry
+        for plugin in plugins()
+        for verb, entry in getattr(plugin, "VERBS", {}).items()
+    }
 
 
 def _listed(name: str) -> list[str]:

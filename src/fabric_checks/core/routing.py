@@ -3,4 +3,9 @@
 
 #: How switches choose among routes: by tables alone, by the load of their ports, by a hash of each flow, or
 #: not known.
-STATIC, ADAPTIVE, HASHED, UNKNOWN_ROUTING = ROUTINGS = ("static", "adaptive", "hashed", "unknown")
+STATIC, ADAPTIVE, HASHED, UNKNOWN_ROUTING = ROUTINGS = (
+    "static",
+    "adaptive",
+    "hashed",
+    "unknown",
+)

@@ -22,7 +22,17 @@ from datetime import date
 from functools import cache
 from pathlib import Path, PurePath
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from jsonschema import Draft7Validator, FormatChecker, ValidationError, validators
 
@@ -43,7 +53,9 @@ def rules(**keywords: Any) -> tuple[tuple[str, Any], ...]:
 Count = Annotated[int, rules(minimum=1)]
 Positive = Annotated[float, rules(exclusiveMinimum=0)]
 Text = Annotated[str, rules(type=("string", "number"), pattern=r"\S")]
-Pattern = Annotated[str, rules(type=("string", "number"), pattern=r"\S", format="regex")]
+Pattern = Annotated[
+    str, rules(type=("string", "number"), pattern=r"\S", format="regex")
+]
 
 _BASIC: dict[Any, Data] = {
     Any: {},
@@ -72,14 +84,18 @@ def _is_finite(_: object, value: object) -> bool:
     return _TYPES.is_type(value, "number") and math.isfinite(cast("float", value))
 
 
-_Validator = validators.extend(Draft7Validator, type_checker=_TYPES.redefine("number", _is_finite))
+_Validator = validators.extend(
+    Draft7Validator, type_checker=_TYPES.redefine("number", _is_finite)
+)
 
 
 class SchemaError(FabricError):
     """Something that a site wrote and that cannot be used: place, cause and remedy in one line."""
 
 
-def option(about: str, default: Any = None, *, make: Callable[[], Any] | None = None) -> Any:
+def option(
+    about: str, default: Any = None, *, make: Callable[[], Any] | None = None
+) -> Any:
     """Return a field of a dataclass.
 
     :param about: its meaning, for messages and the JSON Schema. :param make: makes a default that is mutable.
@@ -122,14 +138,22 @@ def _of_dataclass(kind: type) -> Data:
                 schema["default"] = field.default
         elif field.default_factory is dataclasses.MISSING:
             required.append(field.name)
-    found: Data = {"type": "object", "additionalProperties": False, "properties": properties}
+    found: Data = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
     return found | ({"required": required} if required else {})
 
 
 def _of_mapping(key: Any, value: Any) -> Data:
     if names := get_args(key):  # of a Literal
         properties = {name: json_schema(value) for name in names}
-        return {"type": "object", "additionalProperties": False, "properties": properties}
+        return {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": properties,
+        }
     return {"type": "object", "additionalProperties": json_schema(value)}
 
 
@@ -140,10 +164,17 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @cache
 def _validator(kind: Any) -> Any:
-    return _Validator(json_schema(kind), format_checker=FormatChecker(("date", "regex")))
+    return _Validator(
+        json_schema(kind), format_checker=FormatChecker(("date", "regex"))
+    )
 
 
-def convert(data: Any, kind: type[T], place: object, lines: Callable[[], Mapping[Keys, int]] = dict) -> T:
+def convert(
+    data: Any,
+    kind: type[T],
+    place: object,
+    lines: Callable[[], Mapping[Keys, int]] = dict,
+) -> T:
     """Return an instance of a type.
 
     :param place: where the data stands, such as a file. :param lines: returns the lines of keys in it.
@@ -158,7 +189,9 @@ def convert(data: Any, kind: type[T], place: object, lines: Callable[[], Mapping
         found = error.keys, str(error)
     keys, text = found
     known = lines()
-    line = next((known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0)
+    line = next(
+        (known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0
+    )
     where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
     raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}")
 
@@ -179,7 +212,10 @@ def _fault(data: Any, kind: type) -> tuple[Keys, str] | None:
     """Return the keys and the text of the first fault of plain data, unknown keys first; None without any."""
     errors = sorted(
         _validator(kind).iter_errors(data),
-        key=lambda each: (each.validator != "additionalProperties", *map(str, each.absolute_path)),
+        key=lambda each: (
+            each.validator != "additionalProperties",
+            *map(str, each.absolute_path),
+        ),
     )
     return _described(_innermost(errors[0])) if errors else None
 
@@ -200,8 +236,13 @@ def _described(error: ValidationError) -> tuple[Keys, str]:
         key = next(key for key in error.instance if key not in known)
         return (*keys, key), f"unknown; {near(str(key), known)}"
     if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return keys, f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}"
+        missing = next(
+            key for key in error.validator_value if key not in error.instance
+        )
+        return (
+            keys,
+            f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}",
+        )
     return keys, f" is {_shown(error.instance)}; give {_expected(error.schema)}"
 
 
@@ -219,7 +260,13 @@ def nearest(word: str, known: Collection[str], cutoff: float) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    return "null" if value is None else quoted(value, 60) if isinstance(value, str) else f"{value!r:.60}"
+    return (
+        "null"
+        if value is None
+        else quoted(value, 60)
+        if isinstance(value, str)
+        else f"{value!r:.60}"
+    )
 
 
 def _expected(schema: Data) -> str:
@@ -230,7 +277,9 @@ def _expected(schema: Data) -> str:
 def _words(schema: Data) -> str:
     """Return what a schema allows, in words."""
     if "anyOf" in schema:
-        return " or ".join(_words(each) for each in schema["anyOf"] if each != {"type": "null"})
+        return " or ".join(
+            _words(each) for each in schema["anyOf"] if each != {"type": "null"}
+        )
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     kinds = schema.get("type", "any value")
@@ -257,13 +306,18 @@ def _bounds(schema: Data) -> str:
         "maximum": "up to",
         "exclusiveMaximum": "below",
     }
-    return "".join(f" {word} {schema[key]:g}" for key, word in words.items() if key in schema)
+    return "".join(
+        f" {word} {schema[key]:g}" for key, word in words.items() if key in schema
+    )
 
 
 def _plain(data: Any) -> Any:
     """Return data of Python or YAML as JSON has it."""
     if isinstance(data, Mapping):
-        return {key if isinstance(key, str) else str(key): _plain(each) for key, each in data.items()}
+        return {
+            key if isinstance(key, str) else str(key): _plain(each)
+            for key, each in data.items()
+        }
     if isinstance(data, list | tuple):
         return [_plain(each) for each in data]
     if isinstance(data, date):
@@ -296,10 +350,19 @@ def _composed(origin: Any, arguments: tuple[Any, ...], value: Any, keys: Keys) -
     if origin is Annotated:
         return _build(arguments[0], value, keys)
     if origin in (Union, UnionType):
-        return _build(next(each for each in arguments if _validator(each).is_valid(value)), value, keys)
+        return _build(
+            next(each for each in arguments if _validator(each).is_valid(value)),
+            value,
+            keys,
+        )
     if origin in (list, tuple):
-        return origin(_build(arguments[0], each, (*keys, number)) for number, each in enumerate(value))
-    return {key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()}
+        return origin(
+            _build(arguments[0], each, (*keys, number))
+            for number, each in enumerate(value)
+        )
+    return {
+        key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()
+    }
 
 
 def _instance(kind: type, value: Data, keys: Keys) -> Any:

@@ -137,7 +137,11 @@ def range_text(low: float | None, high: float | None) -> str:
     """
     if low is None:
         return "" if high is None else f"at most {value_text(high)}"
-    return f"at least {value_text(low)}" if high is None else f"{value_text(low)} to {value_text(high)}"
+    return (
+        f"at least {value_text(low)}"
+        if high is None
+        else f"{value_text(low)} to {value_text(high)}"
+    )
 
 
 def printable(text: str) -> str:
@@ -147,7 +151,11 @@ def printable(text: str) -> str:
     That goes for control characters, half surrogate pairs, and what turns or hides text, as marks of
     direction do.
     """
-    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    )
 
 
 def uncoloured(text: str) -> str:
@@ -194,8 +202,14 @@ def markdown(text: str) -> str:
     >>> markdown("<b> my_node @everyone http://a.b/ www.a.b :tada:")
     '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b &#58;tada:'
     """
-    line = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split())))
-    line = re.sub(r"(?i)(www)\.", r"\1&#46;", re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line))
+    line = _BLOCK.sub(
+        r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split()))
+    )
+    line = re.sub(
+        r"(?i)(www)\.",
+        r"\1&#46;",
+        re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line),
+    )
     return re.sub(r"@(?=\S)", "@ ", line)
 
 
@@ -207,7 +221,9 @@ def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:
     >>> test_text("Queue", '{"queue_depth": 8}')
     'Queue 8'
     """
-    own: Mapping[str, object] = json.loads(parameters) if isinstance(parameters, str) else parameters or {}
+    own: Mapping[str, object] = (
+        json.loads(parameters) if isinstance(parameters, str) else parameters or {}
+    )
     return " ".join([check, *map(str, own.values())])
 
 
@@ -232,9 +248,14 @@ def sparkline(values: Sequence[float], width: int) -> str:
     if width < 2 or len(values) < 2:
         return ""
     if len(values) > width:
-        values = [values[round(at * (len(values) - 1) / (width - 1))] for at in range(width)]
+        values = [
+            values[round(at * (len(values) - 1) / (width - 1))] for at in range(width)
+        ]
     heights = [math.log(value) for value in values] if min(values) > 0 else list(values)
     low, high = min(heights), max(heights)
     if not high > low:
         return "▄" * len(values)
-    return "".join(_BLOCKS[round((height - low) / (high - low) * (len(_BLOCKS) - 1))] for height in heights)
+    return "".join(
+        _BLOCKS[round((height - low) / (high - low) * (len(_BLOCKS) - 1))]
+        for height in heights
+    )

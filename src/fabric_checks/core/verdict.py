@@ -28,7 +28,12 @@ class Verdict(str, Enum):
         return _STATUS.get(self, 0)
 
 
-_STATUS = {Verdict.FAILED: 1, Verdict.INCOMPLETE: 1, Verdict.FINDINGS: 3, Verdict.BLIND: 4}
+_STATUS = {
+    Verdict.FAILED: 1,
+    Verdict.INCOMPLETE: 1,
+    Verdict.FINDINGS: 3,
+    Verdict.BLIND: 4,
+}
 
 
 def verdict(

@@ -41,7 +41,9 @@ class Loader(_FAST):  # type: ignore[misc]  # mypy cannot know which
         try:
             return super().construct_object(node, deep)
         except (ValueError, TypeError, OverflowError, AttributeError) as error:
-            raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from None
+            raise yaml.MarkedYAMLError(
+                problem=str(error), problem_mark=node.start_mark
+            ) from None
 
 
 def load(path: Path, loader: type[Loader] = Loader) -> Any:
@@ -54,7 +56,9 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
     except OSError as error:
         raise YamlError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise YamlError(path, f"cannot be read: not UTF-8 text (byte {error.start + 1})") from None
+        raise YamlError(
+            path, f"cannot be read: not UTF-8 text (byte {error.start + 1})"
+        ) from None
     try:
         with contextlib.suppress(
             yaml.YAMLError
@@ -64,9 +68,13 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         cause = " ".join(str(error.problem).split())[:200]
-        raise YamlError(path, f"not valid YAML: {cause}", mark.line + 1 if mark else None) from None
+        raise YamlError(
+            path, f"not valid YAML: {cause}", mark.line + 1 if mark else None
+        ) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise YamlError(path, f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
+        raise YamlError(
+            path, f"not valid YAML: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 def lines(path: Path) -> dict[tuple[Any, ...], int]:
@@ -76,7 +84,10 @@ def lines(path: Path) -> dict[tuple[Any, ...], int]:
     def note(node: yaml.Node | None, before: tuple[Any, ...]) -> None:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                keys = (*before, yaml.safe_load(key.value) if key.style is None else key.value)
+                keys = (
+                    *before,
+                    yaml.safe_load(key.value) if key.style is None else key.value,
+                )
                 found[keys] = key.start_mark.line + 1
                 note(value, keys)
         elif isinstance(node, yaml.SequenceNode):
@@ -94,8 +105,12 @@ def _require_bounded(text: str, path: Path) -> None:
     event: Any
     for event in yaml.parse(text, Loader=_FAST):
         line = event.start_mark.line + 1
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
             raise YamlError(path, f"nested deeper than {DEEPEST} levels", line)
         if isinstance(event, yaml.AliasEvent):
-            raise YamlError(path, f"the alias *{event.anchor}: write out what it stands for", line)
+            raise YamlError(
+                path, f"the alias *{event.anchor}: write out what it stands for", line
+            )

@@ -44,11 +44,20 @@ def faults(found: Iterable[AnyFinding]) -> list[AnyFinding]:
     return [finding for finding in found if finding.is_fault]
 
 
-def note(kind: str, text: str, *, hosts: Sequence[str] = (), **data: Any) -> RankFinding:
+def note(
+    kind: str, text: str, *, hosts: Sequence[str] = (), **data: Any
+) -> RankFinding:
     """Return an observation that blames nothing; of one kind there may be several, which differ in their
     texts."""
     key = f"{kind} {text}" if kind == NOT_MEASURED else kind
-    return RankFinding(kind=kind, severity=Severity.NOTE, text=text, hosts=tuple(hosts), key=key, data=data)
+    return RankFinding(
+        kind=kind,
+        severity=Severity.NOTE,
+        text=text,
+        hosts=tuple(hosts),
+        key=key,
+        data=data,
+    )
 
 
 def not_measured(lines: Iterable[str]) -> list[RankFinding]:

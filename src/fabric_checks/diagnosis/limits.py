@@ -19,7 +19,11 @@ def text(limits: Limits, *, further: bool = False) -> str:
     :param further: whether faults were found: these may hide others, so that it is said of further ones.
     """
     any_ = "any other" if further else "any"
-    known = [f"{any_} {_fault(part, size)}" for part, size in limits.items() if size is not None]
+    known = [
+        f"{any_} {_fault(part, size)}"
+        for part, size in limits.items()
+        if size is not None
+    ]
     if not known:
         return "no slow node or pair would have been found, however slow"
     *first, last = known
@@ -31,5 +35,9 @@ def text(limits: Limits, *, further: bool = False) -> str:
 
 def _fault(quantity: str, size: float) -> str:
     part = quantity.removesuffix("_us")
-    how = f"farther by {size:.2f} us" if quantity.endswith("_us") else f"slower by {100 * size:.0f} %"
+    how = (
+        f"farther by {size:.2f} us"
+        if quantity.endswith("_us")
+        else f"slower by {100 * size:.0f} %"
+    )
     return f"{_PARTS.get(part, part)} {how} or more"

@@ -36,16 +36,24 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     any."""
     if run.table is None:
         return [], 0
-    named = [found.ranks for found in report.findings if found.ranks and found.kind != "past"]
-    of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
+    named = [
+        found.ranks for found in report.findings if found.ranks and found.kind != "past"
+    ]
+    of_nodes = [
+        ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1
+    ]
     nodes = list(dict.fromkeys(chain(*of_nodes)))
     slow, on_cables = _slow(report, nodes) if isinstance(report, Report) else ([], [])
-    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[:MOST_SLOW]
+    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[
+        :MOST_SLOW
+    ]
     if not nodes and not chosen:
         return [], 0
     suspect = {run.ends[rank].host for rank in {*nodes, *chain(*chosen)}}
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
-    partners = [(rank, other) for rank in nodes for other in _nearest(run.ends, rank, healthy)]
+    partners = [
+        (rank, other) for rank in nodes for other in _nearest(run.ends, rank, healthy)
+    ]
     most = FEW_HEALTHY if formats.measures_nodes(run.table) else MOST_HEALTHY
     ranks = [*partners, *chosen, *_controls(run.ends, healthy, most), *on_cables]
     unexplained = 0 if named else len(slow) // (1 + run.table.both_ways)
@@ -55,14 +63,20 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
 def _both_ways(ends: Sequence[End], ranks: _Ranks, *, is_one: bool) -> list[Pair]:
     """Return the ends of pairs in both directions, each once; :param is_one: whether one measures both."""
     both = (
-        [sorted(pair) for pair in ranks] if is_one else [way for pair in ranks for way in (pair, pair[::-1])]
+        [sorted(pair) for pair in ranks]
+        if is_one
+        else [way for pair in ranks for way in (pair, pair[::-1])]
     )
     return [(ends[one], ends[other]) for one, other in dict.fromkeys(map(tuple, both))]
 
 
 def _nearest(ends: Sequence[End], rank: int, healthy: Sequence[int]) -> list[int]:
     """Return healthy ranks with a device of the same name, the nearest in the order of ranks first."""
-    alike = [(abs(other - rank), other) for other in healthy if ends[other].device == ends[rank].device]
+    alike = [
+        (abs(other - rank), other)
+        for other in healthy
+        if ends[other].device == ends[rank].device
+    ]
     return [other for _, other in sorted(alike)[:PARTNERS]]
 
 
@@ -71,7 +85,9 @@ def _controls(ends: Sequence[End], healthy: Sequence[int], most: int) -> _Ranks:
     twice."""
     by_device = sorted(healthy, key=lambda rank: ends[rank].device)
     neighbours = zip(by_device[::2], by_device[1::2], strict=False)
-    found = [pair for pair in neighbours if ends[pair[0]].device == ends[pair[1]].device]
+    found = [
+        pair for pair in neighbours if ends[pair[0]].device == ends[pair[1]].device
+    ]
     return found[:: -(-len(found) // most) or 1]
 
 
@@ -84,17 +100,27 @@ def _slow(report: Report, nodes: Sequence[int]) -> tuple[_Ranks, _Ranks]:
     :param nodes: suspects, which explain the rates of their pairs.
     """
     evidence = report.mapped.evidence
-    rate, ends = np.fmax(evidence.alone, evidence.scan), np.array([evidence.sender, evidence.receiver])
+    rate, ends = (
+        np.fmax(evidence.alone, evidence.scan),
+        np.array([evidence.sender, evidence.receiver]),
+    )
     usual = levels_of_nodes(np.tile(rate, 2), ends.ravel(), evidence.ranks)[0]
     rate -= np.minimum(np.fmin(*usual[ends]), 0.0)
-    is_slow = ~np.isin(ends, nodes).any(axis=0) & (rate < -max(LEAST, ERRORS * evidence.noise.scan))
+    is_slow = ~np.isin(ends, nodes).any(axis=0) & (
+        rate < -max(LEAST, ERRORS * evidence.noise.scan)
+    )
     slow = np.flatnonzero(is_slow)
     slow = slow[np.argsort(rate[slow], kind="stable")]
-    return list(zip(*ends[:, slow].tolist(), strict=True)), _on_cables(report.mapped, ends, slow, nodes)
+    return list(zip(*ends[:, slow].tolist(), strict=True)), _on_cables(
+        report.mapped, ends, slow, nodes
+    )
 
 
 def _on_cables(
-    mapped: MappedEvidence, ends: NDArray[np.int64], slow: NDArray[np.int64], suspects: Sequence[int]
+    mapped: MappedEvidence,
+    ends: NDArray[np.int64],
+    slow: NDArray[np.int64],
+    suspects: Sequence[int],
 ) -> _Ranks:
     """Return pairs of other nodes on each cable of slow pairs, by static routes: if they are slow, too, it
     is.
@@ -103,8 +129,12 @@ def _on_cables(
     """
     hosts = mapped.evidence.host[ends]
     _, first = np.unique(np.sort(ends[:, slow], axis=0), axis=1, return_index=True)
-    slow = slow[np.sort(first)][:MOST_OF_CABLES] if mapped.known.has_routes else slow[:0]
-    left = ~np.isin(hosts, [*hosts[:, slow].ravel(), *mapped.evidence.host[list(suspects)]]).any(axis=0)
+    slow = (
+        slow[np.sort(first)][:MOST_OF_CABLES] if mapped.known.has_routes else slow[:0]
+    )
+    left = ~np.isin(
+        hosts, [*hosts[:, slow].ravel(), *mapped.evidence.host[list(suspects)]]
+    ).any(axis=0)
     found = []
     for arc in np.repeat(np.unique(mapped.arcs[slow]), PARTNERS):
         on = np.flatnonzero(left & (mapped.arcs == arc).any(axis=1))

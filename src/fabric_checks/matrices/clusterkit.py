@@ -21,7 +21,8 @@ NAME = "ClusterKit"
 SIGNATURE = re.compile(r"^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$", re.MULTILINE)
 _ROW = re.compile(r"[ \t]*([0-9]{1,6}) \(([\w.:-]+)\):[ \t]+(.*)")
 _SUMMARY = re.compile(
-    r"\b(minimum|maximum|average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)", re.IGNORECASE
+    r"\b(minimum|maximum|average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)",
+    re.IGNORECASE,
 )
 #: Printed extremes are rounded; they differ from those of the matrix by no more than this share.
 _ROUNDED = 0.01
@@ -33,29 +34,54 @@ _CANNOT_TELL = (
 
 def parse(text: str) -> list[PairTable]:
     """Read the matrix of a file, in which 0 is a pair that was not measured."""
-    ranks = only(SIGNATURE.findall(text), "line 'Rank: 0 1 ...'", "give the file of one test").split()
+    ranks = only(
+        SIGNATURE.findall(text), "line 'Rank: 0 1 ...'", "give the file of one test"
+    ).split()
     lines = enumerate(map(_ROW.fullmatch, text.splitlines()), 1)
     found = [(line, row.groups()) for line, row in lines if row]
     ends = task_ends([host for _, (_, host, _) in found])
-    rows = matrix(ranks, [(line, rank, cells.split()) for line, (rank, _, cells) in found], ends)
+    rows = matrix(
+        ranks, [(line, rank, cells.split()) for line, (rank, _, cells) in found], ends
+    )
     metric, factor = _unit(text, [row.value for row in rows if row.value > 0])
     once, both_ways = _once(rows)
-    measured = tuple(row._replace(value=row.value * factor) for row in once if row.value != 0)
-    return [PairTable(NAME, metric, measured, alone=False, both_ways=both_ways, cannot_tell=(_CANNOT_TELL,))]
+    measured = tuple(
+        row._replace(value=row.value * factor) for row in once if row.value != 0
+    )
+    return [
+        PairTable(
+            NAME,
+            metric,
+            measured,
+            alone=False,
+            both_ways=both_ways,
+            cannot_tell=(_CANNOT_TELL,),
+        )
+    ]
 
 
 def _unit(text: str, measured: Sequence[float]) -> tuple[str, float]:
     """Return metric and factor by the lines with the extremes, which have to be those of the matrix."""
     printed = _SUMMARY.findall(text)
     kinds = {(kind.lower(), name) for _, kind, _, name in printed}
-    kind, name = only(list(kinds), "line like 'Average bandwidth: 42107 MB/s'", "give the whole file")
+    kind, name = only(
+        list(kinds), "line like 'Average bandwidth: 42107 MB/s'", "give the whole file"
+    )
     metric, factor = unit(name)
-    wrong = f"{len(measured)} values above 0 of {kind} in {quoted(name)} are no measurement"
+    wrong = (
+        f"{len(measured)} values above 0 of {kind} in {quoted(name)} are no measurement"
+    )
     require(metric == kind and measured, wrong)
-    extremes = {"minimum": min(measured), "maximum": max(measured), "average": fmean(measured)}
+    extremes = {
+        "minimum": min(measured),
+        "maximum": max(measured),
+        "average": fmean(measured),
+    }
     for which, _, value, _ in printed:
         own = extremes[which.lower()]
-        wrong = f"{which} {kind} is printed as {quoted(value)}, but the matrix has {own:g}"
+        wrong = (
+            f"{which} {kind} is printed as {quoted(value)}, but the matrix has {own:g}"
+        )
         require(abs(number(value, None) - own) <= _ROUNDED * own, wrong)
     return metric, factor
 

@@ -48,12 +48,16 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
     :raises OutputError: if no program, or more than one, prints such a text, or if it is not whole.
     """
     cleaned = plain_text.cleaned(text)
-    fitting = {each.NAME: each.parse for each in READERS if each.SIGNATURE.search(cleaned)}
+    fitting = {
+        each.NAME: each.parse for each in READERS if each.SIGNATURE.search(cleaned)
+    }
     if "# fabric-checks " in text:  # read as it is, with its check sum
         own = latency_map if "# fabric-checks latency_map " in text else rotate
         fitting["rotate or latency_map"] = lambda _: own.parse(text)
     if len(fitting) > 1:
-        raise OutputError(f"this is the output of {' and of '.join(fitting)} at once: give a file for each")
+        raise OutputError(
+            f"this is the output of {' and of '.join(fitting)} at once: give a file for each"
+        )
     if not fitting:
         raise OutputError(_why_unknown(cleaned))
     (read,) = fitting.values()
@@ -68,7 +72,9 @@ def _why_unknown(text: str) -> str:
             return cause
     known = ", ".join(["rotate, latency_map", *(each.NAME for each in READERS)])
     own = "for your own numbers begin the file with `# unit: GB/s`"
-    return f"format not recognized; known are {known} (examples in docs/blame.md); {own}"
+    return (
+        f"format not recognized; known are {known} (examples in docs/blame.md); {own}"
+    )
 
 
 def measures_nodes(table: PairTable) -> bool:
@@ -76,14 +82,22 @@ def measures_nodes(table: PairTable) -> bool:
     return table.format in _OF_NODES
 
 
-def again(table: PairTable, pairs: Sequence[tuple[End, End]], file: str) -> tuple[str, list[str]]:
+def again(
+    table: PairTable, pairs: Sequence[tuple[End, End]], file: str
+) -> tuple[str, list[str]]:
     """Return what measures pairs again as a table has them: the content of a file, and the commands.
 
     :param file: the name of that file.
     """
     if not measures_nodes(table):
-        return "\n".join(["from,to", *(f"{one},{other}" for one, other in pairs), ""]), []
+        return "\n".join(
+            ["from,to", *(f"{one},{other}" for one, other in pairs), ""]
+        ), []
     hosts = list(dict.fromkeys(end.host for pair in pairs for end in pair))
-    hosts = hosts[: len(hosts) // 2 * 2]  # some pair all nodes; the last is a healthy one
-    command = _OF_NODES[table.format].format(file=file, count=len(hosts), size_B=table.size_B)
+    hosts = hosts[
+        : len(hosts) // 2 * 2
+    ]  # some pair all nodes; the last is a healthy one
+    command = _OF_NODES[table.format].format(
+        file=file, count=len(hosts), size_B=table.size_B
+    )
     return "\n".join([*hosts, ""]), [command]

@@ -72,39 +72,65 @@ def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
     """
     groups = defaultdict[tuple[object, ...], list[tuple[str, PairTable]]](list)
     for name, table in tables:
-        groups[table.format, table.metric, table.title, table.both_ways].append((name, table))
+        groups[table.format, table.metric, table.title, table.both_ways].append(
+            (name, table)
+        )
     return [_run(*zip(*each, strict=True)) for each in groups.values()]
 
 
 def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
     first, files = tables[0], tuple(dict.fromkeys(names))
     found = {end for table in tables for end in table.ends}
-    ends = tuple(sorted(found, key=lambda end: (natural(end.host), natural(end.device))))
+    ends = tuple(
+        sorted(found, key=lambda end: (natural(end.host), natural(end.device)))
+    )
     shown = names_text(files)
     is_small = len(ends) ** 2 <= MOST_PAIRS
-    require(is_small, f"{shown}: {len(ends)} ends have too many pairs to be analysed; give a part")
+    require(
+        is_small,
+        f"{shown}: {len(ends)} ends have too many pairs to be analysed; give a part",
+    )
     frame = _rows(tables, [files.index(name) for name in names], ends)
     is_across = not frame["within"].all()
-    require(is_across, f"{shown}: there are several hosts, but no pair of two of them: give such pairs")
+    require(
+        is_across,
+        f"{shown}: there are several hosts, but no pair of two of them: give such pairs",
+    )
     lines = _lines(tables, files, frame)
     if first.metric == LATENCY:
-        return Run(files, _latencies(frame, ends, both_ways=first.both_ways), first, ends, lines)
+        return Run(
+            files,
+            _latencies(frame, ends, both_ways=first.both_ways),
+            first,
+            ends,
+            lines,
+        )
     frame, findings = _levelled(frame)
     findings += _in_one_file(frame, files, ends)
-    return Run(files, _bandwidths(frame, first, ends), first, ends, lines, tuple(findings))
+    return Run(
+        files, _bandwidths(frame, first, ends), first, ends, lines, tuple(findings)
+    )
 
 
-def _latencies(frame: pl.DataFrame, ends: tuple[End, ...], *, both_ways: bool) -> LatencyOutput:
+def _latencies(
+    frame: pl.DataFrame, ends: tuple[End, ...], *, both_ways: bool
+) -> LatencyOutput:
     """Return measurements between hosts as those of ``latency_map``; those of both ways are there twice."""
     once = pl.lit(not both_ways) | (pl.col("sender") < pl.col("receiver"))
-    rows = frame.filter(~pl.col("within") & once).select("sender", "receiver", pl.col("rate").exp(), "repeat")
+    rows = frame.filter(~pl.col("within") & once).select(
+        "sender", "receiver", pl.col("rate").exp(), "repeat"
+    )
     starter, other, latency_us, number = (column.to_numpy() for column in rows)
     passes = int(number.max()) + 1
     labels = tuple(map(str, ends))
-    return LatencyOutput({}, labels, passes, np.nan, starter, other, latency_us, latency_us, number)
+    return LatencyOutput(
+        {}, labels, passes, np.nan, starter, other, latency_us, latency_us, number
+    )
 
 
-def _bandwidths(frame: pl.DataFrame, first: PairTable, ends: tuple[End, ...]) -> RotateOutput:
+def _bandwidths(
+    frame: pl.DataFrame, first: PairTable, ends: tuple[End, ...]
+) -> RotateOutput:
     """Return measurements as those of ``rotate``; :param first: the first of the tables."""
     at_once = not frame["alone"].any()
     healthy = _healthy(frame, len(ends), at_once=not frame["alone"].all())
@@ -117,7 +143,9 @@ def _bandwidths(frame: pl.DataFrame, first: PairTable, ends: tuple[End, ...]) ->
     }
     columns = ("round", "sender", "receiver", pl.col("rate").exp())
     transfers = {
-        phase: Transfers(*(column.to_numpy() for column in frame.filter(which).select(columns)))
+        phase: Transfers(
+            *(column.to_numpy() for column in frame.filter(which).select(columns))
+        )
         for phase, which in phases.items()
     }
     repeated = bool((frame.filter(is_alone)["repeat"] > 0).any())
@@ -139,13 +167,18 @@ def _bandwidths(frame: pl.DataFrame, first: PairTable, ends: tuple[End, ...]) ->
     )
 
 
-def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]) -> pl.DataFrame:
+def _rows(
+    tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]
+) -> pl.DataFrame:
     """Return all measurements in the order of time: of both directions for each; a pair alone is a round of
     its own.
 
     :param files: the number of each table's file.
     """
-    rank, several = {end: number for number, end in enumerate(ends)}, len({end.host for end in ends}) > 1
+    rank, several = (
+        {end: number for number, end in enumerate(ends)},
+        len({end.host for end in ends}) > 1,
+    )
     values = [
         {
             "sender": rank[one],
@@ -160,13 +193,24 @@ def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ..
         }
         for file, table in zip(files, tables, strict=True)
         for sender, receiver, value, _, number in table.rows
-        for one, other in ((sender, receiver), (receiver, sender))[: 1 + table.both_ways]
+        for one, other in ((sender, receiver), (receiver, sender))[
+            : 1 + table.both_ways
+        ]
     ]
-    pair, count = pl.struct("sender", "receiver"), pl.int_range(pl.len(), dtype=pl.Int32)
+    pair, count = (
+        pl.struct("sender", "receiver"),
+        pl.int_range(pl.len(), dtype=pl.Int32),
+    )
     rows = pl.DataFrame(values).cast({pl.Int64: pl.Int32})
-    rows = rows.with_columns(repeat=count.over(pair), round=pl.when("alone").then(count).otherwise("round"))
-    off = pl.when(pl.len().over(pair) > 1).then(pl.col("rate") - pl.col("rate").mean().over(pair))
-    rows = rows.with_columns(off=off).with_columns(off=pl.col("off").median().over("file").fill_null(0.0))
+    rows = rows.with_columns(
+        repeat=count.over(pair), round=pl.when("alone").then(count).otherwise("round")
+    )
+    off = pl.when(pl.len().over(pair) > 1).then(
+        pl.col("rate") - pl.col("rate").mean().over(pair)
+    )
+    rows = rows.with_columns(off=off).with_columns(
+        off=pl.col("off").median().over("file").fill_null(0.0)
+    )
     if len({table.alone for table in tables}) > 1:
         return rows
     # Whole nights differ: with other versions, or other work on the machine.
@@ -183,7 +227,9 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner
     # be slow.
     across = rows.filter(~pl.col("within")).group_by("devices", "host")
-    of_host = across.agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len())
+    of_host = across.agg(
+        pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len()
+    )
     less = pl.col("rate") - pl.col("rate").median().over("host")
     levels = (
         of_host.with_columns(level=less)
@@ -194,7 +240,9 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     # Devices of one name are one rail; between rails there is another way.
     rail = pl.col("devices").list.first() == pl.col("devices").list.last()
     best = pl.col("level").quantile(0.75, "nearest").over(rail)
-    shares = usual.select("devices", share=(pl.col("level") - best).exp()).filter(pl.col("share") < 1 - NOTED)
+    shares = usual.select("devices", share=(pl.col("level") - best).exp()).filter(
+        pl.col("share") < 1 - NOTED
+    )
     look = "look at the switches of that rail, and at how far these devices are from their adapters"
     findings = []
     for (one, other), share in shares.iter_rows():
@@ -202,22 +250,34 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
             f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike:"
             f" no host is blamed for it; {look}"
         )
-        findings.append(replace(note("node classes", text), size=1 - share, advice=look))
+        findings.append(
+            replace(note("node classes", text), size=1 - share, advice=look)
+        )
     least = usual.select("devices", slower=best.max() - pl.col("level"))
     rows = rows.join(least, on="devices", how="left", maintain_order="left")
-    return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)), findings
+    return rows.with_columns(
+        rate=pl.col("rate") + pl.col("slower").fill_null(0.0)
+    ), findings
 
 
-def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], ends: tuple[End, ...]) -> list[Finding]:
+def _in_one_file(
+    frame: pl.DataFrame, files: tuple[str, ...], ends: tuple[End, ...]
+) -> list[Finding]:
     """Return the nodes that were slow in one file only: these are not slow any more, or the traffic of others
     was."""
     pair = ("sender", "receiver")
     off = frame.with_columns(off=pl.col("rate") - pl.col("rate").max().over(pair))
     off = off.filter(pl.col("file").n_unique().over(pair) > 1)
     sides = pl.concat([off.select("file", "off", rank=side) for side in pair])
-    low = sides.group_by("rank", "file").agg(pl.col("off").median(), pl.len()).sort("rank", "file")
+    low = (
+        sides.group_by("rank", "file")
+        .agg(pl.col("off").median(), pl.len())
+        .sort("rank", "file")
+    )
     spread = OF_MAD * float(off["off"].abs().median() or 0.0)  # type: ignore[arg-type]  # of numbers
-    low = low.filter(pl.col("len") >= FEWEST_OF_CLASS, pl.col("off") < -max(HEALTHY * spread, NOTED))
+    low = low.filter(
+        pl.col("len") >= FEWEST_OF_CLASS, pl.col("off") < -max(HEALTHY * spread, NOTED)
+    )
     found = []
     for rank, file, level, _ in low.iter_rows():
         name, share = str(ends[rank]), float(np.exp(level))
@@ -243,16 +303,21 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     While others run most pairs may share cables; then the usual rate is that of the best pairs of a usual
     node.
     """
-    rate = rows.select(pl.col("rate").median().over("sender", "receiver"))["rate"].to_numpy()
+    rate = rows.select(pl.col("rate").median().over("sender", "receiver"))[
+        "rate"
+    ].to_numpy()
     ends = [rows[side].to_numpy().astype(np.int64) for side in ("sender", "receiver")]
     if at_once:
         usual = float(np.nanmedian(levels_of_nodes(rate, ends[0], ranks)[0]))
     else:
         pair = ends[0] * ranks + ends[1]
-        between = rows.with_columns(pair=pair, phase=pl.lit("alone")).filter(~pl.col("within"))
+        between = rows.with_columns(pair=pair, phase=pl.lit("alone")).filter(
+            ~pl.col("within")
+        )
         scan = between.filter(pl.col("repeat") == 0).with_columns(phase=pl.lit("scan"))
         of_kind = kinds.of_rates(
-            kinds.by_pair(pl.concat((scan, between)).select("pair", "rate", "phase")), ranks
+            kinds.by_pair(pl.concat((scan, between)).select("pair", "rate", "phase")),
+            ranks,
         )
         rate = rate - np.minimum(*(of_kind[side] for side in ends))
         usual = float(np.median(rate))
@@ -262,7 +327,9 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     return pl.Series(off <= HEALTHY * spread)
 
 
-def _lines(tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
+def _lines(
+    tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame
+) -> tuple[str, ...]:
     """Return what the tables cannot tell, a sentence each."""
     first, within = tables[0], int(rows["within"].sum())
     known = all(table.alone is False for table in tables)
@@ -279,8 +346,14 @@ def _lines(tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame
         ),
         "the two directions of a pair by themselves: which of them is slow cannot be told": first.both_ways,
         # Latency hardly loads a cable.
-        f"pairs one at a time: {others}": first.metric != LATENCY and not rows["alone"].any(),
-        f"the fabric by {within} values of pairs on one host, which are not judged": within > 0,
+        f"pairs one at a time: {others}": first.metric != LATENCY
+        and not rows["alone"].any(),
+        f"the fabric by {within} values of pairs on one host, which are not judged": within
+        > 0,
     }
     found = [sentence for sentence, applies in sentences.items() if applies]
-    return tuple(dict.fromkeys([*found, *(line for table in tables for line in table.cannot_tell)]))
+    return tuple(
+        dict.fromkeys(
+            [*found, *(line for table in tables for line in table.cannot_tell)]
+        )
+    )

@@ -16,12 +16,26 @@ BANDWIDTH, LATENCY = "bandwidth", "latency"
 _LONGEST = 255
 #: Messages up to this size, in bytes, measure latency rather than bandwidth.
 LATENCY_B = 1024
-_PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_PREFIXES = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+}
 #: The metric of each unit, and what one of it is in MB/s (10^6 B/s) or in us.
 UNITS: Mapping[str, tuple[str, float]] = {
     **{f"{prefix}B/s": (BANDWIDTH, size / 1e6) for prefix, size in _PREFIXES.items()},
     **{f"{prefix}b/s": (BANDWIDTH, size / 8e6) for prefix, size in _PREFIXES.items()},
-    **{"ns": (LATENCY, 1e-3), "us": (LATENCY, 1.0), "ms": (LATENCY, 1e3), "s": (LATENCY, 1e6)},
+    **{
+        "ns": (LATENCY, 1e-3),
+        "us": (LATENCY, 1.0),
+        "ms": (LATENCY, 1e3),
+        "s": (LATENCY, 1e6),
+    },
 }
 
 
@@ -89,7 +103,10 @@ class PairTable:
         for one, other, value, line, _ in self.rows:
             if one == other or not 0 < value < math.inf:
                 pair = f"{quoted(str(one))} to {quoted(str(other))}"
-                raise OutputError(f"{pair} is {value:g}; two ends and a value above 0 were expected", line)
+                raise OutputError(
+                    f"{pair} is {value:g}; two ends and a value above 0 were expected",
+                    line,
+                )
         whole = {end.host for end in self.ends if not end.device}
         for end in self.ends:
             _require_name(end)
@@ -107,14 +124,21 @@ class PairTable:
     def title(self) -> str:
         """Return what distinguishes it from others of its format and metric, such as ``sendrecv_perf, 8M
         bytes``."""
-        return ", ".join(filter(None, (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else "")))
+        return ", ".join(
+            filter(
+                None,
+                (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else ""),
+            )
+        )
 
 
 def _require_name(end: End) -> None:
     """Raise :class:`OutputError` for an end whose name cannot be printed."""
     name = str(end)
     if not (name.strip() and name.isprintable() and len(name) <= _LONGEST):
-        raise OutputError(f"{quoted(name)} is no printable name of at most {_LONGEST} characters")
+        raise OutputError(
+            f"{quoted(name)} is no printable name of at most {_LONGEST} characters"
+        )
 
 
 def unit(text: str) -> tuple[str, float]:
@@ -123,7 +147,14 @@ def unit(text: str) -> tuple[str, float]:
 
     :raises OutputError: for a unit that is not known.
     """
-    short = text.replace("bit/s", "b/s").replace("ps", "/s").removesuffix("ec").replace("\N{MICRO SIGN}", "u")
+    short = (
+        text.replace("bit/s", "b/s")
+        .replace("ps", "/s")
+        .removesuffix("ec")
+        .replace("\N{MICRO SIGN}", "u")
+    )
     if short not in UNITS:
-        raise OutputError(f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)")
+        raise OutputError(
+            f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)"
+        )
     return UNITS[short]

@@ -13,7 +13,14 @@ from statistics import median
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.text import names_text
-from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, End, PairTable, Row
+from fabric_checks.matrices.model import (
+    BANDWIDTH,
+    LATENCY,
+    LATENCY_B,
+    End,
+    PairTable,
+    Row,
+)
 from fabric_checks.matrices.shared_readers import of_sizes, parts, require
 from fabric_checks.parsers import nccl_tests
 
@@ -27,10 +34,14 @@ def parse(text: str) -> list[PairTable]:
     KiB."""
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     unended = dict[str, None]()
-    starts = [found.start() for found in re.finditer("^# Using devices", text, re.MULTILINE)]
+    starts = [
+        found.start() for found in re.finditer("^# Using devices", text, re.MULTILINE)
+    ]
     for part, line in parts(text, [0, *starts[1:]]):
         devices = nccl_tests.devices(part, line)
-        one, other = _pair([End(each.host, f"gpu {each.number}") for each in devices], line)
+        one, other = _pair(
+            [End(each.host, f"gpu {each.number}") for each in devices], line
+        )
         program = "".join(_PROGRAM.findall(part))
         if "# Avg bus bandwidth" not in part:
             unended[f"{one} and {other}"] = None
@@ -40,7 +51,9 @@ def parse(text: str) -> list[PairTable]:
         for size_B, time_us, bus_MBps in _of_cycles(rows, line):
             measured[program, BANDWIDTH, size_B].append(Row(one, other, bus_MBps, line))
             if 0 < size_B <= LATENCY_B:
-                measured[program, LATENCY, size_B].append(Row(one, other, time_us, line))
+                measured[program, LATENCY, size_B].append(
+                    Row(one, other, time_us, line)
+                )
     failed = f"{quoted(names_text(list(unended)))}: the run has no '# Avg bus bandwidth', so it did not end"
     require(measured or not unended, failed)
     return of_sizes(NAME, measured, [failed] if unended else [], both_ways=True)
@@ -51,16 +64,28 @@ def _pair(ends: Sequence[End], line: int) -> Sequence[End]:
     hosts = [End(host) for host in dict.fromkeys(end.host for end in ends)]
     pair = ends if len(ends) == 2 else hosts
     took = f"{len(ends)} ranks on {len(hosts)} hosts took part in one run, which has one value for all"
-    require(len(pair) == 2, f"{took}: run sendrecv_perf between two hosts at a time", line)
+    require(
+        len(pair) == 2, f"{took}: run sendrecv_perf between two hosts at a time", line
+    )
     return pair
 
 
-def _of_cycles(rows: Sequence[nccl_tests.SizeRow], line: int) -> Iterator[tuple[int, float, float]]:
+def _of_cycles(
+    rows: Sequence[nccl_tests.SizeRow], line: int
+) -> Iterator[tuple[int, float, float]]:
     """Yield each size in bytes, and the medians of its time in us and its bus bandwidth in MB/s."""
     cycles = defaultdict[int, list[nccl_tests.Timing]](list)
     for row in rows:
         cycles[row.size_B].append(row.out_of_place)
     is_even = len(set(map(len, cycles.values()))) <= 1
-    require(is_even, "some message sizes have more rows than others: lines are missing or there twice", line)
+    require(
+        is_even,
+        "some message sizes have more rows than others: lines are missing or there twice",
+        line,
+    )
     for size_B, timings in cycles.items():
-        yield size_B, median(each.time_us for each in timings), median(each.bus_MBps for each in timings)
+        yield (
+            size_B,
+            median(each.time_us for each in timings),
+            median(each.bus_MBps for each in timings),
+        )

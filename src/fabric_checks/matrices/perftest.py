@@ -20,12 +20,14 @@ NAME = "perftest"
 SIGNATURE = re.compile(r"^[ \t]*#bytes +(?:#sl +)?#iterations +", re.MULTILINE)
 
 _CANNOT_TELL = (
-    "the device of the other end, where perftest prints one and no line names it: it is taken to be the same"
+    "the device of the other end, where perftest prints one and no line names "
+    "it: it is taken to be the same"
 )
 _END = r"([A-Za-z0-9](?:[\w.-]*\w)?)(?:[:/]([A-Za-z]\w*))?"
 #: Such a line may have two words before the pair, such as "pair 3:", and marks around it.
 _PAIR = re.compile(
-    rf"^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$", re.MULTILINE
+    rf"^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$",
+    re.MULTILINE,
 )
 _ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
 #: Stands before a row where the processor's clock varies, and says nothing of it.
@@ -40,21 +42,28 @@ _RESULTS = re.compile(
     re.MULTILINE,
 )
 _TEST = re.compile(
-    r"^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$", re.MULTILINE
+    r"^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$",
+    re.MULTILINE,
 )
 _BANNER = re.compile(r"(?:BW|Latency) Test|Device[ \t]*:")
 _DEVICE = re.compile(r"\bDevice[ \t]*: (\w+)$", re.MULTILINE)
 #: Titles, a row, or numbers of one whose header is damaged.
 _VALUES = re.compile(r"#bytes|^[ \t]*[-+.\d]+(?:[ \t]+\d[\d.]*){3,}$", re.MULTILINE)
 #: perftest counts MB as 2^20 bytes, and calls them MiB in newer releases.
-_RATES = {"Gb/sec": UNITS["Gb/s"][1], "MB/sec": UNITS["MiB/s"][1], "MiB/sec": UNITS["MiB/s"][1]}
+_RATES = {
+    "Gb/sec": UNITS["Gb/s"][1],
+    "MB/sec": UNITS["MiB/s"][1],
+    "MiB/sec": UNITS["MiB/s"][1],
+}
 
 
 def parse(text: str) -> list[PairTable]:
     """Read the average bandwidth or the typical latency of each run, of which one side's output is given."""
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     silent = []
-    for part, line in parts(text, [0, *(arrow.start() for arrow in _ARROW.finditer(text))]):
+    for part, line in parts(
+        text, [0, *(arrow.start() for arrow in _ARROW.finditer(text))]
+    ):
         named, has_values = _PAIR.match(part), _VALUES.search(part) is not None
         if named and has_values:
             for test, row in _run(named, part[named.end() :], line):
@@ -70,18 +79,32 @@ def parse(text: str) -> list[PairTable]:
                 "no line names the ends of the first run: print one before each, as node1 -> node2",
             )
     failed = f"{quoted(names_text(silent), 200)}: named, but without a value, as if the run had failed"
-    return of_sizes(NAME, measured, [_CANNOT_TELL, failed] if silent else [_CANNOT_TELL], both_ways=False)
+    return of_sizes(
+        NAME,
+        measured,
+        [_CANNOT_TELL, failed] if silent else [_CANNOT_TELL],
+        both_ways=False,
+    )
 
 
-def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str, str, int], Row]]:
+def _run(
+    named: re.Match[str], part: str, line: int
+) -> Iterator[tuple[tuple[str, str, int], Row]]:
     """Yield what a run measured, which follows a line that names its pair: test, metric and size, and the
     value."""
     found, device = _RESULTS.search(part), "".join(_DEVICE.findall(part))
     if found is None or not _is_one_run(part[: found.start()], part[found.end() :]):
-        raise OutputError("the results of this run are missing, cut off or mixed with those of another", line)
+        raise OutputError(
+            "the results of this run are missing, cut off or mixed with those of another",
+            line,
+        )
     one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
     is_of_end = device in ("", one.device, other.device)
-    require(is_of_end, f"neither end is named with the device {quoted(device)}, which this run has", line)
+    require(
+        is_of_end,
+        f"neither end is named with the device {quoted(device)}, which this run has",
+        line,
+    )
     metric, factor, column, suffix = LATENCY, 1.0, 2, "lat"
     if found["unit"]:
         metric, factor, column, suffix = BANDWIDTH, _RATES[found["unit"]], 1, "bw"
@@ -91,11 +114,23 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[tuple[str
     printed = re.sub(_CLOCK, "", found["rows"])
     rows = [cells for row in printed.splitlines() if (cells := re.fullmatch(form, row))]
     is_whole = len({int(cells[1]) for cells in rows}) == printed.count("\n")
-    require(is_whole, f"rows of different sizes with {integers + others} numbers were expected", line)
+    require(
+        is_whole,
+        f"rows of different sizes with {integers + others} numbers were expected",
+        line,
+    )
     for row in rows:
         size_B, values = int(row[1]), [float(cell) for cell in row[2].split()]
-        is_right = _is_right_rate(size_B, values, factor) if column == 1 else _is_right_latency(values)
-        require(is_right, f"the values of a row contradict each other: {quoted(row[0])}", line)
+        is_right = (
+            _is_right_rate(size_B, values, factor)
+            if column == 1
+            else _is_right_latency(values)
+        )
+        require(
+            is_right,
+            f"the values of a row contradict each other: {quoted(row[0])}",
+            line,
+        )
         yield (kind, metric, size_B), Row(one, other, values[column] * factor, line)
 
 
@@ -107,8 +142,14 @@ def _kind(part: str, suffix: str) -> str:
 
 def _is_one_run(before: str, after: str) -> bool:
     """Return whether results are of one run, and at its end; :param before: what it printed above them."""
-    is_mixed = _VALUES.search(before + after) or _BANNER.search(after) or len(_BANNER.findall(before)) > 2
-    is_whole = not _TEST.search(before) or re.search(r"^[ \t]*-{2,}$", after, re.MULTILINE)
+    is_mixed = (
+        _VALUES.search(before + after)
+        or _BANNER.search(after)
+        or len(_BANNER.findall(before)) > 2
+    )
+    is_whole = not _TEST.search(before) or re.search(
+        r"^[ \t]*-{2,}$", after, re.MULTILINE
+    )
     return bool(is_whole and not is_mixed)
 
 
@@ -117,11 +158,15 @@ def _is_right_rate(size_B: int, values: list[float], factor: float) -> bool:
     0."""
     peak, average, rate = values
     off = abs(rate * size_B - average * factor)  # which have six decimals and two
-    return (not peak or peak >= average * 0.999 - 0.01) and off <= 0.0051 * factor + 6e-7 * size_B
+    return (
+        not peak or peak >= average * 0.999 - 0.01
+    ) and off <= 0.0051 * factor + 6e-7 * size_B
 
 
 def _is_right_latency(values: list[float]) -> bool:
     """Return whether times are in order; the percentiles of 99 and 99.9 follow mean and deviation."""
     least, most, typical, *more = values
     in_order = [least, typical, *more[2:], most]
-    return in_order == sorted(in_order) and all(least <= mean <= most for mean in more[:1])
+    return in_order == sorted(in_order) and all(
+        least <= mean <= most for mean in more[:1]
+    )

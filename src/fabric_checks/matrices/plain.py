@@ -15,7 +15,9 @@ from fabric_checks.parsers.table import number
 
 NAME = "CSV or TSV with a line '# unit: GB/s'"
 SIGNATURE = re.compile(r"^#[ \t]*unit[ \t]*:", re.IGNORECASE | re.MULTILINE)
-_SETTING = re.compile(r"^#[ \t]*(unit|pairs|directions)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_SETTING = re.compile(
+    r"^#[ \t]*(unit|pairs|directions)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+)
 #: What lines such as ``# pairs: alone`` may say, and what they and their absence mean.
 _CHOICES: Mapping[str, Mapping[str, bool | None]] = {
     "pairs": {"": None, "alone": True, "at once": False},
@@ -40,14 +42,17 @@ def parse(text: str) -> list[PairTable]:
     lines = {(key.lower(), value) for key, value in _SETTING.findall(text)}
     settings = dict(lines)
     require(
-        len(settings) == len(lines), "a setting, such as '# unit:', is there twice, with different values"
+        len(settings) == len(lines),
+        "a setting, such as '# unit:', is there twice, with different values",
     )
     alone, both_ways = (_chosen(key, settings.get(key, "")) for key in _CHOICES)
     metric, factor = unit(settings.get("unit", "").split(",")[0].strip())
     blocks = _blocks(text)
     read = _of_pairs if _is_header(blocks[0][0][1]) else _of_matrix
     rows = [row for block in blocks for row in read(block)]
-    measured = tuple(row._replace(value=row.value * factor) for row in _with_devices(rows))
+    measured = tuple(
+        row._replace(value=row.value * factor) for row in _with_devices(rows)
+    )
     return [PairTable("CSV", metric, measured, alone, bool(both_ways))]
 
 
@@ -56,14 +61,20 @@ def _with_devices(rows: Sequence[Row]) -> Sequence[Row]:
     ends = {end: end.host.split(":") for row in rows for end in row[:2]}
     if any(len(words) != 2 for words in ends.values()):
         return rows
-    return [row._replace(sender=End(*ends[row.sender]), receiver=End(*ends[row.receiver])) for row in rows]
+    return [
+        row._replace(sender=End(*ends[row.sender]), receiver=End(*ends[row.receiver]))
+        for row in rows
+    ]
 
 
 def _chosen(key: str, value: str) -> bool | None:
     """Return what a setting means."""
     choices = _CHOICES[key]
     expected = ", ".join(filter(None, choices))
-    require(value.lower() in choices, f"'# {key}:' is {quoted(value)}; one of {expected} was expected")
+    require(
+        value.lower() in choices,
+        f"'# {key}:' is {quoted(value)}; one of {expected} was expected",
+    )
     return choices[value.lower()]
 
 
@@ -71,12 +82,20 @@ def _blocks(text: str) -> list[_Lines]:
     """Return the tables, which empty lines separate."""
     *lines, last = text.split("\n")
     require(
-        not last, "the last line does not end: the file may be cut; end it with a newline", len(lines) + 1
+        not last,
+        "the last line does not end: the file may be cut; end it with a newline",
+        len(lines) + 1,
     )
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
     separator = "\t" if any("\t" in line for _, line in rows) else ","
-    table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
-    blocks = [list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty]
+    table = [
+        (at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows
+    ]
+    blocks = [
+        list(block)
+        for is_empty, block in groupby(table, lambda line: line[1] == [""])
+        if not is_empty
+    ]
     require(blocks, "there is no table below the line with the unit")
     return list(blocks)
 
@@ -98,9 +117,17 @@ def _of_matrix(lines: _Lines) -> Iterator[Row]:
     """Yield the cells of a matrix with senders down."""
     (first, (corner, *names)), *rows = lines
     is_of_pairs = [corner.lower(), *map(str.lower, names[:1])] == _LONG[:2]
-    require(not is_of_pairs, f"a table with a row for each pair has the header {','.join(_LONG)}", first)
+    require(
+        not is_of_pairs,
+        f"a table with a row for each pair has the header {','.join(_LONG)}",
+        first,
+    )
     is_named = names and len(set(names)) == len(names)
-    require(is_named, "a matrix with a name for each of its columns was expected, no name twice", first)
+    require(
+        is_named,
+        "a matrix with a name for each of its columns was expected, no name twice",
+        first,
+    )
     if len(rows) == len(names) == len(rows[-1][1]):
         # The empty cell at the end is lost where tabs are removed as blanks at the ends of lines.
         rows[-1][1].append("")

@@ -48,11 +48,16 @@ def matrix(
         column.
     """
     wanted = (
-        f"the matrix is cut or damaged: {len(titles)} rows of as many values were expected, in the order of"
+        f"the matrix is cut or damaged: {len(titles)} rows of as many values were "
+        f"expected, in the order of"
     )
     line = None
     for title, (line, own, values) in zip(titles, rows, strict=False):
-        require(title == own and len(values) == len(titles), f"{wanted} the columns, but not this one", line)
+        require(
+            title == own and len(values) == len(titles),
+            f"{wanted} the columns, but not this one",
+            line,
+        )
     require(len(titles) == len(rows), f"{wanted} the columns, found {len(rows)}", line)
     cells = [
         Row(sender, receiver, number(cell, line), line)
@@ -63,7 +68,9 @@ def matrix(
     return [row for row in cells if row.sender != row.receiver]
 
 
-def of_sizes(name: str, measured: BySize, cannot_tell: Sequence[str], *, both_ways: bool) -> list[PairTable]:
+def of_sizes(
+    name: str, measured: BySize, cannot_tell: Sequence[str], *, both_ways: bool
+) -> list[PairTable]:
     """Return a table for each test and metric, of the size of most pairs: the largest, but the smallest for
     latencies.
 
@@ -75,10 +82,14 @@ def of_sizes(name: str, measured: BySize, cannot_tell: Sequence[str], *, both_wa
     tables = []
     for (kind, metric), by_size in tests.items():
         size_B, left = _size_of_most(by_size, 1 if metric == BANDWIDTH else -1)
-        without = f"{count_text(left, 'pair')}, with messages of {size_text(size_B)} bytes"
+        without = (
+            f"{count_text(left, 'pair')}, with messages of {size_text(size_B)} bytes"
+        )
         unsaid = (*cannot_tell, without) if left else tuple(cannot_tell)
         both = both_ways or kind.endswith(" -b")
-        tables.append(PairTable(name, metric, by_size[size_B], None, both, unsaid, kind, size_B))
+        tables.append(
+            PairTable(name, metric, by_size[size_B], None, both, unsaid, kind, size_B)
+        )
     return tables or [PairTable(name, BANDWIDTH, (), None)]
 
 

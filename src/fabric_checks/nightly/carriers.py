@@ -32,17 +32,27 @@ def changes(archive: Path, night: Night) -> Night:
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": night.system})
-    frame = reader.load([source], [*_CASE, "session", "time", "ports"]).frame.drop_nulls("ports").sort("time")
+    frame = (
+        reader.load([source], [*_CASE, "session", "time", "ports"])
+        .frame.drop_nulls("ports")
+        .sort("time")
+    )
     is_tonight = pl.col("session") == night.session
     tonight = frame.filter(is_tonight)
     past = frame.filter(pl.col("time") < pl.col("time").filter(is_tonight).min())
-    last, before = (part.unique(_CASE, keep="last", maintain_order=True) for part in (tonight, past))
+    last, before = (
+        part.unique(_CASE, keep="last", maintain_order=True) for part in (tonight, past)
+    )
     found: dict[tuple[str, str], list[str]] = {}
     for row in last.join(before, on=_CASE, suffix="_before").iter_rows(named=True):
-        then, now = (_carriers(json.loads(row[name])) for name in ("ports_before", "ports"))
+        then, now = (
+            _carriers(json.loads(row[name])) for name in ("ports_before", "ports")
+        )
         if then and now and then != now:
             found.setdefault((then, now), []).append(case_name(row))
-    return night.with_more(_entry(then, now, cases) for (then, now), cases in found.items())
+    return night.with_more(
+        _entry(then, now, cases) for (then, now), cases in found.items()
+    )
 
 
 def _carriers(ports: Mapping[str, Any]) -> str:
@@ -52,7 +62,11 @@ def _carriers(ports: Mapping[str, Any]) -> str:
     total = sum(carried.values())
     if ports.get("fabric") or total < ENOUGH_B:
         return ""
-    kinds = {re.sub(r"\d+(:\d+)?$", "*", name) for name, count in carried.items() if count >= PART * total}
+    kinds = {
+        re.sub(r"\d+(:\d+)?$", "*", name)
+        for name, count in carried.items()
+        if count >= PART * total
+    }
     return " and ".join(sorted(kinds))
 
 

@@ -72,7 +72,9 @@ def append(path: Path, entry: Night | Acknowledgement) -> None:
     try:
         perflog.append(path, msgspec.to_builtins(entry, order="deterministic"))
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
+        raise RecordError(
+            f"{path}: {error.strerror}: it is not in the journal; fix that"
+        ) from None
 
 
 def read(path: Path, warnings: list[str]) -> list[Night | Acknowledgement]:
@@ -80,20 +82,26 @@ def read(path: Path, warnings: list[str]) -> list[Night | Acknowledgement]:
 
     :param warnings: gets a line for each that cannot be read; it is passed over.
     """
-    entries: dict[str | int, Night | Acknowledgement] = {}  # by session, an acknowledgement by its line
+    entries: dict[
+        str | int, Night | Acknowledgement
+    ] = {}  # by session, an acknowledgement by its line
     try:
         lines = files.read_bytes(path).splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
-        warnings.append(f"{path}: {error.strerror}; what earlier nights found is unknown")
+        warnings.append(
+            f"{path}: {error.strerror}; what earlier nights found is unknown"
+        )
         return []
     for number, line in enumerate(lines, 1):
         try:
             entry = msgspec.convert(jsonlines.parsed(line), Night | Acknowledgement)
         except (ValueError, msgspec.ValidationError) as error:
             why = one_line(str(error))
-            warnings.append(f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it")
+            warnings.append(
+                f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it"
+            )
         else:
             entries[entry.session if isinstance(entry, Night) else number] = entry
     return list(entries.values())
@@ -104,10 +112,14 @@ def still_open(entries: Iterable[Night | Acknowledgement]) -> list[Open]:
     opened: list[Open] = []
     for entry in entries:
         if isinstance(entry, Night):
-            opened = [each for each in _after(opened, entry) if each.state is not State.CLOSED]
+            opened = [
+                each for each in _after(opened, entry) if each.state is not State.CLOSED
+            ]
         else:
             opened = [
-                replace(each, acknowledged=entry, beyond=()) if each.id == entry.finding_id else each
+                replace(each, acknowledged=entry, beyond=())
+                if each.id == entry.finding_id
+                else each
                 for each in opened
             ]
     return opened
@@ -125,7 +137,9 @@ def news(entries: Sequence[Night | Acknowledgement], night: Night) -> list[Open]
     return _after(still_open([*entries[:at], *since]), night, since)
 
 
-def _after(left: Sequence[Open], night: Night, since: Sequence[Acknowledgement] = ()) -> list[Open]:
+def _after(
+    left: Sequence[Open], night: Night, since: Sequence[Acknowledgement] = ()
+) -> list[Open]:
     """Return the findings that were open before a night, and those that it found, with their states.
 
     :param since: acknowledgements of what the night found.
@@ -142,7 +156,9 @@ def _after(left: Sequence[Open], night: Night, since: Sequence[Acknowledgement] 
             name = "\n".join((night.session, *sorted(finding.keys)))
             name = hashlib.sha256(name.encode()).hexdigest()[:8]
             known = given.get(name)
-            after.append(Open(finding, night.session, night.session, id=name, acknowledged=known))
+            after.append(
+                Open(finding, night.session, night.session, id=name, acknowledged=known)
+            )
     for each in left:
         why = sight.why_open(each.finding, night.measured, night.limits)
         after.append(replace(each, why_open=why))

@@ -80,7 +80,10 @@ class Entry:
 
     def largest(self, unit: str) -> float:
         """Return the largest size of its findings in a unit, ``share`` or ``us``; 0 without one."""
-        return max((each.size or 0.0 for each in self.findings if each.size_unit == unit), default=0.0)
+        return max(
+            (each.size or 0.0 for each in self.findings if each.size_unit == unit),
+            default=0.0,
+        )
 
 
 class Acknowledgement(msgspec.Struct, frozen=True, tag="acknowledged"):

@@ -31,23 +31,43 @@ def spend(plan: Plan, lock: int) -> Summary:
     :param lock: the descriptor of the lock, which the run inherits.
     """
     trouble = Trouble()
-    trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
+    trouble.attempt(
+        "the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True)
+    )
     warnings: list[str] = []
-    before = [each for each in journal.read(plan.journal, warnings) if isinstance(each, Night)]
+    before = [
+        each for each in journal.read(plan.journal, warnings) if isinstance(each, Night)
+    ]
     warnings += _cut_short(plan, before[-1:])
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     session = None
     if elapsed_s is not None or not plan.runs:
-        session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session))
-    night = Night(plan.session, plan.system, plan.level, warnings=tuple(warnings), elapsed_s=elapsed_s)
+        session = trouble.attempt(
+            "the results", lambda: runs.load_session(plan.results, plan.session)
+        )
+    night = Night(
+        plan.session,
+        plan.system,
+        plan.level,
+        warnings=tuple(warnings),
+        elapsed_s=elapsed_s,
+    )
     night = observed(night, session) if session else night
     trouble.failures += night.failures
     keep = partial(retention.archive_results, plan.results, plan.archive, plan.session)
     left_out = trouble.attempt("the archive", keep) if night.measured else None
     if left_out is not None:
         night = night.with_more(warnings=left_out)
-        night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
-        night = trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
+        night = (
+            trouble.attempt("the history", partial(trends, plan.archive, night))
+            or night
+        )
+        night = (
+            trouble.attempt(
+                "the ports of cases", partial(carriers.changes, plan.archive, night)
+            )
+            or night
+        )
     known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
     due = [line for line in night.warnings if line not in known]
     # What later steps add to the failures is the night's, too.
@@ -57,9 +77,16 @@ def spend(plan: Plan, lock: int) -> Summary:
     judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
     trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
     if night.measured:
-        report = partial(retention.write_report, plan.results, plan.system, plan.files / "report.html")
+        report = partial(
+            retention.write_report,
+            plan.results,
+            plan.system,
+            plan.files / "report.html",
+        )
         archive = None if left_out is None else plan.archive
-        trouble.attempt("the report", partial(report, archive=archive, left_out=left_out or ()))
+        trouble.attempt(
+            "the report", partial(report, archive=archive, left_out=left_out or ())
+        )
     return _written(plan, judged, trouble, session)
 
 
@@ -73,7 +100,9 @@ def _cut_short(plan: Plan, last: list[Night]) -> list[str]:
     ]
 
 
-def _written(plan: Plan, judged: Summary, trouble: Trouble, session: Session | None) -> Summary:
+def _written(
+    plan: Plan, judged: Summary, trouble: Trouble, session: Session | None
+) -> Summary:
     """Write gauges and summary, tell the news, and let `latest` be this night; what fails is added to it."""
     found = gauges.of_night(judged, session.records if session else ())
     folder = plan.metrics or plan.folder
@@ -81,7 +110,11 @@ def _written(plan: Plan, judged: Summary, trouble: Trouble, session: Session | N
     told = news.tell(plan.on_finding, judged, plan.files / "night.json")
     night = structs.replace(judged.night, warnings=(*told, *judged.night.warnings))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
-    there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
+    there = {
+        name: str(plan.files / file)
+        for name, file in names.items()
+        if (plan.files / file).exists()
+    }
     judged = replace(judged, night=night, due=[*told, *judged.due], files=there)
     trouble.attempt("the summary", lambda: _write_summary(plan, judged))
     return judged

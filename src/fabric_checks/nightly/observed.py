@@ -23,7 +23,9 @@ from fabric_checks.report.texts import load_text
 from fabric_checks.schedulers.model import CANCELLED
 
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
-NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
+NO_ROOM = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|Read-only file system"
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,12 @@ class _Failure:
         """What went wrong: ``cancelled`` by somebody, ``full`` disk, ``waiting`` in vain for nodes or out of
         them, ``build``, ``unbuilt`` for want of one, or ``failed``."""
         reason = self.case.reason or ""
-        states = [str(each["job_state"]) for each in self.records if not never_began(each)]
-        if CANCELLED in reason or any(state.startswith("CANCELLED") for state in states):
+        states = [
+            str(each["job_state"]) for each in self.records if not never_began(each)
+        ]
+        if CANCELLED in reason or any(
+            state.startswith("CANCELLED") for state in states
+        ):
             return "cancelled"
         if NO_ROOM.search(reason):
             return "full"
@@ -68,26 +74,40 @@ class _Failure:
     def reason(self) -> str:
         """The first line of why it failed."""
         lines = (self.case.reason or "").strip().splitlines()
-        return lines[0].strip() if lines else f"it ended with the result {self.case.result}"
+        return (
+            lines[0].strip()
+            if lines
+            else f"it ended with the result {self.case.result}"
+        )
 
     @property
     def findings(self) -> list[Finding]:
         """A finding for each value that misses its reference, or one for the reason that ReFrame gives."""
         records = self.records if self.case.phase == "performance" else ()
-        missed = [each for each in records if each["result"] in ("fail", "xpass") and each["metric"]]
+        missed = [
+            each
+            for each in records
+            if each["result"] in ("fail", "xpass") and each["metric"]
+        ]
         return [self._miss(each) for each in missed] or [
             self._finding(self.reason, cause(self.reason, self.name))
         ]
 
     def _miss(self, record: Record) -> Finding:
-        metric, value, reference = record["metric"], record["value"], record["reference"]
+        metric, value, reference = (
+            record["metric"],
+            record["value"],
+            record["reference"],
+        )
         text = f"{metric} is {value_text(value)} {record['unit']}"
         share = 0.0
         if reference is not None:
             share = (value - reference) / (abs(reference) or 1.0)
             text += f"; the reference is {value_text(reference)}, {100 * abs(share):.0f} % off"
         where = f" on {', '.join(first_of(self.nodes))}" if self.nodes else ""
-        return self._finding(text + where, f"{metric} above" if share > 0 else metric, abs(share))
+        return self._finding(
+            text + where, f"{metric} above" if share > 0 else metric, abs(share)
+        )
 
     def _finding(self, text: str, about: str, size: float | None = None) -> Finding:
         return Finding(
@@ -103,20 +123,37 @@ def observed(night: Night, session: Session) -> Night:
     limitations of single cases, the same as long as they stay so.
     """
     by_case = of_cases(session.records)
-    measured = frozenset(name for name, records in by_case.items() if any(each["metric"] for each in records))
+    measured = frozenset(
+        name
+        for name, records in by_case.items()
+        if any(each["metric"] for each in records)
+    )
     failed = defaultdict[str, list[_Failure]](list)
     for case in runs.failed(session):
         each = _Failure(case, by_case.get(case.name, ()))
         failed[each.kind].append(each)
-    findings, failures, notes = _entries(by_case, failed), runs.other_faults(session), list[str]()
+    findings, failures, notes = (
+        _entries(by_case, failed),
+        runs.other_faults(session),
+        list[str](),
+    )
     if full := failed["full"]:
-        failures.append(f"{count_text(len(full), 'case')} had no room for their files: {full[0].reason}")
+        failures.append(
+            f"{count_text(len(full), 'case')} had no room for their files: {full[0].reason}"
+        )
     if cancelled := failed["cancelled"]:
-        names, many = names_text([each.name for each in cancelled]), count_text(len(cancelled), "case")
+        names, many = (
+            names_text([each.name for each in cancelled]),
+            count_text(len(cancelled), "case"),
+        )
         notes = [f"{many} cancelled by somebody, which says nothing of nodes: {names}"]
     if not measured:
         causes = [each.findings[0].text for each in findings] or notes
-        failures += [f"no case gave a value: {'; '.join(first_of(causes))}"] if causes or not failures else []
+        failures += (
+            [f"no case gave a value: {'; '.join(first_of(causes))}"]
+            if causes or not failures
+            else []
+        )
         findings = []
     blind, dim = sight.blind(by_case)
     return night.with_more(
@@ -134,7 +171,9 @@ def _counted(session: Session) -> dict[str, Any]:
     """Return the fields of a night that count its cases and values, and say whether it was busy or
     simulated."""
     load, is_busy = load_text(session.records)
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    cases = [
+        case for case in session.cases if not case.fixture and case.result != "skip"
+    ]
     return {
         "busy": load if is_busy else "",
         "cases": len(cases),
@@ -144,7 +183,9 @@ def _counted(session: Session) -> dict[str, Any]:
     }
 
 
-def _entries(by_case: Mapping[str, Sequence[Record]], failed: Mapping[str, list[_Failure]]) -> list[Entry]:
+def _entries(
+    by_case: Mapping[str, Sequence[Record]], failed: Mapping[str, list[_Failure]]
+) -> list[Entry]:
     """Return what is wrong with the machine: what the analysis of some case is certain of, and failures."""
     left, entries = failed["failed"], []
     for part, seen in _faults_by_part(by_case).items():
@@ -178,12 +219,15 @@ def _faults_by_part(
 
 
 def _blamed(
-    part: tuple[str, ...], seen: Sequence[tuple[str, Finding]], explained: Sequence[_Failure]
+    part: tuple[str, ...],
+    seen: Sequence[tuple[str, Finding]],
+    explained: Sequence[_Failure],
 ) -> Entry:
     """Return the entry of all that is seen on some hosts or a part, its own findings first, of these a slow
     one, and of the failures that it explains."""
     findings = sorted(
-        (found for _, found in seen), key=lambda found: ({*found.hosts} != {*part}, found.size is None)
+        (found for _, found in seen),
+        key=lambda found: ({*found.hosts} != {*part}, found.size is None),
     )
     names = frozenset(each.name for each in explained)
     return Entry(
@@ -196,14 +240,23 @@ def _blamed(
 def _out_of_service(waiting: Sequence[_Failure]) -> Entry:
     """Return the entry of the nodes that are out of service, or of the jobs that did not begin."""
     faults = {node: why for each in waiting for node, why in each.node_faults.items()}
-    many, why = count_text(len(waiting), "case"), "; ".join(first_of(list(faults.values())))
+    many, why = (
+        count_text(len(waiting), "case"),
+        "; ".join(first_of(list(faults.values()))),
+    )
     text = f"{many} could not run or could not finish: {why or waiting[0].reason}"
     whole = Finding(
         kind="service", severity=Severity.FAULT, text=text, hosts=tuple(faults), part="" if faults else many,
         key="service",
     )  # fmt: skip
     single = [
-        Finding(kind="service", severity=Severity.FAULT, text=why, part=f"node {host}", hosts=(host,))
+        Finding(
+            kind="service",
+            severity=Severity.FAULT,
+            text=why,
+            part=f"node {host}",
+            hosts=(host,),
+        )
         for host, why in faults.items()
     ]
     return Entry(
@@ -216,7 +269,9 @@ def _out_of_service(waiting: Sequence[_Failure]) -> Entry:
 def _groups(failed: Sequence[_Failure]) -> list[list[_Failure]]:
     """Return failures by their causes."""
     by_name = {each.name: each for each in failed}
-    reasons = {name: f"in {each.case.phase}: {each.reason}" for name, each in by_name.items()}
+    reasons = {
+        name: f"in {each.case.phase}: {each.reason}" for name, each in by_name.items()
+    }
     return [[by_name[name] for name in names] for names in same_cause(reasons)]
 
 
@@ -227,8 +282,13 @@ def _alike(group: Sequence[_Failure], unbuilt: Sequence[str] = ()) -> Entry:
     """
     first, *others = (found for each in group for found in each.findings)
     if len(group) > 1:
-        first = replace(first, text=f"{len(group)} cases failed for one reason, the first: {first.text}")
+        first = replace(
+            first,
+            text=f"{len(group)} cases failed for one reason, the first: {first.text}",
+        )
     if unbuilt:
-        first = replace(first, details=(f"did not run for want of it: {names_text(unbuilt, 6)}",))
+        first = replace(
+            first, details=(f"did not run for want of it: {names_text(unbuilt, 6)}",)
+        )
     names = frozenset(each.name for each in group)
     return Entry(findings=(first, *others), keys=names, cases=names.union(unbuilt))

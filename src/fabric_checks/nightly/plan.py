@@ -68,7 +68,10 @@ def folder_of(results: Path, system: str) -> Path:
 
 def journals(results: Path) -> dict[str, Path]:
     """Return the journals of nights in a folder of results, by system."""
-    return {path.parent.name: path for path in sorted(results.glob("nightly/*/nights.jsonl"))}
+    return {
+        path.parent.name: path
+        for path in sorted(results.glob("nightly/*/nights.jsonl"))
+    }
 
 
 @dataclass
@@ -87,7 +90,9 @@ class Trouble:
             path = f"{error.filename}: " if error.filename else ""
             self.failures.append(f"{what}: {path}{error.strerror or error}")
         except pl.exceptions.PanicException as error:  # not an Exception
-            self.failures.append(f"{what}: Polars gave up ({' '.join(str(error).split())[:200]})")
+            self.failures.append(
+                f"{what}: Polars gave up ({' '.join(str(error).split())[:200]})"
+            )
         return None
 
 

@@ -31,7 +31,10 @@ def archive_results(results: Path, archive: Path, session: str) -> list[str]:
     lines: list[str] = []
     while True:
         try:
-            return [*lines, *archive_writer.add(results, archive, wait_s=TIMEOUT_S).faults]
+            return [
+                *lines,
+                *archive_writer.add(results, archive, wait_s=TIMEOUT_S).faults,
+            ]
         except FileError as error:
             aside = error.path.with_name(f"{error.path.name}.broken-{session}")
             error.path.rename(aside)
@@ -41,7 +44,12 @@ def archive_results(results: Path, archive: Path, session: str) -> list[str]:
 
 
 def write_report(
-    results: Path, system: str, path: Path, *, archive: Path | None = None, left_out: Sequence[str] = ()
+    results: Path,
+    system: str,
+    path: Path,
+    *,
+    archive: Path | None = None,
+    left_out: Sequence[str] = (),
 ) -> None:
     """Write the report on the last months of a system, with the open findings of its nights.
 
@@ -53,7 +61,9 @@ def write_report(
     from fabric_checks.report.page import report  # noqa: PLC0415  (slow to import; a failed night has no report)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
-    found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
+    found = journal.still_open(
+        journal.read(folder_of(results, system) / "nights.jsonl", [])
+    )
     text, _ = report(
         [Source(system, archive or results, since, None, {"system": system})],
         published=False,

@@ -32,14 +32,20 @@ def printed(command: Sequence[str]) -> str:
     :raises FabricError: if it fails, cannot be started or does not answer.
     """
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise FabricError(
             f"{command[0]}: {getattr(error, 'strerror', None) or 'it does not answer'}"
         ) from None
     if done.returncode:
-        cause = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
-        raise FabricError(f"{' '.join(command)}: {one_line(uncoloured(cause)).removeprefix('ERROR: ')}")
+        cause = (
+            done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}"
+        ).splitlines()[-1]
+        raise FabricError(
+            f"{' '.join(command)}: {one_line(uncoloured(cause)).removeprefix('ERROR: ')}"
+        )
     return done.stdout
 
 
@@ -55,7 +61,9 @@ def configuration(system: str | None) -> dict[str, Any]:
     try:
         text = printed(["reframe", *named, "--show-config=systems/0"])
     except FabricError as error:
-        if unknown := re.search(r"(?:there is no system '|the system \S+ has no partition ').*", str(error)):
+        if unknown := re.search(
+            r"(?:there is no system '|the system \S+ has no partition ').*", str(error)
+        ):
             raise RequestError(f"--system: {unknown[0]}") from None
         raise
     try:
@@ -77,13 +85,17 @@ def nodes_of(reservation: str | None) -> list[Node]:
     if reservation is None:
         return slurm.parse_nodes(printed([*show, "node"]))
     try:
-        nodes, begins, is_active = slurm.parse_reservation(printed([*show, "reservation", reservation]))
+        nodes, begins, is_active = slurm.parse_reservation(
+            printed([*show, "reservation", reservation])
+        )
     except FabricError:
         raise ReservationError(
             f"Slurm shows no reservation {reservation}; `scontrol show reservation` lists all"
         ) from None
     if not is_active:
-        raise ReservationError(f"the reservation {reservation} is not active: it begins at {begins}")
+        raise ReservationError(
+            f"the reservation {reservation} is not active: it begins at {begins}"
+        )
     return slurm.parse_nodes(printed([*show, "node", nodes]), reserved=True)
 
 
@@ -97,7 +109,12 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
     if reservations.is_slurm(scheduler):
         partition = reservations.option(access, "-p", "--partition")
         if partition is None:  # sinfo marks the default by an asterisk
-            partition = next(iter(re.findall(r"(?m)^(\S+)\*$", printed(["sinfo", "-h", "-o", "%P"]))), None)
+            partition = next(
+                iter(
+                    re.findall(r"(?m)^(\S+)\*$", printed(["sinfo", "-h", "-o", "%P"]))
+                ),
+                None,
+            )
         if partition is None:
             raise FabricError(
                 "Slurm has no default partition; name one in `access` of the system's partition"
@@ -110,19 +127,48 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
     queue = reservations.option(access, "-q", "--queue")
     if scheduler == reservations.FLUX:
         of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"
-        nodes = printed(["flux", "resource", "status", lines, *of_queue, f"--format={flux.NODES_FORMAT}"])
-        busy = printed(["flux", "resource", "list", "--states=allocated", lines, "--format={nodelist}"])
+        nodes = printed(
+            [
+                "flux",
+                "resource",
+                "status",
+                lines,
+                *of_queue,
+                f"--format={flux.NODES_FORMAT}",
+            ]
+        )
+        busy = printed(
+            [
+                "flux",
+                "resource",
+                "list",
+                "--states=allocated",
+                lines,
+                "--format={nodelist}",
+            ]
+        )
         return flux.parse_nodes(nodes, busy.strip())
-    queue = queue or next(iter(re.findall(r"(?m)^\s+default_queue = (\S+)", printed(["qstat", "-Bf"]))), None)
+    queue = queue or next(
+        iter(re.findall(r"(?m)^\s+default_queue = (\S+)", printed(["qstat", "-Bf"]))),
+        None,
+    )
     if queue is None:
-        raise FabricError("PBS has no default queue; name one with -q in `access` of the system's partition")
+        raise FabricError(
+            "PBS has no default queue; name one with -q in `access` of the system's partition"
+        )
     return pbs.nodes_of(queue, printed(["pbsnodes", "-a"]), printed(["qstat", "-Qf"]))
 
 
 def drain_command(scheduler: str, nodes: Sequence[str], reason: str) -> list[str]:
     """Return the command by which an administrator takes nodes out of service."""
     if reservations.is_slurm(scheduler):
-        return ["scontrol", "update", f"nodename={','.join(nodes)}", "state=drain", f"reason={reason}"]
+        return [
+            "scontrol",
+            "update",
+            f"nodename={','.join(nodes)}",
+            "state=drain",
+            f"reason={reason}",
+        ]
     if scheduler == reservations.FLUX:
         return ["flux", "resource", "drain", ",".join(nodes), reason]
     return ["pbsnodes", "-o", "-C", reason, *nodes]
@@ -143,13 +189,18 @@ def why_no_job_can_start(system: str) -> str | None:
         partitions = configuration(system).get("partitions", [])
     except FabricError:
         return None
-    causes = [_why_none_starts(each["scheduler"], each.get("access", ())) for each in partitions]
+    causes = [
+        _why_none_starts(each["scheduler"], each.get("access", ()))
+        for each in partitions
+    ]
     return causes[0] if causes and all(causes) else None
 
 
 def _why_none_starts(scheduler: str, access: Sequence[str]) -> str | None:
     try:
-        nodes = nodes_for(scheduler, access) if reservations.takes_nodes(scheduler) else []
+        nodes = (
+            nodes_for(scheduler, access) if reservations.takes_nodes(scheduler) else []
+        )
     except ReservationError as error:
         return str(error)
     except FabricError:

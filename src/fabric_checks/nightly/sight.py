@@ -14,14 +14,18 @@ from fabric_checks.report.sight import Limits
 _BETWEEN_SWITCHES = ("cable", "leaf", "pair")
 _QUANTITIES = {
     **dict.fromkeys(("sender", "receiver", "node"), ("node",)),
-    **dict.fromkeys(("cable", "uplink", "uplinks", "switch", "group"), _BETWEEN_SWITCHES),
+    **dict.fromkeys(
+        ("cable", "uplink", "uplinks", "switch", "group"), _BETWEEN_SWITCHES
+    ),
     "pair": ("pair",),
     "slow node": ("node_us",),
     **dict.fromkeys(("detour", "misplaced"), ("pair_us",)),
 }
 
 
-def why_open(entry: Entry, measured: frozenset[str], known: Mapping[str, Limits]) -> str:
+def why_open(
+    entry: Entry, measured: frozenset[str], known: Mapping[str, Limits]
+) -> str:
     """Return why an entry that a night does not show stays open; empty if the night would have shown it.
 
     :param measured: the cases that have values; :param known: the limits of those that have them.
@@ -47,7 +51,9 @@ def _sizes(entry: Entry) -> dict[str, float | None]:
     found: dict[str, list[float]] = {}
     for each in entry.findings:
         if each.kind in _QUANTITIES:
-            found.setdefault(each.kind, []).extend([] if each.size is None else [each.size])
+            found.setdefault(each.kind, []).extend(
+                [] if each.size is None else [each.size]
+            )
     return {kind: min(sizes, default=None) for kind, sizes in found.items()}
 
 
@@ -56,9 +62,13 @@ def _short_of(kind: str, size: float | None, known: Limits) -> str:
 
     :param size: None if any loss of this kind would have been named where a loss has a limit.
     """
-    quantity = next((each for each in _QUANTITIES[kind] if known.get(each) is not None), None)
+    quantity = next(
+        (each for each in _QUANTITIES[kind] if known.get(each) is not None), None
+    )
     if quantity is None:
-        return f"no slow {_QUANTITIES[kind][-1].removesuffix('_us')} would have been named"
+        return (
+            f"no slow {_QUANTITIES[kind][-1].removesuffix('_us')} would have been named"
+        )
     limit = known[quantity]
     if size is None or limit is None or limit <= size:
         return ""

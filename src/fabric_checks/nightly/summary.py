@@ -52,13 +52,17 @@ class Summary:
     def verdict(self) -> Verdict:
         """How the night ended, by what it saw and nobody has acknowledged."""
         night, alarming = self.night, self.of(State.NEW, State.STILL)
-        return verdict(failed=night.failures, findings=alarming, blind=night.blind, busy=night.busy)
+        return verdict(
+            failed=night.failures, findings=alarming, blind=night.blind, busy=night.busy
+        )
 
     @property
     def all_quiet(self) -> bool:
         """Whether there is nothing to report: no open, closed or unseen finding, and no warning that is
         due."""
-        return not (self.verdict.exit_status or self.of(State.CLOSED, State.UNSEEN) or self.due)
+        return not (
+            self.verdict.exit_status or self.of(State.CLOSED, State.UNSEEN) or self.due
+        )
 
 
 def headline(summary: Summary) -> str:
@@ -88,12 +92,19 @@ def terminal(summary: Summary) -> str:
 
 def _rendered(summary: Summary, *, heading: str, bold: str) -> str:
     environment = Environment(
-        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
         "safe": escaped if bold else one_line, "when": when, "note": note, "count": count_text,
     }  # fmt: skip
-    warnings = first_of([f"warning: {line}" for line in summary.night.warnings], ": night.json has all", 7)
+    warnings = first_of(
+        [f"warning: {line}" for line in summary.night.warnings],
+        ": night.json has all",
+        7,
+    )
     text = environment.from_string(_TEMPLATE.read_text()).render(
         summary=summary, night=summary.night, State=State, headline=headline(summary), warnings=warnings,
         least_runs=MIN_RUNS, heading=heading, bold=bold,
@@ -117,7 +128,13 @@ def lines_of(found: Iterable[Open]) -> list[str]:
     return [
         one_line(
             "; ".join(
-                filter(None, [f"{each.id}, since {when(each.since)}: {each.finding.title}", note(each)])
+                filter(
+                    None,
+                    [
+                        f"{each.id}, since {when(each.since)}: {each.finding.title}",
+                        note(each),
+                    ],
+                )
             )
         )
         for each in found
@@ -137,7 +154,10 @@ def as_json(summary: Summary) -> str:
     data = {name: getattr(summary.night, name) for name in _OF_NIGHT}
     data |= {"verdict": summary.verdict.value, "headline": headline(summary)}
     data["runs_in_history"] = summary.night.nights
-    data |= {state.name.lower(): [as_dict(entry) for entry in summary.of(state)] for state in State}
+    data |= {
+        state.name.lower(): [as_dict(entry) for entry in summary.of(state)]
+        for state in State
+    }
     return json.dumps(data, indent=1)
 
 

@@ -45,14 +45,19 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
         str(ROOT / "ci" / "run"), "--system", plan.system, "--mode", plan.level,
         "--report-junit", str(plan.files / "junit.xml"), *plan.options,
     ]  # fmt: skip
-    env = os.environ | {"FABRIC_SESSION": plan.session, "FABRIC_RESULTS": str(plan.results)}
+    env = os.environ | {
+        "FABRIC_SESSION": plan.session,
+        "FABRIC_RESULTS": str(plan.results),
+    }
     with (plan.files / "run.log").open("w") as log, supervised() as start:
         process = start(line, env=env, stdout=log, pass_fds=(lock,))
         status = process.wait()
     elapsed_s = time.monotonic() - began
     # 0: all passed; 1: something failed, which the report explains better.
     if status not in (0, 1):
-        trouble.failures.append(f"ci/run ended with status {status}: {_last_line(plan.files / 'run.log')}")
+        trouble.failures.append(
+            f"ci/run ended with status {status}: {_last_line(plan.files / 'run.log')}"
+        )
     elif not plan.log.exists():
         trouble.failures.append(
             f"ci/run failed before it could start ReFrame: {_last_line(plan.files / 'run.log')}"
@@ -109,7 +114,10 @@ def supervised() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
 
     # Before anything is started: processes inherit ignored signals, as interrupts are where a script runs in
     # the background.
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    before = {
+        number: signal.signal(number, end)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    }
     try:
         yield start
     finally:
@@ -133,7 +141,9 @@ def _interrupt(process: subprocess.Popen[Any]) -> None:
 def _last_line(path: Path) -> str:
     """Return the last error in the output of a run, or else its last line."""
     lines = [
-        line.strip() for line in uncoloured(path.read_text(errors="replace")).splitlines() if line.strip()
+        line.strip()
+        for line in uncoloured(path.read_text(errors="replace")).splitlines()
+        if line.strip()
     ]
     errors = [line for line in lines if line.lower().startswith("error: ")]
     return (errors or lines or ["it printed nothing"])[-1][:300]

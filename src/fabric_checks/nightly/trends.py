@@ -46,17 +46,27 @@ def trends(archive: Path, night: Night) -> Night:
     nights = loaded.frame["session"].n_unique()
     if nights < MIN_RUNS:
         return night.with_more(warnings=loaded.faults, nights=nights)
-    tonight = loaded.frame.filter((pl.col("session") == night.session) & pl.col("metric").is_not_null())
+    tonight = loaded.frame.filter(
+        (pl.col("session") == night.session) & pl.col("metric").is_not_null()
+    )
     history = loaded.frame.join(
         tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True
     )
     runs = by_session(history)
-    began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
-    worse = [change for change in find_changes(runs).changes if change.state == OPEN and stands_out(change)]
+    began = dict(
+        runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows()
+    )
+    worse = [
+        change
+        for change in find_changes(runs).changes
+        if change.state == OPEN and stands_out(change)
+    ]
     events: dict[str, list[Event]] = {}
     for event in events_of(worse):
         events.setdefault(began.get(event.at, ""), []).append(event)
-    return night.with_more(map(_finding, events.values()), warnings=loaded.faults, nights=nights)
+    return night.with_more(
+        map(_finding, events.values()), warnings=loaded.faults, nights=nights
+    )
 
 
 def _finding(events: Sequence[Event]) -> Entry:
@@ -64,11 +74,18 @@ def _finding(events: Sequence[Event]) -> Entry:
     text, *others = [event.sentence() for event in events]
     if others:
         text = f"{len(events)} cases are worse than before; the first: {text}"
-    fields = [each for event in events for each in event.circumstances if each.field != "collection"]
+    fields = [
+        each
+        for event in events
+        for each in event.circumstances
+        if each.field != "collection"
+    ]
     details = first_of(others, ": `fabric-checks changes` lists all")
     for each in fields:
         before, after = ", ".join(each.before), ", ".join(each.after)
-        details.append(f"at the same time {each.field} changed from {before} to {after}")
+        details.append(
+            f"at the same time {each.field} changed from {before} to {after}"
+        )
     findings = []
     for change in (change for event in events for change in event.changes):
         name = f"{change.test} @{change.machine}"

@@ -52,7 +52,11 @@ class Look:
         """Return the names that are safe in a file and in a job script, and note the others."""
         names = list(names)
         left_out = "is left out: the name cannot be used in a job script"
-        self.notes += [f"{kind} {quoted(name)} {left_out}" for name in names if not name_is_sound(name)]
+        self.notes += [
+            f"{kind} {quoted(name)} {left_out}"
+            for name in names
+            if not name_is_sound(name)
+        ]
         return list(filter(name_is_sound, names))
 
     def usable(self, kind: str, queues: Iterable[Queue] | None) -> tuple[Queue, ...]:
@@ -78,7 +82,9 @@ def look(machine: Machine, host: str, *, this_host: bool = False) -> Facts:
     found = Facts() if this_host else _scheduler(now)
     cores = now.parsed("lscpu", hardware.cores, machine.ask("lscpu") or "")
     links = tuple(hardware.fastest(_links(now)))
-    found = replace(found, host=host, links=links, cores=cores, **_software(now, found.pmis))
+    found = replace(
+        found, host=host, links=links, cores=cores, **_software(now, found.pmis)
+    )
     return replace(found, notes=tuple(now.notes), asked=machine.asked)
 
 
@@ -92,9 +98,13 @@ def _scheduler(now: Look) -> Facts:
     if not there:
         return Facts()
     faults = [
-        f"{command.split()[0]}: {fault}" for command, fault in now.machine.asked.items() if fault != "ok"
+        f"{command.split()[0]}: {fault}"
+        for command, fault in now.machine.asked.items()
+        if fault != "ok"
     ]
-    why = [*faults, *now.notes] or [f"{', '.join(there)}: no node is in service and takes jobs"]
+    why = [*faults, *now.notes] or [
+        f"{', '.join(there)}: no node is in service and takes jobs"
+    ]
     raise FabricError(
         f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when"
         " jobs can be submitted, or with --this-host to describe this host alone"
@@ -116,14 +126,20 @@ def _slurm(now: Look) -> Facts:
     settings = slurm.settings(ask("scontrol", "show", "config") or "")
     types = ask("srun", "--mpi=list") or ""
     if broken := slurm.broken_mpi_types(types):
-        now.notes.append(f"srun offers {', '.join(broken)}, but cannot load it, so it is not used")
+        now.notes.append(
+            f"srun offers {', '.join(broken)}, but cannot load it, so it is not used"
+        )
     cluster = settings.get("ClusterName", "")
     return Facts(
         scheduler="slurm",
         cluster=cluster if name_is_sound(cluster) else "",
-        queues=now.usable("the partition", now.parsed("sinfo", slurm.queues, groups, limits)),
+        queues=now.usable(
+            "the partition", now.parsed("sinfo", slurm.queues, groups, limits)
+        ),
         pmis=tuple(now.parsed("srun --mpi=list", slurm.mpi_types, types) or ()),
-        switches=slurm.leaf_switches(ask("scontrol", "--oneliner", "show", "topology") or ""),
+        switches=slurm.leaf_switches(
+            ask("scontrol", "--oneliner", "show", "topology") or ""
+        ),
     )
 
 
@@ -133,7 +149,9 @@ def _pbs(now: Look) -> Facts:
     default = _first(r"^\s+default_queue = (\S+)", ask("qstat", "-Bf"))
     return Facts(
         scheduler="pbs",
-        queues=now.usable("the queue", now.parsed("pbsnodes", pbs.queues, nodes, queues, default)),
+        queues=now.usable(
+            "the queue", now.parsed("pbsnodes", pbs.queues, nodes, queues, default)
+        ),
     )
 
 
@@ -141,7 +159,9 @@ def _flux(now: Look) -> Facts:
     resources = now.machine.ask("flux", "resource", "R") or ""
     return Facts(
         scheduler="flux",
-        queues=now.usable("the queue", now.parsed("flux resource R", flux.queues, resources)),
+        queues=now.usable(
+            "the queue", now.parsed("flux resource R", flux.queues, resources)
+        ),
     )
 
 
@@ -160,14 +180,22 @@ def _links(now: Look) -> list[hardware.Link]:
     read, listed = now.machine.read, now.machine.listed
     found = []
     for device in now.sound("the adapter", listed("/sys/class/infiniband")):
-        for port in now.sound("the port", listed(f"/sys/class/infiniband/{device}/ports")):
+        for port in now.sound(
+            "the port", listed(f"/sys/class/infiniband/{device}/ports")
+        ):
             folder = f"/sys/class/infiniband/{device}/ports/{port}"
-            rate, state, layer = (read(f"{folder}/{name}") for name in ("rate", "state", "link_layer"))
-            found.append(now.parsed(folder, hardware.infiniband, device, rate, state, layer))
+            rate, state, layer = (
+                read(f"{folder}/{name}") for name in ("rate", "state", "link_layer")
+            )
+            found.append(
+                now.parsed(folder, hardware.infiniband, device, rate, state, layer)
+            )
     for device in now.sound("the interface", listed("/sys/class/net")):
         # Without a device it is a bridge, a tunnel or one end of a pair: its rate is no cable's.
         if listed(f"/sys/class/net/{device}/device"):
-            found.append(hardware.ethernet(device, read(f"/sys/class/net/{device}/speed")))
+            found.append(
+                hardware.ethernet(device, read(f"/sys/class/net/{device}/speed"))
+            )
     return [link for link in found if link is not None]
 
 
@@ -183,10 +211,16 @@ def _software(now: Look, pmis: tuple[str, ...]) -> dict[str, Any]:
     best = [modules.best(listed, name) or modules.best(hidden, name) for name in names]
     taken = [module for module in best if module is not None]
     suites = tuple(module for module in taken if module.software in modules.SUITES)
-    own = [_of_module(now, each, pmis, is_lmod=system == "lmod") for each in taken if each not in suites]
+    own = [
+        _of_module(now, each, pmis, is_lmod=system == "lmod")
+        for each in taken
+        if each not in suites
+    ]
     mpis = tuple(own) or _on_path(now, pmis)
     unfit = [mpi.family for mpi in mpis if pmis and not mpi.pmi]
-    now.notes += [f"srun --mpi=list offers nothing that starts {family}" for family in unfit]
+    now.notes += [
+        f"srun --mpi=list offers nothing that starts {family}" for family in unfit
+    ]
     return {"modules": system, "mpis": mpis, "suites": suites}
 
 
@@ -195,11 +229,19 @@ def _module(now: Look, command: str) -> str:
     return now.machine.ask("bash", "--login", "-c", f"module {command} 2>&1") or ""
 
 
-def _of_module(now: Look, module: modules.Module, pmis: tuple[str, ...], *, is_lmod: bool) -> Mpi:
+def _of_module(
+    now: Look, module: modules.Module, pmis: tuple[str, ...], *, is_lmod: bool
+) -> Mpi:
     """Return an MPI; of several sets of modules that it may need before it, that of GCC, or the first."""
     family, pmi = module.software, _pmi(module.software, pmis)
-    sets = modules.needed_before(_module(now, f"spider {module.name}")) if is_lmod else []
-    needs = min(sets, key=lambda names: re.match("gcc|gnu", names[-1], re.IGNORECASE) is None, default=[])
+    sets = (
+        modules.needed_before(_module(now, f"spider {module.name}")) if is_lmod else []
+    )
+    needs = min(
+        sets,
+        key=lambda names: re.match("gcc|gnu", names[-1], re.IGNORECASE) is None,
+        default=[],
+    )
     return Mpi(
         family,
         module.version,
@@ -213,7 +255,10 @@ def _of_module(now: Look, module: modules.Module, pmis: tuple[str, ...], *, is_l
 def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     if not now.machine.has("mpicc"):
         return ()
-    text, prefix = now.machine.ask("mpirun", "--version"), now.machine.prefix_of("mpicc")
+    text, prefix = (
+        now.machine.ask("mpirun", "--version"),
+        now.machine.prefix_of("mpicc"),
+    )
     for family, pattern in _VERSIONS.items():
         if release := _first(pattern, text):
             try:
@@ -221,7 +266,15 @@ def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
             except FabricError as error:
                 now.notes.append(str(error))
                 prefix = ""
-            return (Mpi(family, release.rstrip("."), "mpicc", _pmi(family, pmis), prefix=prefix),)
+            return (
+                Mpi(
+                    family,
+                    release.rstrip("."),
+                    "mpicc",
+                    _pmi(family, pmis),
+                    prefix=prefix,
+                ),
+            )
     return ()
 
 
@@ -235,7 +288,11 @@ _LIBRARIES = (
 def _pmi_library(now: Look) -> str:
     """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual
     folder."""
-    listed = {f"{folder}/{name}" for folder in _LIBRARIES for name in now.machine.listed(folder)}
+    listed = {
+        f"{folder}/{name}"
+        for folder in _LIBRARIES
+        for name in now.machine.listed(folder)
+    }
     usual = (f"{folder}/libpmi2.so{end}" for folder in _LIBRARIES for end in ("", ".0"))
     found = next((path for path in usual if path in listed), "")
     if not found:
@@ -248,6 +305,9 @@ def _pmi(family: str, offered: tuple[str, ...]) -> str:
     """Return the value of `srun --mpi` for an MPI: the best that Slurm offers; empty if it offers none for
     it."""
     found = (
-        pmi for wanted in PMI[family] for pmi in offered if pmi == wanted or pmi.startswith(f"{wanted}_v")
+        pmi
+        for wanted in PMI[family]
+        for pmi in offered
+        if pmi == wanted or pmi.startswith(f"{wanted}_v")
     )
     return next(found, "")

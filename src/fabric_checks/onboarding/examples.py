@@ -10,7 +10,13 @@ from fabric_checks.schedulers.model import Queue
 from fabric_checks.software.modules import Module
 
 #: The schedulers of the examples, by the names that users give them.
-SCHEDULERS = {"slurm": "slurm", "pbs": "pbs", "lsf": "lsf", "flux": "flux", "one-host": "local"}
+SCHEDULERS = {
+    "slurm": "slurm",
+    "pbs": "pbs",
+    "lsf": "lsf",
+    "flux": "flux",
+    "one-host": "local",
+}
 
 
 def system(name: str) -> str:
@@ -20,7 +26,9 @@ def system(name: str) -> str:
     facts = Facts(
         "login1.yours.example",
         scheduler=scheduler,
-        queues=(Queue("compute", 64, 64), Queue("debug", 4, 64)) if scheduler != "local" else (),
+        queues=(Queue("compute", 64, 64), Queue("debug", 4, 64))
+        if scheduler != "local"
+        else (),
         links=(Link("mlx5_0", "InfiniBand", 25000.0),),
         cores=64,
         modules="lmod",

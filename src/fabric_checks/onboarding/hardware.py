@@ -33,7 +33,9 @@ def cores(lscpu: str) -> int:
 
     :raises OutputError: if the text lacks them.
     """
-    counts = dict(re.findall(r"^([^:\n]+):[ \t]+(\d+)[ \t]*$", lscpu, flags=re.MULTILINE))
+    counts = dict(
+        re.findall(r"^([^:\n]+):[ \t]+(\d+)[ \t]*$", lscpu, flags=re.MULTILINE)
+    )
     try:
         return int(counts["Core(s) per socket"]) * int(counts["Socket(s)"])
     except KeyError as key:
@@ -55,7 +57,14 @@ def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
         layer.strip(), f"RDMA of link layer {quoted(layer.strip())}"
     )
     # Linux calls an EFA's layer Unknown, libibverbs Unspecified; an Omni-Path's InfiniBand.
-    kind = next((name for name, of in _DEVICES.items() if re.match(of, device) and kind != "RoCE"), kind)
+    kind = next(
+        (
+            name
+            for name, of in _DEVICES.items()
+            if re.match(of, device) and kind != "RoCE"
+        ),
+        kind,
+    )
     coding = _CODED.get(match[2] or "", 1.0) if kind == "InfiniBand" else 1.0
     return Link(device, kind, round(float(match[1]) * 125 * coding, 1))
 
@@ -77,6 +86,16 @@ def fastest(links: list[Link]) -> list[Link]:
     kind."""
     if not links:
         return []
-    order = {"Slingshot": 6, "InfiniBand": 5, "Omni-Path": 4, "EFA": 3, "RoCE": 2, "Ethernet": 0}
-    best = max(links, key=lambda link: (link.kind != "Ethernet", link.MBps, order.get(link.kind, 1)))
+    order = {
+        "Slingshot": 6,
+        "InfiniBand": 5,
+        "Omni-Path": 4,
+        "EFA": 3,
+        "RoCE": 2,
+        "Ethernet": 0,
+    }
+    best = max(
+        links,
+        key=lambda link: (link.kind != "Ethernet", link.MBps, order.get(link.kind, 1)),
+    )
     return [link for link in links if (link.kind, link.MBps) == (best.kind, best.MBps)]

@@ -22,7 +22,12 @@ CONFIG = ROOT / "config"
 
 def is_free(name: str, config: Path = CONFIG) -> bool:
     """Tell whether a system can be called so: no file, no folder and no simulated system has the name."""
-    paths = (f"systems/{name}.py", f"systems/{name}", f"references/{name}.yaml", f"twins/{name}.yaml")
+    paths = (
+        f"systems/{name}.py",
+        f"systems/{name}",
+        f"references/{name}.yaml",
+        f"twins/{name}.yaml",
+    )
     return name != "twins" and not any((config / path).exists() for path in paths)
 
 
@@ -46,7 +51,9 @@ def write(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
                 if not any((config / folder).iterdir()):
                     (config / folder).rmdir()
         what = (
-            "already exists and is left unchanged" if isinstance(error, FileExistsError) else error.strerror
+            "already exists and is left unchanged"
+            if isinstance(error, FileExistsError)
+            else error.strerror
         )
         raise FabricError(f"{error.filename}: {what}; nothing was written") from None
     return made
@@ -58,7 +65,9 @@ def load_modules(machine: Machine, mpi: Mpi) -> str:
     Nothing is wrong if its compiler is on PATH.
     """
     load = f"module load {' '.join(mpi.modules)}"
-    has_cc = f"{{ command -v {mpi.cc} || {{ echo no {mpi.cc} is on PATH then; false; }}; }}"
+    has_cc = (
+        f"{{ command -v {mpi.cc} || {{ echo no {mpi.cc} is on PATH then; false; }}; }}"
+    )
     text = machine.ask("bash", "--login", "-c", f"{{ {load} && {has_cc}; }} 2>&1")
     return f"`{load}`: {list(machine.asked.values())[-1]}" if text is None else ""
 
@@ -70,17 +79,35 @@ def dry_run(system: str, mpi: str) -> str:
     :param mpi: which wheels are meant, as FABRIC_MPI has it.
     :raises FabricError: with ReFrame's own line, if it fails.
     """
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    path = os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    )
     reframe = shutil.which("reframe", path=path)
     if reframe is None:
-        raise FabricError(f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one")
+        raise FabricError(
+            f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one"
+        )
     with tempfile.TemporaryDirectory() as results:
-        env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("RFM_")
+        }
         env |= {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "RFM_COLORIZE": "no"}
         env.pop("FABRIC_STACK", None)
-        command = [reframe, "-C", str(CONFIG / "settings.py"), "-c", str(ROOT / "checks"), "--system", system]
+        command = [
+            reframe,
+            "-C",
+            str(CONFIG / "settings.py"),
+            "-c",
+            str(ROOT / "checks"),
+            "--system",
+            system,
+        ]
         command += ["--mode=smoke", "--dry-run"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, check=False
+        )
     ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
         raise FabricError(
@@ -94,7 +121,11 @@ def dry_run(system: str, mpi: str) -> str:
 def _reason(output: str) -> str:
     """Return ReFrame's own reason of a failed run: of the first case that failed, or else its error."""
     if match := re.search(r"\* Reason: (.*?)\n(-{40}|\Z)", f"{output}\n", re.DOTALL):
-        lines = [line for line in match[1].splitlines() if not re.fullmatch(r"--- std(out|err) ---", line)]
+        lines = [
+            line
+            for line in match[1].splitlines()
+            if not re.fullmatch(r"--- std(out|err) ---", line)
+        ]
         return " ".join(" ".join(lines).split())
     match = re.search(r"\w*error: .*", output, re.IGNORECASE)
     return match[0] if match else "it ran no case"

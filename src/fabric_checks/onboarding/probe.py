@@ -64,7 +64,9 @@ class Machine:
         ) as process:  # fmt: skip
             try:
                 with suppress(OSError):  # it has ended, or runs as another user
-                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (self.limit_B, self.limit_B))
+                    resource.prlimit(
+                        process.pid, resource.RLIMIT_FSIZE, (self.limit_B, self.limit_B)
+                    )
                 process.wait(self.limit_s)
             except subprocess.TimeoutExpired:
                 fault = f"no answer within {self.limit_s:g} s"
@@ -75,8 +77,12 @@ class Machine:
             text = output.read().decode(errors="replace")
         if not fault and process.returncode:
             last = text.strip().splitlines()[-1:]
-            fault = f"exit status {process.returncode}" + (f": {last[0]}" if last else "")
-        return text, f"more than {self.limit_B >> 20} MiB" if len(text) >= self.limit_B else fault
+            fault = f"exit status {process.returncode}" + (
+                f": {last[0]}" if last else ""
+            )
+        return text, f"more than {self.limit_B >> 20} MiB" if len(
+            text
+        ) >= self.limit_B else fault
 
     def read(self, path: str) -> str:
         """Return the beginning of a file of the system, below :attr:`root`; nothing if it cannot be read."""
@@ -89,6 +95,8 @@ class Machine:
     def listed(self, path: str) -> list[str]:
         """Return the names in a folder, in order; none if there is no such folder."""
         try:
-            return sorted(entry.name for entry in (self.root / path.lstrip("/")).iterdir())
+            return sorted(
+                entry.name for entry in (self.root / path.lstrip("/")).iterdir()
+            )
         except OSError:
             return []

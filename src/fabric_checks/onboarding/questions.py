@@ -60,13 +60,17 @@ class Answers:
 
 
 def answered(
-    facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]
+    facts: Facts,
+    name_is_free: Callable[[str], bool],
+    answer: Callable[[Question], Answer],
 ) -> Answers:
     """Return the answers to all questions; those on the nodes depend on the answer to that on the queue.
 
     :param name_is_free: tells whether no system has a name.
     """
-    found = Answers({each.key: answer(each) for each in _on_the_system(facts, name_is_free)})
+    found = Answers(
+        {each.key: answer(each) for each in _on_the_system(facts, name_is_free)}
+    )
     names = found.system["queue"].value if facts.queues else ("",)
     assert isinstance(names, tuple)
     for name in names:
@@ -83,11 +87,23 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     def free(text: str) -> str:
         return free_name(text, name_is_free)
 
-    asked = [Question("name", "What is the system called", *_name(facts, name_is_free), False, free)]
+    asked = [
+        Question(
+            "name",
+            "What is the system called",
+            *_name(facts, name_is_free),
+            False,
+            free,
+        )
+    ]
     if facts.queues:
         queues = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
-        why = "jobs that name none go there" if best.is_default else "it has the most nodes"
+        why = (
+            "jobs that name none go there"
+            if best.is_default
+            else "it has the most nodes"
+        )
         text = "Which partitions or queues should be measured (several with commas)"
         asked.append(_choice("queue", text, queues, best.name, why))
     if facts.queues and facts.scheduler != "flux":
@@ -101,14 +117,22 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     return asked
 
 
-def _choice(key: str, text: str, names: tuple[str, ...], guess: str, why: str) -> Question:
+def _choice(
+    key: str, text: str, names: tuple[str, ...], guess: str, why: str
+) -> Question:
     """Return a question for some of several names, which is certain if there is one."""
 
     def read(text: str) -> object:
-        chosen = names if text == "all" else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
+        chosen = (
+            names
+            if text == "all"
+            else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
+        )
         # A queue without a name is the only one.
         if not set(chosen) <= set(names) or not (chosen or names == ("",)):
-            raise FabricError(f"{quoted(text)} is not one or more of {', '.join(names)}")
+            raise FabricError(
+                f"{quoted(text)} is not one or more of {', '.join(names)}"
+            )
         return chosen or names
 
     is_only = len(names) == 1
@@ -119,11 +143,17 @@ def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
     text = "How many cores does a node have"
     if queue is None:  # this host alone
         why = "" if facts.cores else "nothing shows it"
-        return [Question("cores", text, facts.cores or 1, why, bool(facts.cores), _count)]
+        return [
+            Question("cores", text, facts.cores or 1, why, bool(facts.cores), _count)
+        ]
     usable, few = queue.usable, queue.usable <= SMALL
     why = "" if few else f"{SMALL} of {usable}, so that a night fits a busy machine"
     read = _at_most(usable, f"nodes that {queue.name or 'a job'} can have")
-    asked = [Question("nodes", "How many nodes may a job have", min(usable, SMALL), why, few, read)]
+    asked = [
+        Question(
+            "nodes", "How many nodes may a job have", min(usable, SMALL), why, few, read
+        )
+    ]
     if queue.cores is not None:
         why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
         asked.append(Question("cores", text, queue.cores, why, not queue.doubt, _count))
@@ -135,18 +165,35 @@ def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
         why = "all GPUs of a node, as many sites take no job there without"
         text = "Which resources should jobs ask for (--gres; empty: none)"
         gres = gpus[0] if gpus else None
-        asked.append(Question("gres", text, gres, why if gres else "", not gres, _word_or_none))
+        asked.append(
+            Question("gres", text, gres, why if gres else "", not gres, _word_or_none)
+        )
     rate, why = None, "no link of this host reports its rate"
     for link in facts.links[:1]:
         rate, why = link.MBps, f"this host's {link.device}, {link.kind}"
     text = (
-        "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
+        "What is the rate of one link of a node in one direction: 25000 (MB/s) or "
+        "200 Gbit/s (empty: unknown)"
     )
     asked.append(Question("link_MBps", text, rate, why, False, _rate))
     # A login node without links tells nothing; nodes with GPUs often have one for each.
-    count, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
+    count, why = (
+        (len(facts.links), "as many as this host has")
+        if facts.links
+        else (1, "most have one")
+    )
     is_certain = not (facts.links or queue.gpus)
-    return [*asked, Question("nics", "How many such links does a node have", count, why, is_certain, _count)]
+    return [
+        *asked,
+        Question(
+            "nics",
+            "How many such links does a node have",
+            count,
+            why,
+            is_certain,
+            _count,
+        ),
+    ]
 
 
 def taken(question: Question, given: str | None) -> Answer:
@@ -165,10 +212,18 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     host = re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", short)
     names = {facts.cluster.lower(): "the scheduler's name for it"}
     names |= dict.fromkeys(
-        [*([] if facts.scheduler == "local" else domain[:1]), host], "the name of this host"
+        [*([] if facts.scheduler == "local" else domain[:1]), host],
+        "the name of this host",
     )
     names["yours"] = "nothing suggests a better one"
-    return next((each for each in names.items() if _NAME.fullmatch(each[0]) and is_free(each[0])), ("", ""))
+    return next(
+        (
+            each
+            for each in names.items()
+            if _NAME.fullmatch(each[0]) and is_free(each[0])
+        ),
+        ("", ""),
+    )
 
 
 def free_name(text: str, is_free: Callable[[str], bool]) -> str:
@@ -219,5 +274,7 @@ def _rate(text: str) -> object:
     match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?) ?(MB/s|Gbit/s)?", text)
     rate, unit = (float(match[1]), match[2]) if match else (0.0, None)
     if not rate or (not unit and rate < _LEAST_MBps):
-        raise FabricError(f"{quoted(text)} is not the rate of a link; write 25000 (MB/s) or 200 Gbit/s")
+        raise FabricError(
+            f"{quoted(text)} is not the rate of a link; write 25000 (MB/s) or 200 Gbit/s"
+        )
     return rate * 125 if unit == "Gbit/s" else rate

@@ -42,7 +42,11 @@ def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, s
     """
     name = str(answers.system["name"].value)
     facts = replace(facts, mpis=chosen(facts, answers))
-    scopes = {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()} if spack else {}
+    scopes = (
+        {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()}
+        if spack
+        else {}
+    )
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
@@ -51,8 +55,12 @@ def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, s
     values = _values(facts, answers, spack=spack)
     return {
         **scopes,
-        f"references/{name}.yaml": environment.get_template("references.yaml.jinja").render(name=name),
-        f"systems/{name}.py": environment.get_template("system.py.jinja").render(values),
+        f"references/{name}.yaml": environment.get_template(
+            "references.yaml.jinja"
+        ).render(name=name),
+        f"systems/{name}.py": environment.get_template("system.py.jinja").render(
+            values
+        ),
     }
 
 
@@ -66,14 +74,22 @@ def chosen(facts: Facts, answers: Answers) -> tuple[Mpi, ...]:
 def wheels(facts: Facts) -> tuple[str, ...]:
     """Return the MPIs of the wheels that can be launched here, for a site of which no MPI was found."""
     is_pmix_only = facts.pmis and "pmi2" not in facts.pmis
-    return ("openmpi",) if facts.scheduler == "slurm" and is_pmix_only else ("mpich", "impi")
+    return (
+        ("openmpi",)
+        if facts.scheduler == "slurm" and is_pmix_only
+        else ("mpich", "impi")
+    )
 
 
 def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
     """Return the values of the template of a system."""
     link = f", {facts.links[0].kind}" if facts.links else ""
     called = SCHEDULERS[facts.scheduler]["called"]
-    wheels_pmi = min(facts.pmis, key=lambda pmi: (pmi != "pmi2", not pmi.startswith("pmix")), default="pmi2")
+    wheels_pmi = min(
+        facts.pmis,
+        key=lambda pmi: (pmi != "pmi2", not pmi.startswith("pmix")),
+        default="pmi2",
+    )
     return {
         "facts": facts,
         "answers": {"mpi": Answer(()), "account": Answer(None)} | answers.system,
@@ -82,7 +98,11 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
         "spack": spack,
         "wheels": wheels(facts),
         "hostnames": _hostnames(facts),
-        "partitions": [part for name in answers.queues for part in _partitions(facts, answers, name)],
+        "partitions": [
+            part
+            for name in answers.queues
+            for part in _partitions(facts, answers, name)
+        ],
         "variables": _variables,
         "has_scope": _has_scope,
         "wheels_variables": _launch_variables(wheels_pmi),
@@ -91,17 +111,29 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
 
 def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, Any]]:
     """Return the partitions of a queue, one for each way in which MPIs are started."""
-    own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[queue]
+    own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[
+        queue
+    ]
     # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
-    name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
+    name = re.sub(
+        r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute")
+    )
     scheduler = SCHEDULERS[facts.scheduler]
     account = answers.system.get("account", Answer(None)).value
-    valued = [(scheduler["queue"], queue), (scheduler["account"], account), ("--gres=", own["gres"].value)]
+    valued = [
+        (scheduler["queue"], queue),
+        (scheduler["account"], account),
+        ("--gres=", own["gres"].value),
+    ]
     access = [f"{option}{value}" for option, value in valued if value]
     groups = _by_style(facts)
     return [
         {
-            "name": f"{name}-{managed}" if len(groups) > 1 else name if facts.queues else "node",
+            "name": f"{name}-{managed}"
+            if len(groups) > 1
+            else name
+            if facts.queues
+            else "node",
             "descr": f"Nodes of {name}" if facts.queues else "This host",
             "style": style,
             "access": [*filter(None, [(scheduler | style)["whole"]]), *access],
@@ -117,7 +149,11 @@ def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, An
 def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
     """Return the MPIs by how their processes are managed; the first way alone where there is no MPI."""
     styles = SCHEDULERS[facts.scheduler]["styles"]
-    managed = {family: name for name, style in styles.items() for family in style.get("mpis", ())}
+    managed = {
+        family: name
+        for name, style in styles.items()
+        for family in style.get("mpis", ())
+    }
     first = next(iter(styles))
     groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
     for mpi in facts.mpis:
@@ -138,7 +174,11 @@ def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
     """Return the variables for a value of `srun --mpi`; config/systems/generic.py says why PMIx gets a
     fence."""
     fence = "ring" if pmi.startswith("pmix") else ""
-    variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
+    variables = {
+        "SLURM_MPI_TYPE": pmi,
+        "SLURM_PMIX_FENCE": fence,
+        "I_MPI_PMI_LIBRARY": library,
+    }
     return [[name, value] for name, value in variables.items() if value]
 
 
@@ -162,16 +202,24 @@ def _scopes(facts: Facts) -> dict[str, str]:
     local = ROOT / "config" / "systems" / "local" / "spack"
     scopes = ("site",) if facts.mpis else ("site", *wheels(facts))
     copied = [path for scope in scopes for path in (local / scope).glob("*.yaml")]
-    found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
+    found = {
+        f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)
+    }
     for mpi in filter(_has_scope, facts.mpis):
         spec = f"{mpi.family}@{mpi.version}"
         where = {"modules": [*mpi.modules]} if mpi.modules else {"prefix": mpi.prefix}
         own = {"buildable": False, "externals": [{"spec": spec, **where}]}
         packages = {"packages": {"mpi": {"require": [spec]}, mpi.family: own}}
-        guess = "# guess: the release that the module or `mpirun` names, with no variants\n"
-        found[f"{mpi.family}/packages.yaml"] = guess + yaml.safe_dump(packages, sort_keys=False)
+        guess = (
+            "# guess: the release that the module or `mpirun` names, with no variants\n"
+        )
+        found[f"{mpi.family}/packages.yaml"] = guess + yaml.safe_dump(
+            packages, sort_keys=False
+        )
         if variables := _launch_variables(mpi.pmi, mpi.pmi_library):
-            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": dict(variables)}})
+            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump(
+                {"env_vars": {"set": dict(variables)}}
+            )
     return found
 
 

@@ -21,7 +21,9 @@ def message_sizes(min_size_B: int = 1024, max_size_B: int = 4194304) -> list[int
     return fabric.multiples(min_size_B, max_size_B, 4)
 
 
-def parse(text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS) -> fabric.Output:
+def parse(
+    text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS
+) -> fabric.Output:
     """Read the output of ``buffer_reuse``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.

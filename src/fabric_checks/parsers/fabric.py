@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "1"
-_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$", re.MULTILINE)
+_FIRST_LINE = re.compile(
+    r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$", re.MULTILINE
+)
 _LAST_LINE = re.compile(
-    r"^# complete: (?P<rows>[0-9]{1,12}) rows(?:, crc32 (?P<crc32>[0-9a-f]{8}))?$", re.MULTILINE
+    r"^# complete: (?P<rows>[0-9]{1,12}) rows(?:, crc32 (?P<crc32>[0-9a-f]{8}))?$",
+    re.MULTILINE,
 )
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
 _MIXED = "several lines '# complete: ...': the outputs of several runs are mixed"
@@ -55,7 +58,11 @@ class Column:
         """Return the value of a cell; raise ValueError if it cannot be."""
         value = self.kind(text)
         is_number = self.kind is not str
-        if value not in self.words if self.words else is_number and not self.low <= value <= self.high:
+        if (
+            value not in self.words
+            if self.words
+            else is_number and not self.low <= value <= self.high
+        ):
             raise ValueError
         return value
 
@@ -99,7 +106,9 @@ class Table:
     keys: tuple[str, ...] = ("size_B",)
 
 
-def of_points(program: str, points: Iterable[str], keys: tuple[str, ...] = ("size_B",)) -> Table:
+def of_points(
+    program: str, points: Iterable[str], keys: tuple[str, ...] = ("size_B",)
+) -> Table:
     """Return the table of a program that prints points, each with the columns of :data:`POINT`."""
     columns = dict.fromkeys(keys, COUNT)
     for point in points:
@@ -158,13 +167,16 @@ def read(
         cells = line.split(" ")
         if len(cells) != len(columns):
             raise OutputError(
-                f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number
+                f"a row of {len(columns)} columns was expected, found {quoted(line)}",
+                line_number,
             )
         for (name, column), cell in zip(table.columns.items(), cells, strict=True):
             try:
                 columns[name].append(column.read(cell))
             except ValueError:
-                raise OutputError(f"{name} is {quoted(cell)}, not {column.rule}", line_number) from None
+                raise OutputError(
+                    f"{name} is {quoted(cell)}, not {column.rule}", line_number
+                ) from None
     keys = list(zip(*(columns[name] for name in table.keys), strict=True))
     _require_rows(len(keys), count)
     if wanted is not None:
@@ -189,18 +201,33 @@ def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame
     schema = {name: types[column.kind] for name, column in table.columns.items()}  # type: ignore[index]
     try:
         frame = pl.read_csv(
-            io.BytesIO(rows.encode()), separator=" ", has_header=False, quote_char=None, schema=schema
+            io.BytesIO(rows.encode()),
+            separator=" ",
+            has_header=False,
+            quote_char=None,
+            schema=schema,
         )
     except pl.exceptions.PolarsError as error:
-        raise OutputError(f"a row is not of the columns {' '.join(schema)}: {quoted(str(error))}") from None
+        raise OutputError(
+            f"a row is not of the columns {' '.join(schema)}: {quoted(str(error))}"
+        ) from None
     _require_rows(frame.height, count)
     for name, column in table.columns.items():
         cell = pl.col(name)
-        possible = cell.is_in(column.words) if column.words else cell.is_between(column.low, column.high)
-        wrong = frame.select(possible.fill_null(value=False).not_().arg_true()).to_series()
+        possible = (
+            cell.is_in(column.words)
+            if column.words
+            else cell.is_between(column.low, column.high)
+        )
+        wrong = frame.select(
+            possible.fill_null(value=False).not_().arg_true()
+        ).to_series()
         if len(wrong):
             row = " ".join(map(str, frame.row(wrong[0])))
-            raise OutputError(f"{name}: {column.rule} was expected, found {quoted(row)}", first + wrong[0])
+            raise OutputError(
+                f"{name}: {column.rule} was expected, found {quoted(row)}",
+                first + wrong[0],
+            )
     return header, frame
 
 
@@ -245,17 +272,27 @@ def number_of(values: Mapping[str, str], key: str) -> int:
 
 def seconds(header: Mapping[str, str], key: str) -> float:
     """Return the seconds of a line ``# key: N s``."""
-    return positive(header.get(key, "").removesuffix(" s"), f"the header's time {key!r} in seconds", None)
+    return positive(
+        header.get(key, "").removesuffix(" s"),
+        f"the header's time {key!r} in seconds",
+        None,
+    )
 
 
 def hosts(header: Mapping[str, str]) -> tuple[str, ...]:
     """Return the host of each rank."""
-    return tuple(line.removeprefix("host ") for key, line in header.items() if key.startswith("rank "))
+    return tuple(
+        line.removeprefix("host ")
+        for key, line in header.items()
+        if key.startswith("rank ")
+    )
 
 
 def rounds(header: Mapping[str, str]) -> int:
     """Return how many rounds of a pattern were measured."""
-    return whole(header.get("shifts", "").partition(" of ")[0], None, "a number of shifts")
+    return whole(
+        header.get("shifts", "").partition(" of ")[0], None, "a number of shifts"
+    )
 
 
 # -------------------------------------------------------------------------------------------- the whole text
@@ -265,26 +302,40 @@ def _split(text: str, table: Table) -> tuple[Mapping[str, str], str, int, int]:
     """Return the header, the text of the rows, the line of the first one, and their number, of a text that
     has to be whole and of the table's program and columns."""
     text = _without_progress(plain.cleaned(text), table.program)
-    text = re.sub(r"\n\n+", "\n", text)  # launchers add empty lines to those that they tag
+    text = re.sub(
+        r"\n\n+", "\n", text
+    )  # launchers add empty lines to those that they tag
     start = _start(text, table.program)
     ends = list(_LAST_LINE.finditer(text, start))
     if len(ends) != 1:
         raise OutputError(_CUT if not ends else _MIXED)
     first, body = text.count("\n", 0, start) + 1, text[start : ends[0].start()]
     # What another program writes in this form, such as a model of a fabric, has no check sum.
-    if ends[0]["crc32"] and int(ends[0]["crc32"], 16) != zlib.crc32(body.encode(errors="replace")):
+    if ends[0]["crc32"] and int(ends[0]["crc32"], 16) != zlib.crc32(
+        body.encode(errors="replace")
+    ):
         raise OutputError(
-            "the check sum in the last line is of another text: a line was changed, lost or added", first
+            "the check sum in the last line is of another text: a line was changed, lost or added",
+            first,
         )
     above, _, behind = body.partition("\n# columns: ")
     titles, _, rest = behind.partition("\n")
-    for name, wanted in itertools.zip_longest(titles.split(), table.columns, fillvalue="no column"):
+    for name, wanted in itertools.zip_longest(
+        titles.split(), table.columns, fillvalue="no column"
+    ):
         if name != wanted:
-            raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected")
+            raise OutputError(
+                f"the table has {quoted(name)} where {quoted(wanted)} was expected"
+            )
     rows, mark, footer = f"\n{rest.rstrip()}".partition("\n#")
     lines = [*above.splitlines()[1:], *(mark + footer).splitlines()[1:]]
     header = dict(line.removeprefix("# ").partition(": ")[::2] for line in lines)
-    return header, rows.removeprefix("\n"), first + above.count("\n") + 2, int(ends[0]["rows"])
+    return (
+        header,
+        rows.removeprefix("\n"),
+        first + above.count("\n") + 2,
+        int(ends[0]["rows"]),
+    )
 
 
 def _start(text: str, program: str) -> int:
@@ -305,7 +356,8 @@ def _start(text: str, program: str) -> int:
     line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
         raise OutputError(
-            f"expected the output of {program}, found that of {quoted(first['program'])}", line_number
+            f"expected the output of {program}, found that of {quoted(first['program'])}",
+            line_number,
         )
     if first["format"] != FORMAT:
         raise OutputError(
@@ -322,7 +374,8 @@ def _without_progress(text: str, program: str) -> str:
     Such a line may be within another one, whose beginning was written with the lines before it.
     """
     progress = (
-        rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
+        rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about "
+        rf"[0-9]{{1,12}} s left"
     )
     if " s left" not in text:
         return text

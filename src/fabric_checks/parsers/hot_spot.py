@@ -20,7 +20,10 @@ def slave_counts(ranks: int) -> list[int]:
     They are every number up to 8, then the powers of two, and last all ranks but the master.
     """
     last = ranks - 1
-    counts = [*range(1, 9), *(2**power for power in range(4, max(last, 1).bit_length()))]
+    counts = [
+        *range(1, 9),
+        *(2**power for power in range(4, max(last, 1).bit_length())),
+    ]
     return [*(count for count in counts if count < last), last]
 
 

@@ -20,10 +20,13 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain, table
 from fabric_checks.parsers.table import Row, require, rounded
 
-_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE)
+_HEADER = re.compile(
+    r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE
+)
 #: The title of a block, and what is above its columns: the number of processes, and the mode.
 _BLOCK = re.compile(
-    r"^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}", re.MULTILINE
+    r"^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}",
+    re.MULTILINE,
 )
 _LAST_LINE = "# All processes entering MPI_Finalize"
 #: The parts, by the names of their programs, as the first lines call them.
@@ -88,7 +91,9 @@ _WHY = {
 }
 #: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
 #: operations; and what they are where the call does not have them (``IMB_settings.h`` and ``imb_p2p.c``).
-_ITERATIONS = re.compile(r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE)
+_ITERATIONS = re.compile(
+    r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE
+)
 _BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
 _GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
 _KINDS = {"repetitions": table.whole, "message_rate_per_s": table.whole}
@@ -142,12 +147,21 @@ def parse(
     ends = re.findall(rf"^{_LAST_LINE} *$", text, re.MULTILINE)
     table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     _require_repetitions(text, rows, program, mode)
-    _require_positive(rows, may_be_nothing=program in ("IMB-NBC", "IMB-RMA") and "#bytes" in titles)
+    _require_positive(
+        rows, may_be_nothing=program in ("IMB-NBC", "IMB-RMA") and "#bytes" in titles
+    )
     for row in rows:
         _require_agreement(row, processes)
     names = tuple(rows[0].values)
-    if "bandwidth_MBps" in names and benchmark in _MESSAGES and "message_rate_per_s" not in names:
-        rows = [_with_exact_bandwidth(row, _MESSAGES[benchmark] * row.size_B) for row in rows]
+    if (
+        "bandwidth_MBps" in names
+        and benchmark in _MESSAGES
+        and "message_rate_per_s" not in names
+    ):
+        rows = [
+            _with_exact_bandwidth(row, _MESSAGES[benchmark] * row.size_B)
+            for row in rows
+        ]
     return ImbOutput(version, processes, names, tuple(rows))
 
 
@@ -161,7 +175,9 @@ def _require_positive(rows: Sequence[Row], *, may_be_nothing: bool) -> None:
     for name in rows[0].values:
         is_rate = name in ("bandwidth_MBps", "message_rate_per_s")
         # Where there is a time, small rates may round to nothing.
-        if name not in ("overlap_percent", "defects") and not (is_rate and "time_us" in rows[0].values):
+        if name not in ("overlap_percent", "defects") and not (
+            is_rate and "time_us" in rows[0].values
+        ):
             allowed = is_rate or (may_be_nothing and name != "repetitions")
             table.require_positive(rows, name, from_size_B=int(allowed))
 
@@ -171,19 +187,26 @@ def _require_agreement(row: Row, processes: int) -> None:
     values = row.values
     if defects := values.get("defects"):
         raise OutputError(
-            f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}", row.line
+            f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}",
+            row.line,
         )
     if "min_time_us" in values:
-        spans = [rounded(values[name]) for name in ("min_time_us", "time_us", "max_time_us")]
+        spans = [
+            rounded(values[name]) for name in ("min_time_us", "time_us", "max_time_us")
+        ]
         table.require_mean(spans, processes, "times", row.line)
     if "message_rate_per_s" in values:
         table.require_rate(row, 0.5 + 1e-6)
     if "overlap_percent" in values:
-        overall, *alone = (values[f"{name}_us"] for name in ("overall", "communication", "compute"))
+        overall, *alone = (
+            values[f"{name}_us"] for name in ("overall", "communication", "compute")
+        )
         table.require_overlap(row, overall, min(alone), max(alone))
 
 
-def _require_repetitions(text: str, rows: Sequence[Row], program: str, mode: str | None) -> None:
+def _require_repetitions(
+    text: str, rows: Sequence[Row], program: str, mode: str | None
+) -> None:
     """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call
     allows.
 
@@ -210,7 +233,10 @@ def _require_repetitions(text: str, rows: Sequence[Row], program: str, mode: str
 def _titles(program: str, benchmark: str) -> list[str]:
     """Return the column titles of a benchmark; see ``IMB_output.c`` and ``imb_p2p.c`` of IMB."""
     name = benchmark.lower()
-    of_program = {"IMB-P2P": _TIME_AND_RATES, "IMB-NBC": _TIMES if name.endswith("_pure") else _OVERLAP}
+    of_program = {
+        "IMB-P2P": _TIME_AND_RATES,
+        "IMB-NBC": _TIMES if name.endswith("_pure") else _OVERLAP,
+    }
     titles = of_program.get(program) or _TITLES.get(name, _TIME_AND_BANDWIDTH)
     return [*([] if "barrier" in name else ["#bytes"]), *titles.split()]
 
@@ -219,13 +245,18 @@ def _version(text: str, program: str) -> str:
     """Return the version that the first lines state; raise :class:`OutputError` if they are of another
     program."""
     heads: list[tuple[str, str]] = [
-        (version, f"{part}{gpu}") for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
+        (version, f"{part}{gpu}")
+        for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
     ]
     version, part = table.only(
-        heads, "line '# Intel(R) MPI Benchmarks'", "the program did not start, or this is another program"
+        heads,
+        "line '# Intel(R) MPI Benchmarks'",
+        "the program did not start, or this is another program",
     )
     if part != PARTS[program]:
-        raise OutputError(f"expected the output of {program}, found the part {quoted(part)}")
+        raise OutputError(
+            f"expected the output of {program}, found the part {quoted(part)}"
+        )
     return version
 
 
@@ -256,7 +287,9 @@ def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> 
     for block in _BLOCK.finditer(text):
         count = re.search(r"^# +#processes = ([0-9]{1,9})\b", block[0], re.MULTILINE)
         of_mode = re.search(r"^# +MODE: (\S+)", block[0], re.MULTILINE)
-        blocks.append((_named(block[1], count and count[1], of_mode and of_mode[1]), block.end()))
+        blocks.append(
+            (_named(block[1], count and count[1], of_mode and of_mode[1]), block.end())
+        )
     wanted = _named(benchmark, str(processes), mode)
     fitting = [end for name, end in blocks if name.lower() == wanted.lower()]
     if len(fitting) == 1:
@@ -267,8 +300,13 @@ def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> 
         has = ", ".join(quoted(name) for name, _ in blocks)
         raise OutputError(f"no block of {wanted}; the output has {has}")
     if refused := re.search(r"^# !! (Benchmark.*?)[ !]*$", text, re.MULTILINE):
-        raise OutputError(f"IMB refused: {quoted(refused[1])}", text.count("\n", 0, refused.start()) + 1)
-    raise OutputError(f"no block '# Benchmarking {benchmark}': the program ended before it")
+        raise OutputError(
+            f"IMB refused: {quoted(refused[1])}",
+            text.count("\n", 0, refused.start()) + 1,
+        )
+    raise OutputError(
+        f"no block '# Benchmarking {benchmark}': the program ended before it"
+    )
 
 
 def _named(benchmark: str, processes: str | None, mode: str | None) -> str:
@@ -291,7 +329,9 @@ def _read_rows(text: str, begin: int, wanted: Sequence[str]) -> list[Row]:
     for number, line in enumerate(itertools.takewhile(str.strip, lines), first + 1):
         if gave_up := _GAVE_UP.search(line):
             size, why = gave_up.groups()
-            raise OutputError(f"IMB gave up at {quoted(size)} B ({why}): {_WHY[why]}", number)
+            raise OutputError(
+                f"IMB gave up at {quoted(size)} B ({why}): {_WHY[why]}", number
+            )
         if line.startswith("#"):
             break
         rows.append(table.row_of(line, number, columns, _KINDS))

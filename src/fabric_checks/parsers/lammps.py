@@ -37,7 +37,9 @@ _PERFORMANCE = re.compile(rf"^Performance: ({_RATE}(?:, {_RATE})*)$", re.MULTILI
 #: The time units in a nanosecond, by LAMMPS's style of units; ``lj`` counts in its own unit, tau.
 _IN_NS = {"real": 1e6, "metal": 1e3}
 _SETUP = re.compile(r"^  (Unit style|Current step|Time step) *: (\S+)$", re.MULTILINE)
-_GRID = re.compile(r"^ *([0-9]{1,9}) by ([0-9]{1,9}) by ([0-9]{1,9}) MPI processor grid$", re.MULTILINE)
+_GRID = re.compile(
+    r"^ *([0-9]{1,9}) by ([0-9]{1,9}) by ([0-9]{1,9}) MPI processor grid$", re.MULTILINE
+)
 _TASKS = re.compile(r"% CPU use with ([0-9]{1,9}) MPI tasks")
 _HISTOGRAM = re.compile(r"^Histogram: (.*)$", re.MULTILINE)
 #: The atoms that were created, or those of a file that was read or replicated.
@@ -45,7 +47,9 @@ _ATOMS = re.compile(r"^(?:Created | +)([0-9]{1,15}) atoms$", re.MULTILINE)
 _LOCAL = re.compile(r"^Nlocal: +(\S+) ave ", re.MULTILINE)
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _ITEM = r" *([A-Za-z_]\w{0,30}) {0,30}= {0,30}([^\s=]+)(?=\s)"
-_MULTI = re.compile(rf"^-+ Step +([0-9]{{1,15}}) -+.*\n((?:(?:{_ITEM})+\n)+)", re.MULTILINE)
+_MULTI = re.compile(
+    rf"^-+ Step +([0-9]{{1,15}}) -+.*\n((?:(?:{_ITEM})+\n)+)", re.MULTILINE
+)
 _STEP = re.compile("^-+ Step ", re.MULTILINE)
 _ROWS = re.compile(r"^ *Step .*\n(?:.+\n)+\Z", re.MULTILINE)
 _BREAKDOWN = re.compile(
@@ -56,7 +60,9 @@ _BREAKDOWN = re.compile(
 _SECTION = re.compile(r"(\w+) *\|[^|]*\|([^|]*)\|.*\| *(\S+)")
 #: The sections in order.
 _SECTIONS = re.compile(r"Pair (Bond )?(Kspace )?Neigh Comm Output Modify (Sync )?Other")
-_LAST_LINE = re.compile(r"^Total wall time: (\d{1,9}):([0-5]\d):([0-5]\d)$", re.MULTILINE)
+_LAST_LINE = re.compile(
+    r"^Total wall time: (\d{1,9}):([0-5]\d):([0-5]\d)$", re.MULTILINE
+)
 #: Energies that others add up to, by LAMMPS's column names.
 _SUMS = {
     "TotEng": ("KinEng", "PotEng"),
@@ -103,7 +109,10 @@ def parse(text: str, processes: int) -> LammpsOutput:
     why = "the program did not start, or this is another program"
     version = only(_VERSION.findall(text), "line 'LAMMPS (version)'", why)
     if error := _ERROR.search(text):
-        raise OutputError(f"LAMMPS stopped with {quoted(error[0])}", text.count("\n", 0, error.start()) + 1)
+        raise OutputError(
+            f"LAMMPS stopped with {quoted(error[0])}",
+            text.count("\n", 0, error.start()) + 1,
+        )
     ends = re.findall(r"^Loop time of.*", text, re.MULTILINE)
     line = only(ends, "line 'Loop time of ...'", "the run did not end normally")
     if (loop := _LOOP.fullmatch(line)) is None:
@@ -125,19 +134,34 @@ def parse(text: str, processes: int) -> LammpsOutput:
     _require_rates(behind, Span(steps, steps) / loop_s, atoms, setup)
     shares = _breakdown(behind, loop_s)
     rows = _thermo(before)
-    _require_steps(rows, whole(setup.get("Current step", "0"), None, "the current step"), steps, atoms)
+    _require_steps(
+        rows,
+        whole(setup.get("Current step", "0"), None, "the current step"),
+        steps,
+        atoms,
+    )
     _require_energies(
-        rows, Span(1.5 - 1.5 / atoms, 1.5 - 1.5 / atoms) if style == "lj" else Span(0, math.inf)
+        rows,
+        Span(1.5 - 1.5 / atoms, 1.5 - 1.5 / atoms)
+        if style == "lj"
+        else Span(0, math.inf),
     )
     why = "the program did not end normally"
-    hours, minutes, seconds = only(_LAST_LINE.findall(text), "last line 'Total wall time: ...'", why)
+    hours, minutes, seconds = only(
+        _LAST_LINE.findall(text), "last line 'Total wall time: ...'", why
+    )
     wall_s = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
     require(
-        loop_time_s <= wall_s + 1, f"the loop took {loop_time_s:g} s, but the total wall time is {wall_s} s"
+        loop_time_s <= wall_s + 1,
+        f"the loop took {loop_time_s:g} s, but the total wall time is {wall_s} s",
     )
     _require_ranks(text, atoms, processes)
-    first, last = ({name: float(text) for name, text in row.items()} for row in (rows[0], rows[-1]))
-    return LammpsOutput(version, processes, steps, atoms, loop_time_s, shares, last, first)
+    first, last = (
+        {name: float(text) for name, text in row.items()} for row in (rows[0], rows[-1])
+    )
+    return LammpsOutput(
+        version, processes, steps, atoms, loop_time_s, shares, last, first
+    )
 
 
 def _require_ranks(text: str, atoms: int, processes: int) -> None:
@@ -147,9 +171,15 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
     """
     counts = [math.prod(map(int, grid)) for grid in _GRID.findall(text)]
     counts += map(int, _TASKS.findall(text))
-    counts += [sum(whole(count, None) for count in line.split()) for line in _HISTOGRAM.findall(text)]
+    counts += [
+        sum(whole(count, None) for count in line.split())
+        for line in _HISTOGRAM.findall(text)
+    ]
     for count in counts:
-        require(count == processes, f"grid, MPI tasks or histograms are those of {count} processes")
+        require(
+            count == processes,
+            f"grid, MPI tasks or histograms are those of {count} processes",
+        )
     there = [Span(int(made), int(made)) for made in _ATOMS.findall(text)[-1:]]
     there += [printed(mean, None) * processes for mean in _LOCAL.findall(text)]
     for span in there:
@@ -163,7 +193,9 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
     """Raise :class:`OutputError` unless all rates of the line 'Performance: ...' are those of the loop
     time."""
     style = setup.get("Unit style", "none")
-    a_day = rate * (86400 * positive(setup.get("Time step", "1"), "the time step", None))
+    a_day = rate * (
+        86400 * positive(setup.get("Time step", "1"), "the time step", None)
+    )
     if style in _IN_NS:
         in_ns = a_day * (1 / _IN_NS[style])
         expected = {"ns/day": in_ns, "hours/ns": Span(24, 24) / in_ns}
@@ -174,7 +206,8 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
     *rates, (of_atoms, unit) = (part.split(" ") for part in found.split(", "))
     expected["timesteps/s"] = rate
     require(
-        [unit for _, unit in rates] == [*expected] and unit.removesuffix("atom-step/s") in _PREFIXES,
+        [unit for _, unit in rates] == [*expected]
+        and unit.removesuffix("atom-step/s") in _PREFIXES,
         f"{quoted(found)} are not the rates with units {quoted(style)}",
     )
     expected[unit] = rate * (atoms / _PREFIXES[unit.removesuffix("atom-step/s")])
@@ -185,7 +218,11 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
 
 def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
     """Return the shares of the sections; all have to be there, and their times to make the loop time."""
-    found = only(_BREAKDOWN.findall(text), "breakdown 'Section | min time | avg time | ...'", "it is damaged")
+    found = only(
+        _BREAKDOWN.findall(text),
+        "breakdown 'Section | min time | avg time | ...'",
+        "it is damaged",
+    )
     lines = [_SECTION.fullmatch(line) for line in found.splitlines()]
     sections = [line.groups() for line in lines if line]
     names = " ".join(name for name, *_ in sections)
@@ -198,15 +235,22 @@ def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
     for (name, share), average in zip(shares.items(), averages, strict=True):
         is_share = (average * 100 / loop_s).meets(rounded(share))
         require(is_share, f"the time of {name} is not {share:g} % of the loop time")
-    require_sum(loop_s, averages, "the sections of the breakdown do not make the loop time")
+    require_sum(
+        loop_s, averages, "the sections of the breakdown do not make the loop time"
+    )
     return shares
 
 
 def _thermo(text: str) -> list[dict[str, str]]:
     """Return the thermodynamic outputs before the loop time, of which there is at least one."""
     if blocks := _MULTI.findall(text):
-        require(len(blocks) == len(_STEP.findall(text)), "a thermodynamic output is damaged")
-        rows = [{"Step": step, **dict(re.findall(_ITEM, items))} for step, items, *_ in blocks]
+        require(
+            len(blocks) == len(_STEP.findall(text)), "a thermodynamic output is damaged"
+        )
+        rows = [
+            {"Step": step, **dict(re.findall(_ITEM, items))}
+            for step, items, *_ in blocks
+        ]
     elif table := _ROWS.search(text):
         names, *lines = (line.split() for line in table[0].splitlines())
         for cells in lines:
@@ -220,17 +264,27 @@ def _thermo(text: str) -> list[dict[str, str]]:
     return rows
 
 
-def _require_steps(rows: Sequence[Mapping[str, str]], begin: int, steps: int, atoms: int) -> None:
+def _require_steps(
+    rows: Sequence[Mapping[str, str]], begin: int, steps: int, atoms: int
+) -> None:
     """Raise :class:`OutputError` unless outputs are of the same items, from the first to the last step."""
     order = [whole(row["Step"], None, "a step") for row in rows]
     require(
-        order[0] == begin and order[-1] == begin + steps and all(map(int.__lt__, order, order[1:])),
+        order[0] == begin
+        and order[-1] == begin + steps
+        and all(map(int.__lt__, order, order[1:])),
         f"the thermodynamic output is not of steps from {begin} to {begin + steps}, in order",
     )
     for row in rows:
-        require(list(row) == list(rows[0]), "thermodynamic outputs are of other items than the first")
+        require(
+            list(row) == list(rows[0]),
+            "thermodynamic outputs are of other items than the first",
+        )
         there = row.get("Atoms", str(atoms))
-        require(there == str(atoms), f"{quoted(there)} atoms were there, but the loop was over {atoms}")
+        require(
+            there == str(atoms),
+            f"{quoted(there)} atoms were there, but the loop was over {atoms}",
+        )
 
 
 def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
@@ -240,15 +294,24 @@ def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
     :param ratio: what that may be: with units ``lj`` it is 1.5 (N - 1) / N an atom.
     """
     for row in rows:
-        digits = 0 if "E_long" in row else 8  # the style "multi" prints zeros at the end, too
+        digits = (
+            0 if "E_long" in row else 8
+        )  # the style "multi" prints zeros at the end, too
         spans = {name: printed(text, None, digits) for name, text in row.items()}
         step = f"at step {row['Step']}"
         for total, parts in _SUMS.items():
             if row.keys() >= {total, *parts}:
                 of_parts = [spans[part] for part in parts]
-                require_sum(spans[total], of_parts, f"{' + '.join(parts)} do not make {total} {step}")
+                require_sum(
+                    spans[total],
+                    of_parts,
+                    f"{' + '.join(parts)} do not make {total} {step}",
+                )
         for name in {"KinEng", "Temp", "Volume"} & row.keys():
-            require(spans[name].high >= 0, f"{name} is {float(row[name]):g} {step}, below zero")
+            require(
+                spans[name].high >= 0,
+                f"{name} is {float(row[name]):g} {step}, below zero",
+            )
         if row.keys() >= {"TotEng", "E_pair", "E_mol"}:
             spans["KinEng"] = spans["TotEng"] - spans["E_pair"] - spans["E_mol"]
         if spans.keys() >= {"KinEng", "Temp"}:
@@ -276,7 +339,11 @@ def require_thermo(
     :param of: the source of the expected values, in words.
     :param drift: whether each is the last value less the first one.
     """
-    verb, when = ("changes by", "over the run and by") if drift else ("is", "at the last step and")
+    verb, when = (
+        ("changes by", "over the run and by")
+        if drift
+        else ("is", "at the last step and")
+    )
     for name, value in expected.items():
         if name not in output.thermo:
             raise OutputError(f"the thermodynamic output has no column {name!r}")

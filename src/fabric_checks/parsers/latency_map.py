@@ -53,12 +53,21 @@ def parse(text: str) -> LatencyOutput:
     header, frame = fabric.read_frame(text, TABLE)
     hosts = fabric.hosts(header)
     passes = fabric.number_of(fabric.options(header), "passes")
-    starter, other, latency_us, least_us = (frame[name].to_numpy() for name in list(TABLE.columns)[2:])
+    starter, other, latency_us, least_us = (
+        frame[name].to_numpy() for name in list(TABLE.columns)[2:]
+    )
     wanted = passes * fabric.rounds(header) * (len(hosts) // 2)
     if len(starter) != wanted:
         raise OutputError(
             f"{wanted} pairs in {passes} passes were asked for, but {len(starter)} were measured"
         )
     return LatencyOutput(
-        header, hosts, passes, fabric.seconds(header, "elapsed"), starter, other, latency_us, least_us
+        header,
+        hosts,
+        passes,
+        fabric.seconds(header, "elapsed"),
+        starter,
+        other,
+        latency_us,
+        least_us,
     )

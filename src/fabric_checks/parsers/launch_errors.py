@@ -18,7 +18,8 @@ _TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
 
 #: Lines that say themselves that nothing fails for them; Open MPI 6 prints the last one for every window.
 _NOT_A_CAUSE = re.compile(
-    r"^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$", re.MULTILINE
+    r"^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$",
+    re.MULTILINE,
 )
 
 #: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in
@@ -115,7 +116,8 @@ KNOWN = (
         "see `fi_info`; name a provider with FI_PROVIDER, or load the network's libfabric",
     ),
     (
-        _HERE + r"(?:no (?:active messages|usable|remote \w+|auxiliary|copy across memory types) transport|"
+        _HERE
+        + r"(?:no (?:active messages|usable|remote \w+|auxiliary|copy across memory types) transport|"
         r"UCX +ERROR.*no usable transports|network device '?[^'\n]*'? is not available|failed to create UCP"
         r" worker"
         r"|destination is unreachable|failed to resolve UCX endpoint)",
@@ -158,13 +160,15 @@ KNOWN = (
         "set FI_EFA_FORK_SAFE=1 and RDMAV_FORK_SAFE=1",
     ),
     (
-        _HERE + r"(?:Transport retry count exceeded|RETRY EXCEEDED ERROR|remote (?:access|operation) error on"
+        _HERE
+        + r"(?:Transport retry count exceeded|RETRY EXCEEDED ERROR|remote (?:access|operation) error on"
         r"|Local (?:protection|QP operation) (?:error )?on|got completion with error)",
         "a message was not answered by the other end of an InfiniBand or RoCE connection",
         "look at the links of the job's nodes and at the switch between; for RoCE at PFC and the GID index",
     ),
     (
-        _HERE + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|locked memory|RLIMIT_MEMLOCK)",
+        _HERE
+        + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|locked memory|RLIMIT_MEMLOCK)",
         (
             "memory or queues cannot be registered with the adapter: locked memory is limited, or too many"
             " ranks use it"
@@ -336,13 +340,16 @@ KNOWN = (
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
     (
-        _HERE + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
+        _HERE
+        + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
         r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+))",
         "the program crashed: {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
 )
-_PATTERNS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _ in KNOWN]
+_PATTERNS = [
+    re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _ in KNOWN
+]
 
 #: What launchers print of a job that already failed: effects, and advice.
 _FAREWELL = re.compile(
@@ -368,9 +375,13 @@ _ERROR = re.compile(
     r" available",
     re.IGNORECASE,
 )
-_HARMLESS = re.compile(r"\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ", re.IGNORECASE
+)
 #: The exception of Python that ended a program.
-_EXCEPTION = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE)
+_EXCEPTION = re.compile(
+    r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE
+)
 #: So much of the beginning and the end of an output is searched.
 _SEARCHED = 100_000
 _LONG_LINE = re.compile(r"[^\n]{2000,}")
@@ -400,20 +411,32 @@ def known(text: str) -> str | None:
     """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or
     None."""
     text = _before_the_limit(text)
-    matches = [(rank, match) for rank, pattern in enumerate(_PATTERNS) if (match := pattern.search(text))]
+    matches = [
+        (rank, match)
+        for rank, pattern in enumerate(_PATTERNS)
+        if (match := pattern.search(text))
+    ]
     # A pattern over several lines ends where the cause is. Of those in one line the first of the table
     # counts.
-    found = [(text.rfind("\n", 0, match.end() - 1) + 1, rank) for rank, match in matches]
+    found = [
+        (text.rfind("\n", 0, match.end() - 1) + 1, rank) for rank, match in matches
+    ]
     if not found:
         return None
     begin, rank = min(found)
     _, cause, remedy = KNOWN[rank]
     groups = [
-        {name.rstrip("_"): one_line(value).strip() for name, value in match.groupdict().items() if value}
+        {
+            name.rstrip("_"): one_line(value).strip()
+            for name, value in match.groupdict().items()
+            if value
+        }
         for match in _PATTERNS[rank].finditer(text)
     ]
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
-    cause = re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause)
+    cause = re.sub(
+        r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause
+    )
     where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
     line = text[begin:].partition("\n")[0].strip()
     return f"{cause}{where}; {remedy}; it printed {quoted(line, 120)}"
@@ -425,7 +448,14 @@ def first_error(text: str) -> str | None:
     text = _before_the_limit(text)
     if exception := _EXCEPTION.search(text):
         return exception[1]
-    return next((line for line in _lines(text) if _ERROR.search(line) and not _HARMLESS.search(line)), None)
+    return next(
+        (
+            line
+            for line in _lines(text)
+            if _ERROR.search(line) and not _HARMLESS.search(line)
+        ),
+        None,
+    )
 
 
 def _lines(text: str, *, farewells: bool = False) -> list[str]:
@@ -436,6 +466,10 @@ def _lines(text: str, *, farewells: bool = False) -> list[str]:
 
 
 def _before_the_limit(text: str) -> str:
-    text = text if len(text) <= 2 * _SEARCHED else f"{text[:_SEARCHED]}\n{text[-_SEARCHED:]}"
+    text = (
+        text
+        if len(text) <= 2 * _SEARCHED
+        else f"{text[:_SEARCHED]}\n{text[-_SEARCHED:]}"
+    )
     text = _LONG_LINE.sub(lambda line: cut(line[0], 1000), text)
     return _NOT_A_CAUSE.sub("", _TIME_LIMIT.split(text, maxsplit=1)[0])

@@ -14,12 +14,21 @@ from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import Found, only, printed, require, require_sum, whole
+from fabric_checks.parsers.table import (
+    Found,
+    only,
+    printed,
+    require,
+    require_sum,
+    whole,
+)
 
 #: The line before the messages of the first process.
 MESSAGES = "# mes0000"
 
-_PROCESSES = re.compile(r"^ *(?:MPP|Parallel) execution with +(\S+) +(?:MPP )?procs?\b", re.MULTILINE)
+_PROCESSES = re.compile(
+    r"^ *(?:MPP|Parallel) execution with +(\S+) +(?:MPP )?procs?\b", re.MULTILINE
+)
 _NORMAL = re.compile(r"^ *N o r m a l +t e r m i n a t i o n", re.MULTILINE)
 _ERROR = re.compile(r"^ *E r r o r +t e r m i n a t i o n", re.MULTILINE)
 _TABLE = re.compile(r"^ *T i m i n g +i n f o r m a t i o n *$", re.MULTILINE)
@@ -65,27 +74,42 @@ def parse(text: str, processes: int) -> DynaOutput:
     if ran != str(processes):
         raise OutputError(f"{processes} processes were asked for, found {quoted(ran)}")
     if not _NORMAL.search(text):
-        raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not finish")
-    table = _only(list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'")
-    elapsed = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
+        raise OutputError(
+            "no line 'N o r m a l    t e r m i n a t i o n': the run did not finish"
+        )
+    table = _only(
+        list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'"
+    )
+    elapsed = _only(
+        _ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'"
+    )
     seconds, hours, minutes, rest, cycles = elapsed
-    elapsed_s, ran_cycles = whole(seconds, None, "seconds"), whole(cycles, None, "a number of cycles")
+    elapsed_s, ran_cycles = (
+        whole(seconds, None, "seconds"),
+        whole(cycles, None, "a number of cycles"),
+    )
     if elapsed_s == 0 or ran_cycles == 0:
-        raise OutputError(f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed")
+        raise OutputError(
+            f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed"
+        )
     require(
         not hours or elapsed_s == 3600 * int(hours) + 60 * int(minutes) + int(rest),
         f"{elapsed_s} s are not {hours} hours {minutes} min. {rest} sec.",
     )
     problem = _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")
     require(
-        problem == cycles, f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}"
+        problem == cycles,
+        f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}",
     )
     versions = _VERSION.findall(text)
     version = _only(versions, "version").strip() if versions else None
     clock_s = _table(text[table.end() :])
     # Start and end are whole seconds.
     timed_s = sum(clock_s.values())
-    require(timed_s <= elapsed_s + 2, f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed")
+    require(
+        timed_s <= elapsed_s + 2,
+        f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed",
+    )
     return DynaOutput(version, processes, ran_cycles, elapsed_s, clock_s)
 
 
@@ -93,8 +117,13 @@ def _of_messages(text: str) -> str:
     """Return the part of an output that has the table of times: what was printed, or the file of messages."""
     before, *behind = text.split(f"\n{MESSAGES}\n")
     if len(behind) > 1:
-        raise OutputError(f"{len(behind)} lines {MESSAGES!r}: several runs printed this")
-    return next((each for each in (*behind, before) if _TABLE.search(each)), "\n".join((before, *behind)))
+        raise OutputError(
+            f"{len(behind)} lines {MESSAGES!r}: several runs printed this"
+        )
+    return next(
+        (each for each in (*behind, before) if _TABLE.search(each)),
+        "\n".join((before, *behind)),
+    )
 
 
 def _only(found: Sequence[Found], what: str) -> Found:
@@ -123,7 +152,9 @@ def _table(text: str) -> dict[str, float]:
     checked."""
     lines = text.lstrip("\n").split("\n")
     if lines[0].split() != _TITLES:
-        raise OutputError(f"the titles of the table of times were expected, found {quoted(lines[0])}")
+        raise OutputError(
+            f"the titles of the table of times were expected, found {quoted(lines[0])}"
+        )
     rows: list[_Row] = []
     for line in lines[1:]:
         if row := _row(line):
@@ -131,8 +162,12 @@ def _table(text: str) -> dict[str, float]:
             if row.name == "T o t a l s":
                 return _parts(rows)
         elif len(_TIME.findall(line)) > 1:
-            raise OutputError(f"a row of the table of times was expected, found {quoted(line)}")
-    raise OutputError("the table of times has no line 'T o t a l s': the output is cut off")
+            raise OutputError(
+                f"a row of the table of times was expected, found {quoted(line)}"
+            )
+    raise OutputError(
+        "the table of times has no line 'T o t a l s': the output is cut off"
+    )
 
 
 def _parts(rows: Sequence[_Row]) -> dict[str, float]:
@@ -140,11 +175,18 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     *rows, totals = rows
     for row in rows:
         is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
-        require(is_below, f"a row of the table of times is not below the others: {quoted(row.line)}")
+        require(
+            is_below,
+            f"a row of the table of times is not below the others: {quoted(row.line)}",
+        )
         for seconds, percent in ((0, 1), (2, 3)):
             value, total, share = (
                 printed(text, None)
-                for text in (row.cells[seconds], totals.cells[seconds], row.cells[percent])
+                for text in (
+                    row.cells[seconds],
+                    totals.cells[seconds],
+                    row.cells[percent],
+                )
             )
             require(
                 value.high >= 0 and (value * 100 / total).meets(share),

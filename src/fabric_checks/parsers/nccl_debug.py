@@ -80,13 +80,17 @@ def parse(text: str) -> dict[int, RankNetwork]:
             rank, size = int(found[1]), int(found[2])
             where = f"NCCL's log of rank {rank} on {host}"
             if rank in ranks:
-                raise OutputError(f"NCCL's log has rank {rank} on {ranks[rank].host} and on {host}")
+                raise OutputError(
+                    f"NCCL's log has rank {rank} on {ranks[rank].host} and on {host}"
+                )
             if rank >= size:
                 raise OutputError(f"{where} is of {size} ranks: the log is damaged")
             ranks[rank] = _of_rank(RankNetwork(host, device, found[3]), log, where)
             sizes.add(size)
     if len(sizes) > 1:
-        raise OutputError(f"NCCL's log is of communicators of {' and '.join(map(str, sorted(sizes)))} ranks")
+        raise OutputError(
+            f"NCCL's log is of communicators of {' and '.join(map(str, sorted(sizes)))} ranks"
+        )
     return _numbered(ranks)
 
 
@@ -101,10 +105,16 @@ def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
         raise OutputError(
             f"{where} has channels of {quoted(network)}, but uses the network {quoted(networks[0])}"
         )
-    names = {at: name for listed in _ADAPTERS.findall(log)[-1:] for at, name in _ADAPTER.findall(listed)}
+    names = {
+        at: name
+        for listed in _ADAPTERS.findall(log)[-1:]
+        for at, name in _ADAPTER.findall(listed)
+    }
     used = sorted({at for _, at, _ in channels}, key=int)
     if names and not names.keys() >= set(used):
-        raise OutputError(f"{where} has channels of adapters {used}, and one is none of its {len(names)}")
+        raise OutputError(
+            f"{where} has channels of adapters {used}, and one is none of its {len(names)}"
+        )
     providers = _PROVIDER.findall(log)
     return replace(
         rank,
@@ -127,6 +137,8 @@ def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
         if len({of.device for of in own}) < len(own)
     }
     return {
-        rank: replace(of, device=order[of.host].index(of.address)) if of.host in order else of
+        rank: replace(of, device=order[of.host].index(of.address))
+        if of.host in order
+        else of
         for rank, of in ranks.items()
     }

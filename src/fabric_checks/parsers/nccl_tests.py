@@ -37,9 +37,12 @@ _RANK = re.compile(
     r" \S.*?)? *$",
     _LINES,
 )
-_TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
+_TIMED = (
+    r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
+)
 _TITLES = re.compile(
-    rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$", _LINES
+    rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$",
+    _LINES,
 )
 #: A row; damaged ones still have bandwidths with two decimals.
 _ROW = re.compile(r"^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)", _LINES)
@@ -108,7 +111,9 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     if _LABELLED.search(text):
         text = re.sub(r"(?m)^ *\d+: ?", "", text)
     if (listed := len(devices(text))) != ranks:
-        raise OutputError(f"{ranks} ranks were asked for, but '# Using devices' lists {listed}")
+        raise OutputError(
+            f"{ranks} ranks were asked for, but '# Using devices' lists {listed}"
+        )
     found = rows(text, BUS_FACTOR[benchmark](ranks))
     if len(found) != len(sizes_B):
         raise OutputError(
@@ -118,7 +123,10 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     for asked_B, row in by_size.items():
         # Each rank has the same number of whole 16 bytes, so the size may be a little less.
         if not asked_B - 16 * ranks < row.size_B <= asked_B:
-            raise OutputError(f"the row of {asked_B} B was expected, found that of {row.size_B} B", row.line)
+            raise OutputError(
+                f"the row of {asked_B} B was expected, found that of {row.size_B} B",
+                row.line,
+            )
     release = _RELEASE.search(text)
     return NcclOutput(
         release[1] if release else "",
@@ -150,11 +158,13 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
         )
     if len(found) != len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)):
         raise OutputError(
-            "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first
+            "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known",
+            first,
         )
     if numbers != list(range(len(found))) or len({group for _, group, *_ in found}) > 1:
         raise OutputError(
-            f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first
+            f"the list of {len(found)} ranks has gaps, or several groups, which have one value",
+            first,
         )
     return tuple(Device(host, int(at)) for _, _, host, at in found)
 
@@ -167,25 +177,48 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     :raises OutputError: if the table is not whole, data were wrong, or values contradict each other.
     """
     why = "the program did not get so far, or it is damaged"
-    titles = only(list(_TITLES.finditer(text)), "whole line of titles 'size count type ...'", why)
-    bounds = only(list(_BOUNDS.finditer(text)), "whole line '# Out of bounds values'", why)
+    titles = only(
+        list(_TITLES.finditer(text)), "whole line of titles 'size count type ...'", why
+    )
+    bounds = only(
+        list(_BOUNDS.finditer(text)), "whole line '# Out of bounds values'", why
+    )
     last = only(list(_MEAN.finditer(text)), "whole line '# Avg bus bandwidth'", why)
     if bounds.groups() != ("0", "OK"):
         wrong, verdict = map(quoted, bounds.groups())
-        raise OutputError(f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first)
+        raise OutputError(
+            f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first
+        )
     found = list(_ROW.finditer(text))
     order = [
         match.start()
-        for match in (*_DEVICES.finditer(text), *_RANK.finditer(text), titles, *found, bounds, last)
+        for match in (
+            *_DEVICES.finditer(text),
+            *_RANK.finditer(text),
+            titles,
+            *found,
+            bounds,
+            last,
+        )
     ]
-    _require_rows_only(text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end()))
+    _require_rows_only(
+        text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end())
+    )
     if order != sorted(order):
-        raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
+        raise OutputError(
+            "ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first
+        )
     table, total, most = [], Span(0, 0), 0.0
     for row in found:
         line = first + text.count("\n", 0, row.start())
         size_B, groups = _cells(row[0], titles[1].split(), line)
-        table.append(SizeRow(line, size_B, *(_timing(group, size_B, factor, line) for group in groups)))
+        table.append(
+            SizeRow(
+                line,
+                size_B,
+                *(_timing(group, size_B, factor, line) for group in groups),
+            )
+        )
         for group in groups:
             total += printed(group[2], line)
             most = max(most, float(group[2]))
@@ -193,9 +226,12 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
         number(last[1], None),
         1e-3 + 1e-3 * most,
     )  # each is rounded to six digits, or to two decimals
-    if not table or not (total * (0.5 / len(table))).meets(Span(mean - slack, mean + slack)):
+    if not table or not (total * (0.5 / len(table))).meets(
+        Span(mean - slack, mean + slack)
+    ):
         raise OutputError(
-            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {2 * len(table)} values", first
+            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {2 * len(table)} values",
+            first,
         )
     return table
 
@@ -206,10 +242,20 @@ def _cells(row: str, names: Sequence[str], line: int) -> tuple[int, list[list[st
     # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its
     # name.
     missing = len(names) + names.count("timestamp") - len(cells)
-    if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row):
-        raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row)}", line)
-    starts = [at - missing for at, name in enumerate(names) if name in ("time", "cputime")]
-    return whole(cells[0], line, "a message size"), [cells[at : at + 4] for at in starts]
+    if (
+        missing not in (0, 1)
+        or (missing and "root" in names)
+        or not re.match(r" *\d+ +\d+ +[a-z]", row)
+    ):
+        raise OutputError(
+            f"a row of {len(names)} columns was expected, found {quoted(row)}", line
+        )
+    starts = [
+        at - missing for at, name in enumerate(names) if name in ("time", "cputime")
+    ]
+    return whole(cells[0], line, "a message size"), [
+        cells[at : at + 4] for at in starts
+    ]
 
 
 def _require_rows_only(table: str, first: int) -> None:
@@ -219,10 +265,14 @@ def _require_rows_only(table: str, first: int) -> None:
         numbers = sum(cell.replace(".", "", 1).isdigit() for cell in line.split())
         is_of_others = line.lstrip().startswith("#") or " NCCL " in line
         if numbers >= _ROW_NUMBERS and not is_of_others and not _ROW.match(line):
-            raise OutputError(f"a row of the table is damaged: {quoted(line)}", line_number)
+            raise OutputError(
+                f"a row of the table is damaged: {quoted(line)}", line_number
+            )
 
 
-def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) -> Timing:
+def _timing(
+    cells: Sequence[str], size_B: int, factor: float | None, line: int
+) -> Timing:
     """Return the values of one group; time and both bandwidths say the same, within their last digits.
 
     :param cells: time in us, algorithm and bus bandwidth in GB/s, and the number of wrong values, N/A if not
@@ -230,7 +280,9 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
     """
     time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
     if cells[3] != "N/A" and number(cells[3], line) >= 1:
-        raise OutputError(f"{number(cells[3], line):g} wrong values at {size_B} B", line)
+        raise OutputError(
+            f"{number(cells[3], line):g} wrong values at {size_B} B", line
+        )
     if time_us <= 0:
         raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
     of_time, of_algorithm, of_bus = (printed(cell, line) for cell in cells[:3])
@@ -247,7 +299,10 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
             f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s",
             line,
         )
-    if of_algorithm.high - algorithm > max(_FEW_DIGITS, of_time.high / time_us - 1) * algorithm:
+    if (
+        of_algorithm.high - algorithm
+        > max(_FEW_DIGITS, of_time.high / time_us - 1) * algorithm
+    ):
         algorithm = size_B / time_us / 1e3
         bus = bus if factor is None else factor * algorithm
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
@@ -265,11 +320,21 @@ def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[
     """
     found = {}
     try:
-        for result, (size_B, printed) in zip(json.loads(text)["results"], out_of_place.items(), strict=True):
+        for result, (size_B, printed) in zip(
+            json.loads(text)["results"], out_of_place.items(), strict=True
+        ):
             found[size_B] = times_us = result["out_of_place_per_iter"]["times_us"]
-            is_same = math.isclose(result["out_of_place"]["time"], printed.time_us, rel_tol=_FEW_DIGITS)
-            if not (is_same and times_us and all(0 < time_us < math.inf for time_us in times_us)):
-                raise OutputError("the JSON with the iterations is of another run than the text, or damaged")
+            is_same = math.isclose(
+                result["out_of_place"]["time"], printed.time_us, rel_tol=_FEW_DIGITS
+            )
+            if not (
+                is_same
+                and times_us
+                and all(0 < time_us < math.inf for time_us in times_us)
+            ):
+                raise OutputError(
+                    "the JSON with the iterations is of another run than the text, or damaged"
+                )
     except (LookupError, TypeError, ValueError) as error:
         raise OutputError(
             f"the JSON with the iterations is not as nccl-tests writes it: {quoted(repr(error))}"

@@ -40,9 +40,15 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     output = fabric.read(text, TABLE, [(size,) for size in sizes_B])
     verdict, _, reason = output.header.get("blocking wait", "").partition(": ")
     if verdict not in VERDICTS:
-        raise OutputError(f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}")
+        raise OutputError(
+            f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}"
+        )
     percent = output.header.get("cpu percent while waiting", "")
     cpu_percent = None
     if percent != "unknown":
-        cpu_percent = {way: number(fabric.pairs(percent).get(way, ""), None) for way in WAYS}
-    return NotificationOutput(output.header, output.keys, output.columns, cpu_percent, verdict, reason)
+        cpu_percent = {
+            way: number(fabric.pairs(percent).get(way, ""), None) for way in WAYS
+        }
+    return NotificationOutput(
+        output.header, output.keys, output.columns, cpu_percent, verdict, reason
+    )

@@ -10,10 +10,19 @@ from math import log, prod
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import Span, only, positive, require, rounded, two_decimals, whole
+from fabric_checks.parsers.table import (
+    Span,
+    only,
+    positive,
+    require,
+    rounded,
+    two_decimals,
+    whole,
+)
 
 _FIRST_LINE = re.compile(
-    r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE
+    r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$",
+    re.MULTILINE,
 )
 _FIELD = r" *([A-Za-z][A-Za-z/ ]{0,20}[A-Za-z]) *= *(\S.*)\n"
 #: The report, whose last field is the version; the flags of the compiler follow.
@@ -22,13 +31,22 @@ _REPORT = re.compile(
     re.MULTILINE,
 )
 #: Lines of the head, as patterns, and the fields of the report that have the same.
-_AGAIN = {"Iterations": "Iterations", "(?:Total n|N)umber of processes": "Total processes", "Size": "Size"}
+_AGAIN = {
+    "Iterations": "Iterations",
+    "(?:Total n|N)umber of processes": "Total processes",
+    "Size": "Size",
+}
 #: The number of operations that NPB counts, by that of keys or points and of iterations (``is.c``,
 #: ``ft.f90``).
 _OPERATIONS: Mapping[str, Callable[[int, int], float]] = {
     "is": lambda keys, iterations: keys * iterations,
     "ft": lambda points, iterations: (
-        points * (14.8157 + 7.19641 * log(points) + (5.23518 + 7.21113 * log(points)) * iterations)
+        points
+        * (
+            14.8157
+            + 7.19641 * log(points)
+            + (5.23518 + 7.21113 * log(points)) * iterations
+        )
     ),
 }
 
@@ -60,24 +78,42 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     name = benchmark.upper()
     text = plain.cleaned(text)
     found = list(_FIRST_LINE.finditer(text))
-    first = only(found, "line 'NAS Parallel Benchmarks ... Benchmark'", "the program did not start")
+    first = only(
+        found,
+        "line 'NAS Parallel Benchmarks ... Benchmark'",
+        "the program did not start",
+    )
     if first["name"] != name:
-        raise OutputError(f"expected the output of {name}, found that of {quoted(first['name'])}")
+        raise OutputError(
+            f"expected the output of {name}, found that of {quoted(first['name'])}"
+        )
     reports = list(_REPORT.finditer(text, first.end()))
-    report = only(reports, f"whole report '{name} Benchmark Completed'", "the program did not finish")
+    report = only(
+        reports,
+        f"whole report '{name} Benchmark Completed'",
+        "the program did not finish",
+    )
     of_report = re.findall(_FIELD, report["fields"])
     # Releases before 3.4 have no processes that are not active.
     fields = {"Active procs": str(processes), **dict(of_report)}
     require(
-        report["name"] == name and len(dict(of_report)) == len(of_report), "the report is none of one run"
+        report["name"] == name and len(dict(of_report)) == len(of_report),
+        "the report is none of one run",
     )
-    asked = {"Class": problem_class, "Total processes": str(processes), "Active procs": str(processes)}
+    asked = {
+        "Class": problem_class,
+        "Total processes": str(processes),
+        "Active procs": str(processes),
+    }
     for key, value in {**asked, "Verification": "SUCCESSFUL"}.items():
         if fields.get(key) != value:
-            raise OutputError(f"{key} is {quoted(fields.get(key, 'missing'))}, expected {quoted(value)}")
+            raise OutputError(
+                f"{key} is {quoted(fields.get(key, 'missing'))}, expected {quoted(value)}"
+            )
     iterations = whole(fields.get("Iterations", ""), None, "a number of Iterations")
     time_s, total, each = (
-        _positive(fields, key) for key in ("Time in seconds", "Mop/s total", "Mop/s/process")
+        _positive(fields, key)
+        for key in ("Time in seconds", "Mop/s total", "Mop/s/process")
     )
     require(
         (rounded(each) * processes).meets(rounded(total)),
@@ -86,7 +122,10 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     _require_head(text[first.end() : report.start()], fields, iterations)
     if benchmark in _OPERATIONS:
         size = fields.get("Size", "")
-        sides = [whole(side.strip(), None, "a Size of keys or points") for side in size.split("x")]
+        sides = [
+            whole(side.strip(), None, "a Size of keys or points")
+            for side in size.split("x")
+        ]
         Mop = _OPERATIONS[benchmark](prod(sides), iterations) / 1e6
         require(
             (Span(Mop, Mop) / rounded(time_s)).meets(rounded(total)),
@@ -95,7 +134,8 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     # The banner of 3.4.3 has 3.4.
     begun, ended = first["version"], fields["Version"]
     require(
-        f"{ended}.".startswith(f"{begun}."), f"version {quoted(begun)} began it and {quoted(ended)} ended it"
+        f"{ended}.".startswith(f"{begun}."),
+        f"version {quoted(begun)} began it and {quoted(ended)} ended it",
     )
     return NpbOutput(ended, processes, iterations, time_s, total)
 
@@ -111,13 +151,18 @@ def _require_head(head: str, fields: Mapping[str, str], iterations: int) -> None
 
     IS and FT print a line for each iteration.
     """
-    counted = [a or b for a, b in re.findall(r"^ T = +([0-9]+) |^ +([0-9]+)$", head, re.MULTILINE)]
+    counted = [
+        a or b
+        for a, b in re.findall(r"^ T = +([0-9]+) |^ +([0-9]+)$", head, re.MULTILINE)
+    ]
     require(
         not counted or counted == [str(number) for number in range(1, iterations + 1)],
         f"the {len(counted)} lines of iterations are not those of {iterations}, in order",
     )
     for line, key in _AGAIN.items():
-        for found in re.findall(rf"^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head, re.MULTILINE):
+        for found in re.findall(
+            rf"^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head, re.MULTILINE
+        ):
             there = fields.get(key, "nothing")
             require(
                 found.replace(" ", "") == there.replace(" ", ""),

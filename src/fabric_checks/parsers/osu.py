@@ -19,7 +19,15 @@ from fabric_checks.parsers import osu_columns, plain, table
 from fabric_checks.parsers.table import Row, require, rounded
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
-_MOVES = ("allgather", "allgatherv", "barrier", "gather", "gatherv", "scatter", "scatterv")
+_MOVES = (
+    "allgather",
+    "allgatherv",
+    "barrier",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+)
 _COLLECTIVES = {name: name.capitalize() for name in (*_SUMS, *_MOVES)} | {
     "alltoall": "All-to-All Personalized Exchange",
     "alltoallv": "All-to-Allv Personalized Exchange",
@@ -62,11 +70,18 @@ TITLES = {
     "multi_lat": "MPI Multi Latency Test",
     "mbw_mr": "MPI Multiple Bandwidth / Message Rate Test",
     **{name: f"MPI {title} Latency Test" for name, title in _COLLECTIVES.items()},
-    **{f"{name}_persistent": f"MPI {title} Persistent Latency Test" for name, title in _COLLECTIVES.items()},
-    **{f"i{name}": f"MPI Non-blocking {title} Latency Test" for name, title in _COLLECTIVES.items()},
+    **{
+        f"{name}_persistent": f"MPI {title} Persistent Latency Test"
+        for name, title in _COLLECTIVES.items()
+    },
+    **{
+        f"i{name}": f"MPI Non-blocking {title} Latency Test"
+        for name, title in _COLLECTIVES.items()
+    },
     "ialltoall": "MPI Non-blocking All-to-All Latency Test",
     **{
-        f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test" for name, title in _NEIGHBOURHOOD.items()
+        f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test"
+        for name, title in _NEIGHBOURHOOD.items()
     },
     # 7.3 prints the title of the benchmark that goes over all processes.
     "neighbor_alltoallw": f"MPI {_COLLECTIVES['alltoallw']} Latency Test",
@@ -93,16 +108,25 @@ SYNCHRONISATIONS = {
     "fence": "MPI_Win_fence",
 }
 #: The programs that print the column title of the latency test over their bandwidths.
-_MISTITLED = {("osu-py", "bw"), ("osu-py", "bibw"), ("osu", "bw_fan_in"), ("osu", "bw_fan_out")}
+_MISTITLED = {
+    ("osu-py", "bw"),
+    ("osu-py", "bibw"),
+    ("osu", "bw_fan_in"),
+    ("osu", "bw_fan_out"),
+}
 #: The ports' own titles where they differ.
 _PORT_TITLES = {"alltoall": "MPI All-to-All Latency Test"}
 
-_TITLE = re.compile(r"^#\s*(?P<osu>OSU )?(?P<title>\S.*\bTest)(?:\s+v(?P<version>\S+))?\s*$")
+_TITLE = re.compile(
+    r"^#\s*(?P<osu>OSU )?(?P<title>\S.*\bTest)(?:\s+v(?P<version>\S+))?\s*$"
+)
 #: The library, and the memory of the buffers: ``MPI_Put-CUDA Latency Test``.
 _LIBRARY = re.compile(r"^(?P<name>MPI(?:_\w+)?|[NR]CCL)(?:-(?P<memory>[A-Z]+))? ")
 #: The first line of the benchmarks of NCCL between two processes, which print no title (7.4).
 _UNTITLED = re.compile(r"^#Using ([NR]CCL)\s*$", re.MULTILINE)
-_KEY = re.compile(r"^# *([A-Za-z][A-Za-z0-9 ]*): (.*?)\.? *$|\[ ([a-z ]+): (\S+) \]", re.MULTILINE)
+_KEY = re.compile(
+    r"^# *([A-Za-z][A-Za-z0-9 ]*): (.*?)\.? *$|\[ ([a-z ]+): (\S+) \]", re.MULTILINE
+)
 _INIT = re.compile(
     r"^nprocs: ([0-9]{1,9}), min: ([0-9]{1,15}) ms, max: ([0-9]{1,15}) ms, avg: ([0-9]{1,15}) ms *$",
     re.MULTILINE,
@@ -114,7 +138,9 @@ _HELLO = re.compile(
 )
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not
 #: behind "#".
-_COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
+_COLUMNS = re.compile(
+    r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\("
+)
 #: The cells of a row.
 _CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
@@ -165,7 +191,9 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     for name in output.columns:
         # In 7.x the time in MPI_Test is 0 if it is not called.
         if name not in ("overlap_percent", "validation"):
-            table.require_positive(output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
+            table.require_positive(
+                output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0
+            )
     for row in output.rows:
         _require_agreement(row)
     return output
@@ -183,19 +211,33 @@ def require_validated(text: str, benchmark: str, sizes_B: Sequence[int]) -> None
 def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Return a whole table, whose times are not looked at."""
     text = plain.cleaned(text)
-    if benchmark.startswith("xccl_") and "# OSU" not in text and (library := _UNTITLED.search(text)):
+    if (
+        benchmark.startswith("xccl_")
+        and "# OSU" not in text
+        and (library := _UNTITLED.search(text))
+    ):
         memory = "CUDA" if library[1] == "NCCL" else "ROCM"
-        text = _UNTITLED.sub(f"# OSU {TITLES[benchmark].replace('NCCL', f'{library[1]}-{memory}')}", text, 1)
+        text = _UNTITLED.sub(
+            f"# OSU {TITLES[benchmark].replace('NCCL', f'{library[1]}-{memory}')}",
+            text,
+            1,
+        )
     lines = text.splitlines()
     begin, title = _title(lines, benchmark)
     program = "osu" if title["osu"] else "osu-py"
     columns, rows = _table(lines, begin, program, benchmark, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
-        raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
+        raise OutputError(
+            "the output ends within its last row: no end of line follows", rows[-1].line
+        )
     table.require_sizes(rows, sizes_B)
-    header = {key or name: value or word for key, value, name, word in _KEY.findall(text)}
+    header = {
+        key or name: value or word for key, value, name, word in _KEY.findall(text)
+    }
     names = tuple(name for name in columns if name != "size_B")
-    return OsuOutput(program, title["version"], names, tuple(rows), _split(title["title"])[1], header)
+    return OsuOutput(
+        program, title["version"], names, tuple(rows), _split(title["title"])[1], header
+    )
 
 
 def _table(
@@ -212,18 +254,24 @@ def _table(
         cells = line.split()
         if _COLUMNS.match(line.strip()):
             if rows:
-                raise OutputError("a second line of titles: several programs printed this", number)
+                raise OutputError(
+                    "a second line of titles: several programs printed this", number
+                )
             columns = osu_columns.read(line, number)
         elif not cells or cells[0].startswith("#"):
             continue
-        elif len(rows) < count or all(map(_CELL.fullmatch, cells)):  # others are of a scheduler or launcher
+        elif len(rows) < count or all(
+            map(_CELL.fullmatch, cells)
+        ):  # others are of a scheduler or launcher
             if not rows:
                 columns = _columns(columns, program, benchmark, number)
             rows.append(_row(line, number, columns))
     return columns, rows
 
 
-def _columns(titles: tuple[str, ...], program: str, benchmark: str, line: int) -> tuple[str, ...]:
+def _columns(
+    titles: tuple[str, ...], program: str, benchmark: str, line: int
+) -> tuple[str, ...]:
     """Return the names of the columns, which have to be those of the benchmark."""
     if (program, benchmark) in _MISTITLED:
         titles = tuple(name.replace("latency_us", "bandwidth_MBps") for name in titles)
@@ -234,18 +282,27 @@ def _columns(titles: tuple[str, ...], program: str, benchmark: str, line: int) -
 
 def _row(line: str, number: int, columns: Sequence[str]) -> Row:
     row = table.row_of(line, number, columns, _KINDS)
-    if row.values.get("validation") == 0:  # the program ends there, with a line that is no row
-        raise WrongDataError(f"OSU's own validation found wrong data at {row.size_B} B (line {number})")
+    if (
+        row.values.get("validation") == 0
+    ):  # the program ends there, with a line that is no row
+        raise WrongDataError(
+            f"OSU's own validation found wrong data at {row.size_B} B (line {number})"
+        )
     return row
 
 
 def _validation(cell: str, line: int) -> float:
     if cell not in ("Pass", "Fail"):
-        raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
+        raise OutputError(
+            f"the validation column says {quoted(cell)}, neither Pass nor Fail", line
+        )
     return float(cell == "Pass")
 
 
-_KINDS: Mapping[str, Callable[[str, int], float]] = {"iterations": table.whole, "validation": _validation}
+_KINDS: Mapping[str, Callable[[str, int], float]] = {
+    "iterations": table.whole,
+    "validation": _validation,
+}
 
 
 def _title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
@@ -260,11 +317,13 @@ def _title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
             known = (TITLES[benchmark], _PORT_TITLES.get(benchmark, ""))
             if _split(match["title"])[0].lower() not in map(str.lower, known):
                 raise OutputError(
-                    f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}", number
+                    f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}",
+                    number,
                 )
             if match.groups() != titles[0][1].groups():
                 raise OutputError(
-                    f"a second table begins, of {quoted(line)}: several programs printed this", number
+                    f"a second table begins, of {quoted(line)}: several programs printed this",
+                    number,
                 )
     if not titles:
         raise OutputError(
@@ -311,10 +370,15 @@ def _require_agreement(row: Row) -> None:
     if "message_rate_per_s" in values:
         table.require_rate(row)
     if "overlap_percent" in values:
-        table.require_overlap(row, values["overall_us"], values["compute_us"], values["pure_comm_us"])
+        table.require_overlap(
+            row, values["overall_us"], values["compute_us"], values["pure_comm_us"]
+        )
     if "mpi_wait_us" in values:
         # The parts are timed one after the other within the whole; reading the clock takes time too.
-        parts = sum(values[f"{name}_us"] for name in ("compute", "coll_init", "mpi_test", "mpi_wait"))
+        parts = sum(
+            values[f"{name}_us"]
+            for name in ("compute", "coll_init", "mpi_test", "mpi_wait")
+        )
         overall = values["overall_us"]
         require(
             overall / 2 - 10 <= parts <= overall + 0.026,
@@ -332,11 +396,15 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     version, times = _startup(text, "Init", _INIT, processes)
     least, most, mean = times
     if not 0 < least <= mean <= most:
-        raise OutputError(f"the times of MPI_Init are not positive and in order: {least}, {mean}, {most} ms")
+        raise OutputError(
+            f"the times of MPI_Init are not positive and in order: {least}, {mean}, {most} ms"
+        )
     # Their fractions were cut off, which moves all three alike.
     spans = [rounded(time, 0.5) for time in (least, mean, most)]
     table.require_mean(spans, processes, "times of MPI_Init", None)
-    return StartupOutput(version, {"min": least / 1000, "avg": mean / 1000, "max": most / 1000})
+    return StartupOutput(
+        version, {"min": least / 1000, "avg": mean / 1000, "max": most / 1000}
+    )
 
 
 def parse_hello(text: str, processes: int) -> StartupOutput:
@@ -353,13 +421,22 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     return StartupOutput(version, {"launch": launch_ns / 1e9})
 
 
-def _startup(text: str, name: str, pattern: re.Pattern[str], processes: int) -> tuple[str, list[int]]:
+def _startup(
+    text: str, name: str, pattern: re.Pattern[str], processes: int
+) -> tuple[str, list[int]]:
     """Return the version of a start-up benchmark, and the numbers of its only result."""
-    text, why = plain.cleaned(text), "the program did not finish, or this is another one"
+    text, why = (
+        plain.cleaned(text),
+        "the program did not finish, or this is another one",
+    )
     titles = re.findall(rf"^# OSU MPI {name} Test v([\d.]+\S*)\s*$", text, re.MULTILINE)
     version = table.only(titles, f"line '# OSU MPI {name} Test vN'", why)
-    result: tuple[str, ...] = table.only(pattern.findall(text), "whole result of the program", why)
+    result: tuple[str, ...] = table.only(
+        pattern.findall(text), "whole result of the program", why
+    )
     ran, *numbers = map(int, result)
     if ran != processes:
-        raise OutputError(f"{ran} processes took part instead of the {processes} that were asked for")
+        raise OutputError(
+            f"{ran} processes took part instead of the {processes} that were asked for"
+        )
     return version, numbers

@@ -12,7 +12,12 @@ from collections.abc import Sequence
 
 from fabric_checks.core.errors import OutputError, quoted
 
-LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = "latency", "bandwidth", "message rate", "non-blocking"
+LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = (
+    "latency",
+    "bandwidth",
+    "message rate",
+    "non-blocking",
+)
 
 _US, _MBPS = r"\s*[(\[]us[)\]]", r"\s*[(\[]MB/s[)\]]"
 #: The titles, as patterns, and our names of the columns.
@@ -36,7 +41,9 @@ _TITLES = {
     r"Iterations": "iterations",
     r"Validation": "validation",
 }
-_PATTERNS = {re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _TITLES.items()}
+_PATTERNS = {
+    re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _TITLES.items()
+}
 #: The columns that a kind of benchmark begins with, after the size.
 _OWN = {
     LATENCY: "latency_us",
@@ -64,11 +71,15 @@ def read(line: str, line_number: int) -> tuple[str, ...]:
                 text = text[match.end() :]
                 break
         else:
-            raise OutputError(f"{quoted(text.strip())} is not an OSU column title", line_number)
+            raise OutputError(
+                f"{quoted(text.strip())} is not an OSU column title", line_number
+            )
     return tuple(names)
 
 
-def require(names: Sequence[str], kind: str, *, has_sizes: bool, line_number: int) -> None:
+def require(
+    names: Sequence[str], kind: str, *, has_sizes: bool, line_number: int
+) -> None:
     """Raise :class:`OutputError` unless the columns are those of a benchmark.
 
     :param kind: of benchmark, such as :data:`LATENCY`.
@@ -79,5 +90,6 @@ def require(names: Sequence[str], kind: str, *, has_sizes: bool, line_number: in
     if not re.fullmatch(own + _ADDED, " ".join(names)) or len(set(names)) < len(names):
         titles = " ".join(names) or "without titles"
         raise OutputError(
-            f"the columns {titles} are not those of this benchmark, a test of {kind}", line_number
+            f"the columns {titles} are not those of this benchmark, a test of {kind}",
+            line_number,
         )

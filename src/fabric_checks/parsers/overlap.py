@@ -38,7 +38,9 @@ def parse(text: str, sizes_B: Sequence[int]) -> fabric.Output:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return fabric.read(text, _table("overlap", TRANSFERS, COLUMNS), [(size,) for size in sizes_B])
+    return fabric.read(
+        text, _table("overlap", TRANSFERS, COLUMNS), [(size,) for size in sizes_B]
+    )
 
 
 def parse_collectives(
@@ -52,8 +54,12 @@ def parse_collectives(
     return fabric.read(text, table, [(size,) for size in sizes_B])
 
 
-def _table(program: str, transfers: Sequence[str], of_transfer: Mapping[str, Column]) -> fabric.Table:
+def _table(
+    program: str, transfers: Sequence[str], of_transfer: Mapping[str, Column]
+) -> fabric.Table:
     columns = {"size_B": fabric.COUNT}
     for transfer in transfers:
-        columns |= {f"{transfer}_{name}": column for name, column in of_transfer.items()}
+        columns |= {
+            f"{transfer}_{name}": column for name, column in of_transfer.items()
+        }
     return fabric.Table(program, columns)

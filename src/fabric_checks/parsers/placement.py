@@ -67,8 +67,12 @@ def parse(text: str) -> PlacementOutput:
     for row in zip(*columns.values(), strict=True):
         rank, host, node, _, cpus, cores, online = row
         own = frozenset(cores.split(",")) - {"-"}
-        places.append(RankPlace(rank, host, host if node == "-" else node, cpus, own, online))
-    return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(places))
+        places.append(
+            RankPlace(rank, host, host if node == "-" else node, cpus, own, online)
+        )
+    return PlacementOutput(
+        output.header["mpi"], output.header["compiler"], tuple(places)
+    )
 
 
 def cpu_numbers(text: str) -> frozenset[int]:

@@ -10,7 +10,9 @@ from fabric_checks.core.errors import OutputError, quoted
 _BYTE_ORDER_MARK = re.compile("^\ufeff", re.MULTILINE)
 #: Colours of words, and the erase-to-end-of-line that comes with them; launchers use no other control
 #: sequences.
-_COLOUR = re.compile(r"(?<!\S)(?:\x1b\[(?:[0-9;:]*m|K))+|(?:\x1b\[(?:[0-9;:]*m|K))+(?!\S)")
+_COLOUR = re.compile(
+    r"(?<!\S)(?:\x1b\[(?:[0-9;:]*m|K))+|(?:\x1b\[(?:[0-9;:]*m|K))+(?!\S)"
+)
 #: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
@@ -51,12 +53,16 @@ def cleaned(text: str) -> str:
         text = _COLOUR.sub("", text)
     if "]<std" in text:
         text = _without_tags(text)
-    if _RANK.match(text) and all(_RANK.match(line) for line in text.split("\n") if line):
+    if _RANK.match(text) and all(
+        _RANK.match(line) for line in text.split("\n") if line
+    ):
         text = _RANK.sub("", text)
     if _LOG.search(text):
         text = re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text)
     return (
-        _LAST_BLANKS.sub("", text) if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")) else text
+        _LAST_BLANKS.sub("", text)
+        if " \n" in text or "\t\n" in text or text.endswith((" ", "\t"))
+        else text
     )
 
 

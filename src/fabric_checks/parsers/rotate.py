@@ -111,14 +111,18 @@ class RotateOutput:
     def ordered_pairs(self) -> tuple[int, int]:
         """The number of ordered pairs that the scan measured, and of all."""
         ranks = len(self.hosts)
-        measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
+        measured = np.unique(
+            self.scan.sender.astype(np.int64) * ranks + self.scan.receiver
+        )
         return len(measured), ranks * (ranks // self.rails - 1)
 
     @property
     def one_way_ranks(self) -> set[int]:
         """The ranks that never sent, or never received, in the scan."""
         ranks = set(range(len(self.hosts)))
-        return ranks - {*self.scan.sender.tolist()} | ranks - {*self.scan.receiver.tolist()}
+        return ranks - {*self.scan.sender.tolist()} | ranks - {
+            *self.scan.receiver.tolist()
+        }
 
 
 def parse(text: str) -> RotateOutput:
@@ -134,7 +138,9 @@ def parse(text: str) -> RotateOutput:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
     adapters = fabric.number_of(options, "adapters") or rails
     pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
-    phases = {phase: _transfers(frame.filter(pl.col("phase") == phase)) for phase in PHASES}
+    phases = {
+        phase: _transfers(frame.filter(pl.col("phase") == phase)) for phase in PHASES
+    }
     rounds = fabric.rounds(header)
     if len(phases["scan"]) != rounds * pairs:
         raise OutputError(
@@ -143,7 +149,10 @@ def parse(text: str) -> RotateOutput:
     memory = _memory(header, options, nodes)
     names = nodes
     if memory != "host":  # the numbers of GPUs are those of the processes of a node
-        names = tuple(f"node {node}, GPU {nodes[:rank].count(node)}" for rank, node in enumerate(nodes))
+        names = tuple(
+            f"node {node}, GPU {nodes[:rank].count(node)}"
+            for rank, node in enumerate(nodes)
+        )
     return RotateOutput(
         header,
         pattern,
@@ -166,7 +175,9 @@ def _transfers(frame: pl.DataFrame) -> Transfers:
     return Transfers(*(frame[name].to_numpy() for name in list(TABLE.columns)[:5]))
 
 
-def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[str, ...]) -> str:
+def _memory(
+    header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[str, ...]
+) -> str:
     """Return the memory of the buffers.
 
     :raises OutputError: if it is not that of the options, or if two processes of a node share a GPU.

@@ -48,7 +48,10 @@ def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
         return list(range(2 * first))
     if shifts <= first:
         return from_end_to_end(shifts, first)
-    return [*range(first), *(first + number for number in from_end_to_end(shifts - first, first))]
+    return [
+        *range(first),
+        *(first + number for number in from_end_to_end(shifts - first, first)),
+    ]
 
 
 def from_end_to_end(wanted: int, count: int) -> list[int]:
@@ -68,7 +71,11 @@ def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:
         return _matches(ranks, number)
     count = pairs_of_round(pattern, ranks)
     sender = np.broadcast_to(np.arange(count, dtype=np.int32), (len(number), count))
-    receiver = count + (sender + number) % count if pattern == "rotate" else (sender + number + 1) % count
+    receiver = (
+        count + (sender + number) % count
+        if pattern == "rotate"
+        else (sender + number + 1) % count
+    )
     return sender, receiver
 
 
@@ -95,4 +102,6 @@ def _matches(ranks: int, number: Ranks) -> tuple[Ranks, Ranks]:
     sender: Ranks = rank_of_seat[np.where(upper_sends, upper, lower)]
     receiver: Ranks = rank_of_seat[np.where(upper_sends, lower, upper)]
     order = np.argsort(sender, axis=1)
-    return np.take_along_axis(sender, order, axis=1), np.take_along_axis(receiver, order, axis=1)
+    return np.take_along_axis(sender, order, axis=1), np.take_along_axis(
+        receiver, order, axis=1
+    )

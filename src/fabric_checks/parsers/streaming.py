@@ -13,7 +13,12 @@ from fabric_checks.parsers import fabric
 #: and ``bidirectional_streaming`` the time per pair of messages, one each way.
 MODES: Mapping[str, tuple[str, ...]] = {
     "one": ("ping_pong", "streaming"),
-    "both": ("ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"),
+    "both": (
+        "ping_pong",
+        "streaming",
+        "bidirectional_ping_pong",
+        "bidirectional_streaming",
+    ),
 }
 
 

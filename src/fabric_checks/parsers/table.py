@@ -22,7 +22,8 @@ _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
 _HALF_DIGIT = 0.005 + 1e-6
 #: A number as C prints it; Python's float() accepts more, such as 1_0.
 _NUMBER = re.compile(
-    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)", re.IGNORECASE
+    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)",
+    re.IGNORECASE,
 )
 
 
@@ -63,7 +64,9 @@ class Span:
         """Return the span of the quotient; any number if the divisor may be zero."""
         if other.low <= 0:
             return Span(-math.inf, math.inf)
-        ends = [end / by for end in (self.low, self.high) for by in (other.low, other.high)]
+        ends = [
+            end / by for end in (self.low, self.high) for by in (other.low, other.high)
+        ]
         return Span(min(ends), max(ends))
 
     def meets(self, other: Span) -> bool:
@@ -97,7 +100,9 @@ def printed(text: str, line: int | None, digits: int = 0) -> Span:
     last = int(exact.as_tuple().exponent)
     if digits:
         last = min(last, exact.adjusted() + 1 - digits)
-    return rounded(value, 0.0 if text == "0" else 0.5 * (1 + 1e-6) * 10.0 ** min(last, 300))
+    return rounded(
+        value, 0.0 if text == "0" else 0.5 * (1 + 1e-6) * 10.0 ** min(last, 300)
+    )
 
 
 def require(holds: bool, damage: str, line: int | None = None) -> None:
@@ -151,10 +156,16 @@ def row_of(
     """
     cells = line.split()
     if len(cells) != len(columns):
-        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
+        raise OutputError(
+            f"a row of {len(columns)} columns was expected, found {quoted(line)}",
+            line_number,
+        )
     values = dict(zip(columns, cells, strict=True))
     size_B = whole(values.pop("size_B", "0"), line_number, "a message size")
-    read = {name: kinds.get(name, two_decimals)(cell, line_number) for name, cell in values.items()}
+    read = {
+        name: kinds.get(name, two_decimals)(cell, line_number)
+        for name, cell in values.items()
+    }
     return Row(line_number, size_B, read)
 
 
@@ -168,11 +179,15 @@ def only(found: Sequence[Found], what: str, missing: str) -> Found:
     if not found:
         raise OutputError(f"no {what}: {missing}")
     if len(found) > 1:
-        raise OutputError(f"{len(found)} times the {what}: several programs printed this")
+        raise OutputError(
+            f"{len(found)} times the {what}: several programs printed this"
+        )
     return found[0]
 
 
-def require_mean(spans: Sequence[Span], count: int, what: str, line: int | None) -> None:
+def require_mean(
+    spans: Sequence[Span], count: int, what: str, line: int | None
+) -> None:
     """Raise :class:`OutputError` unless spans can be those of least, mean and most of so many numbers.
 
     One of those is the least, one the most, and the others are between.
@@ -180,7 +195,8 @@ def require_mean(spans: Sequence[Span], count: int, what: str, line: int | None)
     least, mean, most = spans
     others = max(count - 1, 1)
     lowest, highest = (
-        (end + other * others) * (1 / (others + 1)) for end, other in ((most, least), (least, most))
+        (end + other * others) * (1 / (others + 1))
+        for end, other in ((most, least), (least, most))
     )
     middle = (mean.low + mean.high) / 2
     require(
@@ -204,15 +220,22 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
         value = row.values[column]
         if value < 0 or (value == 0 and row.size_B >= from_size_B):
             raise OutputError(
-                f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line
+                f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive",
+                row.line,
             )
 
 
 def require_order(row: Row, *columns: str) -> None:
     """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it."""
     found = [row.values[column] for column in columns]
-    values = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
-    require(found == sorted(found), f"{values} at {row.size_B} B are not in this order", row.line)
+    values = ", ".join(
+        f"{column} {value:g}" for column, value in zip(columns, found, strict=True)
+    )
+    require(
+        found == sorted(found),
+        f"{values} at {row.size_B} B are not in this order",
+        row.line,
+    )
 
 
 def require_rate(row: Row, half_digit: float = _HALF_DIGIT) -> None:
@@ -220,15 +243,22 @@ def require_rate(row: Row, half_digit: float = _HALF_DIGIT) -> None:
 
     :param half_digit: half of the last digit of the message rate.
     """
-    bandwidth_MBps, message_rate_per_s = row.values["bandwidth_MBps"], row.values["message_rate_per_s"]
+    bandwidth_MBps, message_rate_per_s = (
+        row.values["bandwidth_MBps"],
+        row.values["message_rate_per_s"],
+    )
     require(
-        rounded(bandwidth_MBps).meets(rounded(message_rate_per_s, half_digit) * (row.size_B / 1e6)),
+        rounded(bandwidth_MBps).meets(
+            rounded(message_rate_per_s, half_digit) * (row.size_B / 1e6)
+        ),
         f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {row.size_B} B",
         row.line,
     )
 
 
-def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: float) -> None:
+def require_overlap(
+    row: Row, overall_us: float, hidden_us: float, longer_us: float
+) -> None:
     """Raise :class:`OutputError` unless the overlap of a row is a percentage that fits its times.
 
     It is 100 (1 - (overall - hidden) / longer), from 0 to 100. Each time may be half a digit more or less
@@ -239,7 +269,9 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
     """
     overlap = row.values["overlap_percent"]
     shown = (rounded(overall_us) - rounded(hidden_us)) / rounded(longer_us)
-    low, high = (min(max(100 - 100 * end, 0.0), 100.0) for end in (shown.high, shown.low))
+    low, high = (
+        min(max(100 - 100 * end, 0.0), 100.0) for end in (shown.high, shown.low)
+    )
     require(
         rounded(overlap).meets(Span(low, high)),
         f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to"
@@ -251,11 +283,17 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
     """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that
     order."""
-    require_keys([(row.line, (row.size_B,)) for row in rows], [(size,) for size in sizes_B], ("size_B",))
+    require_keys(
+        [(row.line, (row.size_B,)) for row in rows],
+        [(size,) for size in sizes_B],
+        ("size_B",),
+    )
 
 
 def require_keys(
-    found: Sequence[tuple[int, tuple[int, ...]]], wanted: Sequence[tuple[int, ...]], names: Sequence[str]
+    found: Sequence[tuple[int, tuple[int, ...]]],
+    wanted: Sequence[tuple[int, ...]],
+    names: Sequence[str],
 ) -> None:
     """Raise :class:`OutputError` unless the rows are exactly those that were asked for, in that order.
 
@@ -265,12 +303,15 @@ def require_keys(
     """
 
     def text_of(key: tuple[int, ...]) -> str:
-        return ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
+        return ", ".join(
+            f"{name} {value}" for name, value in zip(names, key, strict=True)
+        )
 
     for (line, key), expected in zip(found, wanted, strict=False):
         if key != expected:
             raise OutputError(
-                f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line
+                f"the row of {text_of(expected)} was expected, found that of {text_of(key)}",
+                line,
             )
     if len(found) > len(wanted):
         line, key = found[len(wanted)]

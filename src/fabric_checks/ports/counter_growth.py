@@ -70,15 +70,23 @@ def of_node(file: NodeFile) -> NodeChange | str:
     if after is None:
         return "the program did not finish there"
     if before.uptime_s is None or after.uptime_s is None:
-        moment, cut = ("before", before.cut) if before.uptime_s is None else ("after", after.cut)
+        moment, cut = (
+            ("before", before.cut) if before.uptime_s is None else ("after", after.cut)
+        )
         return f"the snapshot {moment} the program was cut: {cut}"
-    seconds, whole = after.uptime_s - before.uptime_s, before.cut is None and after.cut is None
+    seconds, whole = (
+        after.uptime_s - before.uptime_s,
+        before.cut is None and after.cut is None,
+    )
     if seconds <= 0:
         return "the node rebooted in between"
     return NodeChange(
         file.node,
         seconds,
-        {name: _of_port(before.ports.get(name), port) for name, port in after.ports.items()},
+        {
+            name: _of_port(before.ports.get(name), port)
+            for name, port in after.ports.items()
+        },
         _growth(before.host.tcp, after.host.tcp),
         after.host,
         before.host.load,
@@ -89,22 +97,39 @@ def of_node(file: NodeFile) -> NodeChange | str:
 
 
 def _lost(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    gpus = [f"GPU {address}" for address in before.host.gpus if address not in after.host.gpus]
-    return (*gpus, *(name for name, port in before.ports.items() if port.path and name not in after.ports))
+    gpus = [
+        f"GPU {address}"
+        for address in before.host.gpus
+        if address not in after.host.gpus
+    ]
+    return (
+        *gpus,
+        *(
+            name
+            for name, port in before.ports.items()
+            if port.path and name not in after.ports
+        ),
+    )
 
 
 def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     return {
-        name: count - before[name] for name, count in after.items() if before.get(name, count + 1) <= count
+        name: count - before[name]
+        for name, count in after.items()
+        if before.get(name, count + 1) <= count
     }
 
 
 def _of_port(before: Port | None, after: Port) -> PortChange:
     if before is None:
-        return PortChange(after, None, None, {}, "the port did not exist before the program ran")
+        return PortChange(
+            after, None, None, {}, "the port did not exist before the program ran"
+        )
     sent_B, why = _bytes(before.sent_B, after.sent_B)
     received_B, _ = _bytes(before.received_B, after.received_B)
-    return PortChange(after, sent_B, received_B, _growth(before.counters, after.counters), why)
+    return PortChange(
+        after, sent_B, received_B, _growth(before.counters, after.counters), why
+    )
 
 
 def _bytes(before: int | None, after: int | None) -> tuple[int | None, str]:

@@ -17,7 +17,10 @@ from fabric_checks.ports.outliers import finding, grouped
 #: rate of 10^-12, as cited there. Those of interfaces are as those of port_rcv_errors and port_xmit_discards;
 #: that of carrier changes is our own.
 _NONE = (0.0, "a healthy link has none")
-_TEN, _HUNDRED = (10.0, "the limit is 10 a second"), (100.0, "the limit is 100 a second")
+_TEN, _HUNDRED = (
+    (10.0, "the limit is 10 a second"),
+    (100.0, "the limit is 100 a second"),
+)
 LIMITS = {
     "symbol_error": (120 / 3600, "the limit is 120 an hour"),
     "link_error_recovery": (5 / 60, "the limit is 5 a minute"),
@@ -55,13 +58,32 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
     of_name = grouped((name, (host, change)) for host, name, change in changes)
     for host, name, change in changes:
         for counter, growth in errors_of(change).items():
-            others = [other.grown.get(counter, 0) for at, other in of_name[name] if at != host]
+            others = [
+                other.grown.get(counter, 0) for at, other in of_name[name] if at != host
+            ]
             severity = Severity.FAULT if counter in LIMITS else Severity.SUSPECT
-            why = _above(counter, growth, seconds[host]) if counter in LIMITS else _outlier(growth, others)
+            why = (
+                _above(counter, growth, seconds[host])
+                if counter in LIMITS
+                else _outlier(growth, others)
+            )
             if why:
                 text = f"node {host}: {counter} of {name} grew by {growth}{why}"
-                about: dict[str, Any] = {"port": name, "counter": counter, "growth": growth}
-                found.append(finding("port", [host], text, f"{name} {counter}", severity=severity, **about))
+                about: dict[str, Any] = {
+                    "port": name,
+                    "counter": counter,
+                    "growth": growth,
+                }
+                found.append(
+                    finding(
+                        "port",
+                        [host],
+                        text,
+                        f"{name} {counter}",
+                        severity=severity,
+                        **about,
+                    )
+                )
     return found
 
 
@@ -77,7 +99,11 @@ def _above(counter: str, growth: int, seconds: float) -> str:
 
 
 def _outlier(growth: int, others: Sequence[int]) -> str:
-    if growth < AT_LEAST or len(others) < FEWEST_OTHERS or growth <= TIMES_OTHERS * max(*others, 1):
+    if (
+        growth < AT_LEAST
+        or len(others) < FEWEST_OTHERS
+        or growth <= TIMES_OTHERS * max(*others, 1)
+    ):
         return ""
     return f"; on the other nodes the median is {median(others):.0f}, the maximum {max(others)}"
 

@@ -58,10 +58,16 @@ def evaluate(
     findings = [
         *errors.port_errors(nodes),
         *tcp.lost_segments(nodes),
-        *pcie.findings(nodes, fabric),  # before the ports, whose NUMA nodes follow from it
+        *pcie.findings(
+            nodes, fabric
+        ),  # before the ports, whose NUMA nodes follow from it
         *states.outliers(nodes, bindings or {}),
-        *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
-        *transport.low_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
+        *states.slow_links(
+            nodes, link_MBps, lambda port: transport.is_of(port, fabric)
+        ),
+        *transport.low_rails(
+            used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}
+        ),
         *states.high_loads(nodes),
         *transport.unproven(nodes, unknown, fabric),
     ]
@@ -82,16 +88,22 @@ def _used(shares: Shares, near: pcie.Nearest, ranks: Sequence[RankPlace]) -> Sha
     }
 
 
-def _record(nodes: Sequence[NodeChange], shares: Shares, near: pcie.Nearest) -> dict[str, Any]:
+def _record(
+    nodes: Sequence[NodeChange], shares: Shares, near: pcie.Nearest
+) -> dict[str, Any]:
     record: dict[str, Any] = {
         "nodes": {node.node: _ports_of(node) for node in nodes},
         "carried_B": transport.sent_by_port(nodes),
-        "rails": {node: {name: round(share, 4) for name, share in of.items()} for node, of in shares.items()},
+        "rails": {
+            node: {name: round(share, 4) for name, share in of.items()}
+            for node, of in shares.items()
+        },
         "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
     }
     if near:
         record["gpus"] = {
-            host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()
+            host: {str(at): list(names) for at, names in of.items()}
+            for host, of in near.items()
         }
     return record
 
@@ -103,6 +115,10 @@ def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:
         grown = errors.errors_of(change)
         if grown or (not change.port.stacked and (change.sent_B or change.received_B)):
             rate = change.port.rate_MBps
-            kept[name] = {"sent_B": change.sent_B, "received_B": change.received_B, "rate_MBps": rate}
+            kept[name] = {
+                "sent_B": change.sent_B,
+                "received_B": change.received_B,
+                "rate_MBps": rate,
+            }
             kept[name] |= {"errors": grown} if grown else {}
     return kept

@@ -48,7 +48,9 @@ def osu_bandwidth_B(
     return messages_B * (window or OSU_WINDOW) * pairs * (2 if both_ways else 1)
 
 
-def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:
+def imb_ring_B(
+    repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool
+) -> int:
     """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at
     least.
 
@@ -59,12 +61,23 @@ def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_w
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
     """
-    crossing = sum(node != following for node, following in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True))
-    done = {size: int(count) + int(count) // 10 + 1 for size, count in repetitions.items()}
-    return sum(size * count for size, count in done.items()) * crossing * (2 if both_ways else 1)
+    crossing = sum(
+        node != following
+        for node, following in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True)
+    )
+    done = {
+        size: int(count) + int(count) // 10 + 1 for size, count in repetitions.items()
+    }
+    return (
+        sum(size * count for size, count in done.items())
+        * crossing
+        * (2 if both_ways else 1)
+    )
 
 
-def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]) -> int:
+def rotate_B(
+    options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]
+) -> int:
     """Return what the pairs of our program ``rotate`` send between nodes: each row is several tests of
     messages.
 
@@ -74,6 +87,8 @@ def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]
     """
     options_of = dict(re.findall(r"(size|messages|tests) (\d{1,18})(?= |$)", options))
     if len(options_of) < 3:
-        raise OutputError("the line '# options: ...' of rotate does not have size, messages and tests")
+        raise OutputError(
+            "the line '# options: ...' of rotate does not have size, messages and tests"
+        )
     rows = sum(hosts[sender] != hosts[receiver] for sender, receiver in pairs)
     return rows * math.prod(int(value) for value in options_of.values())

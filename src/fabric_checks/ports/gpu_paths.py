@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike_gpus
+from fabric_checks.ports.outliers import (
+    MOST_SHOWN,
+    finding,
+    grouped,
+    nodes_text,
+    unlike_gpus,
+)
 
 #: Providers of libfabric that go through TCP or UDP, also below another one, as in ``tcp;ofi_rxm``.
 TCP_PROVIDERS = frozenset({"tcp", "sockets", "udp"})
@@ -51,7 +57,10 @@ def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
     ]
     found: list[Finding] = []
     for value_of, verb, about in compared:
-        values = {host: {device: value_of(way) for device, way in of.items()} for host, of in hosts.items()}
+        values = {
+            host: {device: value_of(way) for device, way in of.items()}
+            for host, of in hosts.items()
+        }
         found += unlike_gpus(values, verb, about)
     return [*found, *_shared(hosts), *_not_direct(hosts)]
 
@@ -64,17 +73,27 @@ def _network(of: RankNetwork) -> str:
     return f"{of.network} by {of.provider}" if of.provider else of.network
 
 
-_WAYS = {None: "", True: "goes by GPUDirect RDMA", False: "goes through the host's memory"}
+_WAYS = {
+    None: "",
+    True: "goes by GPUDirect RDMA",
+    False: "goes through the host's memory",
+}
 
 
 def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]:
     """Yield a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
     shared = []
     for host, of in sorted(hosts.items()):
-        users = grouped((name, str(device)) for device, way in sorted(of.items()) for name in way.adapters)
+        users = grouped(
+            (name, str(device))
+            for device, way in sorted(of.items())
+            for name in way.adapters
+        )
         name = max(users, key=lambda name: len(users[name]), default="")
         if users and min(map(len, users.values())) < len(users[name]):
-            shared.append((f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}", host))
+            shared.append(
+                (f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}", host)
+            )
     for what, named in grouped(shared).items():
         text = f"{nodes_text(named)}: {what}, while others have an adapter alone"
         yield finding("gpu", named, text, "shared adapters")
@@ -82,7 +101,12 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]
 
 def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
     """Return an observation if no GPU of any node reaches its adapter directly."""
-    ways = [of.direct for each in hosts.values() for of in each.values() if of.direct is not None]
+    ways = [
+        of.direct
+        for each in hosts.values()
+        for of in each.values()
+        if of.direct is not None
+    ]
     if not ways or any(ways):
         return []
     text = "no GPU goes by GPUDirect RDMA: all bytes between nodes go through the host's memory"

@@ -61,7 +61,9 @@ def usual(values: Mapping[str, Value]) -> Value | None:
     return value if 2 * count > len(values) else None
 
 
-def unlike_gpus(values: Mapping[str, Mapping[int, str]], verb: str, about: str) -> Iterator[Finding]:
+def unlike_gpus(
+    values: Mapping[str, Mapping[int, str]], verb: str, about: str
+) -> Iterator[Finding]:
     """Yield a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
     number.
 

@@ -16,7 +16,13 @@ from operator import eq
 from fabric_checks.core.finding import Finding
 from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.ports.counter_growth import NodeChange
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, unlike_gpus, usual
+from fabric_checks.ports.outliers import (
+    MOST_SHOWN,
+    finding,
+    grouped,
+    unlike_gpus,
+    usual,
+)
 from fabric_checks.ports.snapshots import Gpu, Port
 from fabric_checks.ports.transport import is_of
 
@@ -41,13 +47,17 @@ def numbered(nodes: Sequence[NodeChange]) -> Gpus:
         own = node.host.gpus
         order = most if own.keys() <= set(most) else tuple(own)
         if own and len(order) >= count:
-            found[node.node] = {order.index(address): gpu for address, gpu in own.items()}
+            found[node.node] = {
+                order.index(address): gpu for address, gpu in own.items()
+            }
     return found
 
 
 def adapters(node: NodeChange, fabric: Sequence[str]) -> dict[str, Port]:
     """Return the ports on PCIe that patterns name, or those of RDMA devices where there are no patterns."""
-    ports = {name: change.port for name, change in node.ports.items() if change.port.path}
+    ports = {
+        name: change.port for name, change in node.ports.items() if change.port.path
+    }
     return {
         name: port
         for name, port in ports.items()
@@ -59,14 +69,21 @@ def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> N
     """Return the adapters nearest to each GPU: several if they are equally near, none if it is unknown."""
     ports = {node.node: adapters(node, fabric) for node in nodes}
     return {
-        host: {number: _nearest(gpu, ports[host]) for number, gpu in of.items()} for host, of in gpus.items()
+        host: {number: _nearest(gpu, ports[host]) for number, gpu in of.items()}
+        for host, of in gpus.items()
     }
 
 
 def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
-    common = {name: sum(takewhile(bool, map(eq, gpu.path, port.path))) for name, port in ports.items()}
+    common = {
+        name: sum(takewhile(bool, map(eq, gpu.path, port.path)))
+        for name, port in ports.items()
+    }
     if not any(common.values()):
-        common = {name: int(port.numa is not None and port.numa == gpu.numa) for name, port in ports.items()}
+        common = {
+            name: int(port.numa is not None and port.numa == gpu.numa)
+            for name, port in ports.items()
+        }
     most = max(common.values(), default=0)
     return tuple(sorted(name for name, count in common.items() if count == most > 0))
 
@@ -74,8 +91,12 @@ def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
 def rails_of_gpus(near: Mapping[int, Sequence[str]]) -> dict[str, str]:
     """Return the GPUs of a node that each adapter is nearest to, in words, by name of the adapter."""
     found = {}
-    for name, numbers in grouped((name, str(at)) for at, names in near.items() for name in names).items():
-        found[name] = f"{plural_text(len(numbers), 'GPU')} {names_text(numbers, MOST_SHOWN)}"
+    for name, numbers in grouped(
+        (name, str(at)) for at, names in near.items() for name in names
+    ).items():
+        found[name] = (
+            f"{plural_text(len(numbers), 'GPU')} {names_text(numbers, MOST_SHOWN)}"
+        )
     return found
 
 
@@ -104,28 +125,39 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
     ]
 
 
-def _missing(nodes: Sequence[NodeChange], paths: Paths, gpus: Gpus) -> Iterator[Finding]:
+def _missing(
+    nodes: Sequence[NodeChange], paths: Paths, gpus: Gpus
+) -> Iterator[Finding]:
     """Yield a finding for each node that has lost devices during the case, and for each that has fewer than
     most."""
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
     on_most = {
-        name: of for name, of in paths.items() if usual({node.node: node.node in of for node in nodes})
+        name: of
+        for name, of in paths.items()
+        if usual({node.node: node.node in of for node in nodes})
     }
     for node in nodes:
         host, own = node.node, node.host.gpus
         which_is_unknown = own and host not in gpus
-        names, how = list(node.lost), "was there before the case and is missing after it"
+        names, how = (
+            list(node.lost),
+            "was there before the case and is missing after it",
+        )
         if not names:
             how = "is missing, on most nodes it is there"
             for name, of in on_most.items():
-                if host not in of and not (which_is_unknown and name.startswith("GPU ")):
+                if host not in of and not (
+                    which_is_unknown and name.startswith("GPU ")
+                ):
                     names.append(f"{name} ({next(iter(of.values()))[-1]})")
             if which_is_unknown:
                 names.append(f"{count_text(count - len(own), 'GPU')} of {count}")
         if names:
             text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at"
             about = " ".join(name.partition(" (")[0] for name in names)
-            yield finding("host", [host], f"{text} the kernel's log", f"missing {about}")
+            yield finding(
+                "host", [host], f"{text} the kernel's log", f"missing {about}"
+            )
 
 
 def _fewer_lanes(nodes: Sequence[NodeChange], paths: Paths) -> Iterator[Finding]:
@@ -140,7 +172,11 @@ def _fewer_lanes(nodes: Sequence[NodeChange], paths: Paths) -> Iterator[Finding]
         narrowest = {}
         for host, path in path_of.items():
             # Of the two ends of a link the lower one.
-            links = [(lanes[host][at], -depth, at) for depth, at in enumerate(path) if at in lanes[host]]
+            links = [
+                (lanes[host][at], -depth, at)
+                for depth, at in enumerate(path)
+                if at in lanes[host]
+            ]
             if links:
                 narrowest[host] = min(links)
         most = usual({host: count for host, (count, *_) in narrowest.items()}) or 0

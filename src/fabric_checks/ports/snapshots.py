@@ -48,8 +48,26 @@ _END = re.compile(r"# ended: (?:exit|signal) \d{1,3}\n")
 #: net/core/net-procfs.c).
 _INTERFACE = re.compile(r"\s*([!-~]{1,15}?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
 _COUNTERS = (
-    *("rx_bytes", "rx_packets", "rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_compressed", "rx_multicast"),
-    *("tx_bytes", "tx_packets", "tx_errs", "tx_drop", "tx_fifo", "tx_colls", "tx_carrier", "tx_compressed"),
+    *(
+        "rx_bytes",
+        "rx_packets",
+        "rx_errs",
+        "rx_drop",
+        "rx_fifo",
+        "rx_frame",
+        "rx_compressed",
+        "rx_multicast",
+    ),
+    *(
+        "tx_bytes",
+        "tx_packets",
+        "tx_errs",
+        "tx_drop",
+        "tx_fifo",
+        "tx_colls",
+        "tx_carrier",
+        "tx_compressed",
+    ),
 )
 #: The counters of bytes, sent and received, with what they count: words of 4 bytes, or bytes. The first that
 #: a port has counts (``rx_bytes`` of a verbs port is EFA's).
@@ -72,7 +90,9 @@ _OF_CXI = re.compile(r"device/net/([^/]+)/operstate")
 _ALIAS = re.compile(r"gid_attrs/(ndevs)/0")
 _ANY, _NAME, _NUMA = re.compile(r".*"), re.compile(r"[^!].*"), re.compile(r"\d{1,4}")
 #: A root of PCIe, or the address of a bridge or a device: domain, bus, device and function.
-_PCIE = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}|[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_PCIE = re.compile(
+    r"pci[0-9a-f]{4,8}:[0-9a-f]{2}|[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+)
 #: The widths of PCIe; virtual devices have 0, 63 or 255.
 _WIDTH = re.compile("1|2|4|8|12|16|32")
 
@@ -174,30 +194,48 @@ def parse(text: str) -> NodeFile:
     :raises OutputError: if it is another program's, longer than can be, damaged or cut.
     """
     if len(text) > MOST_BYTES:
-        raise OutputError(f"{len(text)} characters are more than the program `ports` writes")
+        raise OutputError(
+            f"{len(text)} characters are more than the program `ports` writes"
+        )
     head = _HEAD.match(text)
     if head is None:
-        raise OutputError(f"the first lines of `ports` were expected, found {quoted(text[:80])}", 1)
+        raise OutputError(
+            f"the first lines of `ports` were expected, found {quoted(text[:80])}", 1
+        )
     before, at = _snapshot(text, head.end(), "before")
     if at == len(text):
         return NodeFile(head[1], before, None)
     after, at = _snapshot(text, at, "after")
     if not _END.fullmatch(text, at):
-        raise OutputError(f"'# ended: ...' was expected last, found {quoted(text[at : at + 80])}")
+        raise OutputError(
+            f"'# ended: ...' was expected last, found {quoted(text[at : at + 80])}"
+        )
     return NodeFile(head[1], before, after)
 
 
 def _snapshot(text: str, at: int, moment: str) -> tuple[Snapshot, int]:
     """Return the snapshot that begins at a place, and where it ends."""
     found = _SNAPSHOT.match(text, at)
-    rows = [] if found is None else [row.split("\t", 1) for row in (found["rows"] or "").split("\n")[:-1]]
-    if found is None or found["moment"] != moment or len(rows) != int(found["count"] or 0):
+    rows = (
+        []
+        if found is None
+        else [row.split("\t", 1) for row in (found["rows"] or "").split("\n")[:-1]]
+    )
+    if (
+        found is None
+        or found["moment"] != moment
+        or len(rows) != int(found["count"] or 0)
+    ):
         line = text.count("\n", 0, at) + 1
-        raise OutputError(f"the snapshot '# {moment}' that begins here is damaged or cut", line)
+        raise OutputError(
+            f"the snapshot '# {moment}' that begins here is damaged or cut", line
+        )
     if found["late"]:
         return Snapshot(None, 0.0, {}, Host(), found["late"]), found.end()
     ports, host = _ports(rows), _host(rows)
-    return Snapshot(float(found["uptime_s"]), float(found["took_ms"]), ports, host, found["cut"]), found.end()
+    return Snapshot(
+        float(found["uptime_s"]), float(found["took_ms"]), ports, host, found["cut"]
+    ), found.end()
 
 
 def _whole(text: str) -> int | None:
@@ -225,8 +263,18 @@ _FIELDS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
     ("up", "operstate", "(up|down)", "up".__eq__),
     ("up", "running", "([01])", "1".__eq__),
     # "100 Gb/sec (4X EDR)"
-    ("rate_MBps", "rate", r"(\d+(?:\.\d+)?) Gb/sec\b.*", lambda Gbps: 125 * float(Gbps)),
-    ("rate_MBps", "device/properties/speed", r"(?:BS_|BJ_|CK_)?(\d{2,4}).*", lambda Gbps: 125 * float(Gbps)),
+    (
+        "rate_MBps",
+        "rate",
+        r"(\d+(?:\.\d+)?) Gb/sec\b.*",
+        lambda Gbps: 125 * float(Gbps),
+    ),
+    (
+        "rate_MBps",
+        "device/properties/speed",
+        r"(?:BS_|BJ_|CK_)?(\d{2,4}).*",
+        lambda Gbps: 125 * float(Gbps),
+    ),
     ("rate_MBps", "speed", r"([1-9]\d{0,8})", lambda Mbps: float(Mbps) / 8),
     ("mtu", "mtu", r"([1-9]\d{0,8})", int),
     ("numa", "device/numa_node", r"(\d{1,4})", str),
@@ -236,7 +284,9 @@ _FIELDS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
 
 
 def _port(kind: Kind, name: str, files: dict[str, str], **more: Any) -> Port:
-    speed, width = (files.get(f"device/current_link_{what}", "") for what in ("speed", "width"))
+    speed, width = (
+        files.get(f"device/current_link_{what}", "") for what in ("speed", "width")
+    )
     files["slot"] = f"{speed.removesuffix(' PCIe')} x{width}"
     for field_name, file, form, value_of in _FIELDS:
         if found := re.fullmatch(form, files.get(file, "")):
@@ -252,7 +302,11 @@ def _counters(files: Mapping[str, str]) -> dict[str, int]:
     for path, text in files.items():
         folder, _, counter = path.rpartition("/")
         value = _whole(text.partition("@")[0])  # cxi's telemetry is count@time
-        if value is not None and (folder in _OF_COUNTERS or path in _SINGLE) and counter != "lifespan":
+        if (
+            value is not None
+            and (folder in _OF_COUNTERS or path in _SINGLE)
+            and counter != "lifespan"
+        ):
             counters[counter] = value
     return counters
 
@@ -275,13 +329,22 @@ def _ports(rows: Rows) -> dict[str, Port]:
     ports = []
     for name, files in values["verbs"].items():
         of_device = values["device"].get(name.rpartition(":")[0], {})
-        ports.append(_port("verbs", name, of_device | files, aliases=[files.get("gid_attrs/ndevs/0", "")]))
+        ports.append(
+            _port(
+                "verbs",
+                name,
+                of_device | files,
+                aliases=[files.get("gid_attrs/ndevs/0", "")],
+            )
+        )
     for name, files in values["cxi"].items():
         states = _values(files, _OF_CXI, _ANY)
         files["operstate"] = "".join(states.values())
         ports.append(_port("cxi", name, files, aliases=[*states]))
     interfaces = {
-        name: _interface(counters, values["net"].get(name, {}), values["ioctl"].get(name, {}))
+        name: _interface(
+            counters, values["net"].get(name, {}), values["ioctl"].get(name, {})
+        )
         for name, counters in _counted(rows).items()
     }
     stacked = _stacked(ports, interfaces)
@@ -290,7 +353,9 @@ def _ports(rows: Rows) -> dict[str, Port]:
     return {port.name: port for port in ports}
 
 
-def _values(files: Mapping[str, str], path: re.Pattern[str], form: re.Pattern[str]) -> dict[str, str]:
+def _values(
+    files: Mapping[str, str], path: re.Pattern[str], form: re.Pattern[str]
+) -> dict[str, str]:
     """Return the values of some files that have a form, by the name in their paths."""
     return {
         found[1]: value
@@ -302,8 +367,16 @@ def _values(files: Mapping[str, str], path: re.Pattern[str], form: re.Pattern[st
 def _counted(rows: Rows) -> dict[str, dict[str, str]]:
     """Return the counters of each interface of the process's own network namespace, as those in files."""
     names = [f"statistics/{name}" for name in _COUNTERS]
-    found = (_INTERFACE.fullmatch(value) for path, value in rows if path == "/proc/self/net/dev")
-    return {line[1]: dict(zip(names, line[2].split(), strict=True)) for line in found if line}
+    found = (
+        _INTERFACE.fullmatch(value)
+        for path, value in rows
+        if path == "/proc/self/net/dev"
+    )
+    return {
+        line[1]: dict(zip(names, line[2].split(), strict=True))
+        for line in found
+        if line
+    }
 
 
 def _interface(
@@ -315,13 +388,17 @@ def _interface(
     that it was mounted in, and may have another interface of the same name: it is used where index and
     address are the same.
     """
-    if asked and any(sysfs.get(key) != asked.get(key) for key in ("ifindex", "address")):
+    if asked and any(
+        sysfs.get(key) != asked.get(key) for key in ("ifindex", "address")
+    ):
         sysfs = {}
     driver = f"{asked.get('driver', '')} {asked.get('driver_version', '')}"
     return {**sysfs, **asked, "driver": driver.strip(), **counters}
 
 
-def _stacked(ports: Sequence[Port], interfaces: Mapping[str, Mapping[str, str]]) -> set[str]:
+def _stacked(
+    ports: Sequence[Port], interfaces: Mapping[str, Mapping[str, str]]
+) -> set[str]:
     """Return the interfaces whose bytes other ports count as well: a bond, a bridge, a VLAN, IP over
     InfiniBand, hsn0.
 
@@ -333,10 +410,16 @@ def _stacked(ports: Sequence[Port], interfaces: Mapping[str, Mapping[str, str]])
     for port in ports:
         if port.kind == "cxi" and port.sent_B is not None:
             found |= {*port.aliases}
-    virtual = {name for name, files in interfaces.items() if "device/" not in " ".join(files)}
+    virtual = {
+        name for name, files in interfaces.items() if "device/" not in " ".join(files)
+    }
     if len(virtual) < len(interfaces):
         found |= virtual
-    over_ib = {name for name, files in interfaces.items() if files.get("type") == IP_OVER_INFINIBAND}
+    over_ib = {
+        name
+        for name, files in interfaces.items()
+        if files.get("type") == IP_OVER_INFINIBAND
+    }
     return found | over_ib if ports else found
 
 
@@ -344,32 +427,54 @@ def _stacked(ports: Sequence[Port], interfaces: Mapping[str, Mapping[str, str]])
 _SETTINGS = {
     "governor": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", r"([^!].*)"),
     "huge pages": ("/sys/kernel/mm/transparent_hugepage/enabled", r".*\[(\w+)\].*"),
-    "largest frequency": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", r"([^!].*)"),
+    "largest frequency": (
+        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq",
+        r"([^!].*)",
+    ),
 }
 
 
 def _host(rows: Rows) -> Host:
     first = dict(reversed([(path, value) for path, value in rows]))
-    settings = {f"version of {name}": version for name, version in _values(first, _MODULE, _NAME).items()}
+    settings = {
+        f"version of {name}": version
+        for name, version in _values(first, _MODULE, _NAME).items()
+    }
     for name, (path, form) in _SETTINGS.items():
         if found := re.fullmatch(form, first.get(path, "")):
             settings[name] = found[1]
     load = re.match(r"\d{1,6}\.\d{2} ", first.get("/proc/loadavg", ""))
     lanes = {at: int(width) for at, width in _values(first, _LANES, _WIDTH).items()}
-    return Host(_tcp(rows, first), settings, float(load[0]) if load else None, _gpus(first), lanes)
+    return Host(
+        _tcp(rows, first),
+        settings,
+        float(load[0]) if load else None,
+        _gpus(first),
+        lanes,
+    )
 
 
 def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:
     """Return the counters of TCP, which have a line of names, and one of values below it."""
     found: dict[str, int] = {}
     for path, value in rows:
-        if path in ("/proc/self/net/snmp", "/proc/self/net/netstat") and value != first[path]:
+        if (
+            path in ("/proc/self/net/snmp", "/proc/self/net/netstat")
+            and value != first[path]
+        ):
             pairs = zip(first[path].split()[1:], value.split()[1:], strict=False)
-            found |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
+            found |= {
+                name: count
+                for name, text in pairs
+                if (count := _whole(text)) is not None
+            }
     return found
 
 
 def _gpus(first: Mapping[str, str]) -> dict[str, Gpu]:
     paths = map(_path, _values(first, _GPU, _ANY).values())
     numa = _values(first, _NUMA_OF_GPU, _NUMA)
-    return {at[-1]: Gpu(at, numa.get(at[-1])) for at in sorted(filter(None, paths), key=itemgetter(-1))}
+    return {
+        at[-1]: Gpu(at, numa.get(at[-1]))
+        for at in sorted(filter(None, paths), key=itemgetter(-1))
+    }

@@ -25,7 +25,10 @@ def _rate(port: Port) -> str | None:
 
 #: The states by which ports of one name are compared: name, and value in words.
 SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
-    ("link state", lambda port: None if port.up is None else ("up" if port.up else "down")),
+    (
+        "link state",
+        lambda port: None if port.up is None else ("up" if port.up else "down"),
+    ),
     ("rate", _rate),
     ("MTU", lambda port: port.mtu),
     ("PCIe", lambda port: port.pcie),
@@ -41,7 +44,9 @@ def outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[F
 
     :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
     """
-    compared = grouped((about, (host, str(value))) for about, host, value in _values(nodes, bindings))
+    compared = grouped(
+        (about, (host, str(value))) for about, host, value in _values(nodes, bindings)
+    )
     found = []
     for (kind, what, port), pairs in compared.items():
         values = dict(pairs)
@@ -49,9 +54,13 @@ def outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[F
         data: dict[str, Any] = {"port": port} if port else {}
         most = usual(values)
         if most is None and len(hosts_of) > 1:
-            groups = "; ".join(f"{names_text(hosts)}: {value}" for value, hosts in hosts_of.items())
+            groups = "; ".join(
+                f"{names_text(hosts)}: {value}" for value, hosts in hosts_of.items()
+            )
             text = f"{what} differs between the nodes: {groups}"
-            found.append(finding(kind, [*values], text, what, severity=Severity.SUSPECT, **data))
+            found.append(
+                finding(kind, [*values], text, what, severity=Severity.SUSPECT, **data)
+            )
         for value in sorted(hosts_of.keys() - {most}) if most else ():
             text = f"{nodes_text(hosts_of[value])}: {what} is {value}, on the other nodes {most}"
             found.append(finding(kind, hosts_of[value], text, what, **data))
@@ -74,7 +83,9 @@ def _values(
 
 
 def slow_links(
-    nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]
+    nodes: Sequence[NodeChange],
+    link_MBps: float | None,
+    carries: Callable[[Port], bool],
 ) -> list[Finding]:
     """Return a finding for each port of the fabric that is up below the rate in the system's file.
 
@@ -90,13 +101,17 @@ def slow_links(
     found = []
     for (name, rate), hosts in slow.items():
         text = f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps:g} MB/s"
-        found.append(finding("port", hosts, text, f"{name} below the link rate", port=name))
+        found.append(
+            finding("port", hosts, text, f"{name} below the link rate", port=name)
+        )
     return found
 
 
 def high_loads(nodes: Sequence[NodeChange]) -> Iterator[Finding]:
     """Yield a finding for each host with other work; load fluctuates, so that nobody is blamed for it."""
-    loads = {node.node: node.load_before for node in nodes if node.load_before is not None}
+    loads = {
+        node.node: node.load_before for node in nodes if node.load_before is not None
+    }
     if len(loads) < FEWEST:
         return
     middle = median(loads.values())

@@ -36,12 +36,18 @@ SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return the finding that segments of TCP were lost, and where; none if they were not, or are not
     counted."""
-    again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
+    again = {
+        node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp
+    }
     broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
     seen = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
     what, counter, misses = "were lost", "RetransSegs", "TCPOFOQueue"
     if sum(broken.values()) >= BROKEN_AT_LEAST:
-        what, counter, misses = "arrived with a wrong checksum", "InCsumErrors", "InCsumErrors"
+        what, counter, misses = (
+            "arrived with a wrong checksum",
+            "InCsumErrors",
+            "InCsumErrors",
+        )
         seen = seen or [*filter(broken.get, broken)]
     if not seen:
         return []
@@ -49,9 +55,13 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     hosts = culprits(again, missed)
     where = f"segments {what} on {nodes_text(seen)}, and no host stands out"
     if hosts:
-        part = f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
+        part = (
+            f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
+        )
         where = f"{part}: segments {what}"
-    share = max(again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes)
+    share = max(
+        again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes
+    )
     growth = sum(again.values())
     text = (
         f"{where}: up to {100 * share:.2g} % of the TCP segments of a node; {growth} were retransmitted,"
@@ -59,8 +69,20 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     )
     if any(missed.values()):
         text += f"; missed mostly by {_most(missed)} ({misses} {sum(missed.values())})"
-    severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
-    return [finding("port", hosts, text, counter, severity=severity, counter=counter, growth=growth)]
+    severity = (
+        Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
+    )
+    return [
+        finding(
+            "port",
+            hosts,
+            text,
+            counter,
+            severity=severity,
+            counter=counter,
+            growth=growth,
+        )
+    ]
 
 
 def _sent_again(node: NodeChange) -> int:
@@ -89,7 +111,10 @@ def _is_above(node: NodeChange, again: int) -> bool:
     from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and seldom needed)
 
     together = _together(node)
-    return bool(pdtrc(again / together - 1, LOST_SHARE * node.tcp.get("OutSegs", 0) / together) < CHANCE)
+    return bool(
+        pdtrc(again / together - 1, LOST_SHARE * node.tcp.get("OutSegs", 0) / together)
+        < CHANCE
+    )
 
 
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:

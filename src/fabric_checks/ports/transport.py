@@ -33,7 +33,9 @@ def is_of(port: Port, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def named(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[tuple[str, str, PortChange]]:
+def named(
+    nodes: Sequence[NodeChange], fabric: Sequence[str]
+) -> list[tuple[str, str, PortChange]]:
     """Return node, name and activity of each port that patterns name."""
     return list(port_changes(nodes, lambda port: is_of(port, fabric)))
 
@@ -47,7 +49,9 @@ def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
     return {name: count for name, count in sent.most_common() if count}
 
 
-def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None) -> str | None:
+def disproof(
+    nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None
+) -> str | None:
     """Return why the named network did not carry what was measured, in a line; None if it did, or it is
     unknown.
 
@@ -57,8 +61,12 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     if not nodes or not fabric or moved_B == 0:
         return None
     ports = named(nodes, fabric)
-    if without := sorted({node.node for node in nodes} - {host for host, _, _ in ports}):
-        has = sorted({name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)})
+    if without := sorted(
+        {node.node for node in nodes} - {host for host, _, _ in ports}
+    ):
+        has = sorted(
+            {name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)}
+        )
         return (
             f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)},"
             f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
@@ -76,10 +84,15 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
 
 
 def _elsewhere(
-    nodes: Sequence[NodeChange], others: Mapping[str, int], by_fabric: str, moved_B: int | None
+    nodes: Sequence[NodeChange],
+    others: Mapping[str, int],
+    by_fabric: str,
+    moved_B: int | None,
 ) -> str:
     """Return what other ports carried."""
-    ways = [f"{bytes_text(count)} went over {name}" for name, count in [*others.items()][:2]]
+    ways = [
+        f"{bytes_text(count)} went over {name}" for name, count in [*others.items()][:2]
+    ]
     went = f"{', '.join(ways) or 'nothing went over another port'}, {by_fabric}"
     if moved_B is not None:
         went += f"; the program moved {bytes_text(moved_B)} between nodes"
@@ -97,23 +110,41 @@ def _enough_B(by_fabric: int, by_others: int, moved_B: int | None) -> float:
     return CARRIED_SHARE * (by_fabric + by_others) if by_others >= ENOUGH_B else 0
 
 
-def unproven(nodes: Sequence[NodeChange], unknown: Mapping[str, str], fabric: Sequence[str]) -> list[Finding]:
+def unproven(
+    nodes: Sequence[NodeChange], unknown: Mapping[str, str], fabric: Sequence[str]
+) -> list[Finding]:
     """Return the findings that prove nothing: nodes without counters, and ports of the named network that do
     not count their bytes.
 
     :param unknown: why a node's ports are not known, by its name.
     """
-    whys = [(f"nothing is known about the ports: {why}", node) for node, why in unknown.items()]
+    whys = [
+        (f"nothing is known about the ports: {why}", node)
+        for node, why in unknown.items()
+    ]
     for host, name, change in named(nodes, fabric):
         if change.sent_B is None:
-            whys.append((f"it is not proven what carried the bytes: {name}: {change.why_uncounted}", host))
+            whys.append(
+                (
+                    f"it is not proven what carried the bytes: {name}: {change.why_uncounted}",
+                    host,
+                )
+            )
     return [
-        finding("wire", hosts, f"{nodes_text(hosts)}: {why}", "unknown", severity=Severity.NOTE)
+        finding(
+            "wire",
+            hosts,
+            f"{nodes_text(hosts)}: {why}",
+            "unknown",
+            severity=Severity.NOTE,
+        )
         for why, hosts in grouped(whys).items()
     ]
 
 
-def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
+def rails(
+    nodes: Sequence[NodeChange], fabric: Sequence[str]
+) -> dict[str, dict[str, float]]:
     """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or
     none named.
 
@@ -174,7 +205,11 @@ def low_rails(
             f"{who}: {rail} {'is idle: it ' if is_idle else ''}carried {100 * of[name]:.2g} % of what the"
             f" {len(of)} rails of a node moved, {best} {100 * of[best]:.0f} %"
         )
-        text += "" if is_idle else f"; on most nodes it carried {100 * usual_of[name]:.2g} %"
+        text += (
+            ""
+            if is_idle
+            else f"; on most nodes it carried {100 * usual_of[name]:.2g} %"
+        )
         what = "idle" if is_idle else "uneven"
         found.append(finding("rail", hosts, text, f"{name} {what}", port=name))
     return found
@@ -185,13 +220,17 @@ def _low(
 ) -> tuple[dict[str, float], dict[tuple[str, bool], list[str]]]:
     """Return the usual share of each rail, and the nodes of those that are low, by name and whether they
     idle."""
-    of_rail = grouped((name, share) for of in shares.values() for name, share in of.items())
+    of_rail = grouped(
+        (name, share) for of in shares.values() for name, share in of.items()
+    )
     usual_of = {name: median(every) for name, every in of_rail.items()}
     uneven = UNEVEN_PART if len(shares) > 2 else 0
     low = []
     for node, of in shares.items():
         idle = IDLE_PART / len(of)
         low += [
-            ((name, of[name] < idle), node) for name in of if of[name] < max(idle, uneven * usual_of[name])
+            ((name, of[name] < idle), node)
+            for name in of
+            if of[name] < max(idle, uneven * usual_of[name])
         ]
     return usual_of, grouped(low)

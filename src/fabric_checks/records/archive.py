@@ -37,12 +37,18 @@ def number_of(name: str) -> int | None:
 
 def superseded(names: Iterable[str]) -> set[str]:
     """Return the names of a folder's files that a file with a greater number replaces."""
-    numbers = {name: number for name in names if (number := number_of(name)) is not None}
+    numbers = {
+        name: number for name in names if (number := number_of(name)) is not None
+    }
     return {name for name, number in numbers.items() if number < max(numbers.values())}
 
 
 def read(
-    path: Path, columns: Sequence[str], condition: pl.Expr | None = None, *, compact: bool = True
+    path: Path,
+    columns: Sequence[str],
+    condition: pl.Expr | None = None,
+    *,
+    compact: bool = True,
 ) -> pl.DataFrame:
     """Read the columns of one file.
 
@@ -54,19 +60,27 @@ def read(
         # The path is one file, whatever characters it has.
         rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         there = rows.collect_schema()
-        wrong = [name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name)]
+        wrong = [
+            name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name)
+        ]
         if wrong:
-            raise FileError(path, f"its column {quoted(wrong[0])} is not one of an archive's; it is left out")
+            raise FileError(
+                path,
+                f"its column {quoted(wrong[0])} is not one of an archive's; it is left out",
+            )
         _require_sane(path, rows.select(pl.len()).collect().item())
         if condition is not None:
             rows = rows.filter(condition)
         return rows.select(map(_column, columns) if compact else columns).collect()
     except FileNotFoundError:
-        raise FileError(path, "it was there a moment ago: the archive is being written; try again") from None
+        raise FileError(
+            path, "it was there a moment ago: the archive is being written; try again"
+        ) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = " ".join(str(error).split())[:200]
         raise FileError(
-            path, f"cannot be read ({why}); move it away and archive its records again, or restore it"
+            path,
+            f"cannot be read ({why}); move it away and archive its records again, or restore it",
         ) from None
 
 

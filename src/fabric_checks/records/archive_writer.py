@@ -98,13 +98,23 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
     new = 0
     month = pl.col("time").dt.strftime("%Y-%m").alias("month")
     rows = frame.select(*COLUMNS).with_columns(cs.categorical().cast(pl.String), month)
-    for key, part in rows.partition_by("system", "month", as_dict=True, include_key=True).items():
+    for key, part in rows.partition_by(
+        "system", "month", as_dict=True, include_key=True
+    ).items():
         target = archive.folder_of(folder, str(key[0]), str(key[1]))
-        there = sorted(path for path in target.glob("*.parquet") if not path.name.startswith("."))
+        there = sorted(
+            path for path in target.glob("*.parquet") if not path.name.startswith(".")
+        )
         more = part.drop("month").unique(MEASUREMENT, keep="first", maintain_order=True)
         for path in there:
             known = archive.read(path, MEASUREMENT, compact=False)
-            more = more.join(known, on=MEASUREMENT, how="anti", nulls_equal=True, maintain_order="left")
+            more = more.join(
+                known,
+                on=MEASUREMENT,
+                how="anti",
+                nulls_equal=True,
+                maintain_order="left",
+            )
         if more.height or len(there) > 1:
             written.add(_replace(target, there, more))
         new += more.height
@@ -120,7 +130,9 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
     number = 1 + max((archive.number_of(path.name) or 0 for path in there), default=0)
     path = folder / f"records-{number}.parquet"
     old = [archive.read(path, tuple(COLUMNS), compact=False) for path in there]
-    rows = pl.concat([*old, more]).unique(MEASUREMENT, keep="first", maintain_order=True)
+    rows = pl.concat([*old, more]).unique(
+        MEASUREMENT, keep="first", maintain_order=True
+    )
     content = io.BytesIO()
     rows.sort("time", maintain_order=True).write_parquet(
         content, compression="zstd", compression_level=9, row_group_size=_ROWS_A_GROUP
@@ -131,7 +143,9 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
             temporary.write_bytes(content.getbuffer())
     except OSError as error:
         cause = os.strerror(error.errno or 0)
-        raise RecordError(f"{path}: {cause}; the archive is unchanged: fix that and run it again") from None
+        raise RecordError(
+            f"{path}: {cause}; the archive is unchanged: fix that and run it again"
+        ) from None
     for replaced in there:
         replaced.unlink()
     return path

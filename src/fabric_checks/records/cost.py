@@ -14,7 +14,16 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.records.record import case_name
 
 #: The fields of records that are read.
-COLUMNS = ("session", "time", "system", "partition", "environ", "test", "metric", "elapsed_s")
+COLUMNS = (
+    "session",
+    "time",
+    "system",
+    "partition",
+    "environ",
+    "test",
+    "metric",
+    "elapsed_s",
+)
 #: How many runs of a case the medians are of: the latest.
 LATEST = 9
 
@@ -53,11 +62,17 @@ def read_plan(path: Path) -> Plan:
     """
     try:
         found = json.loads(path.read_text())
-        return Plan(**{**found, "cases": tuple(PlannedCase(**case) for case in found["cases"])})
+        return Plan(
+            **{**found, "cases": tuple(PlannedCase(**case) for case in found["cases"])}
+        )
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; ci/run --cost writes it") from None
+        raise RecordError(
+            f"{path}: {error.strerror}; ci/run --cost writes it"
+        ) from None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise RecordError(f"{path}: this is not the plan of a run; ci/run --cost writes one") from None
+        raise RecordError(
+            f"{path}: this is not the plan of a run; ci/run --cost writes one"
+        ) from None
 
 
 def durations(frame: pl.DataFrame) -> dict[str, float]:
@@ -67,7 +82,9 @@ def durations(frame: pl.DataFrame) -> dict[str, float]:
         not count.
     """
     case = ("system", "partition", "environ", "test")
-    measured = frame.filter(pl.col("metric").is_not_null() & pl.col("elapsed_s").is_not_null())
+    measured = frame.filter(
+        pl.col("metric").is_not_null() & pl.col("elapsed_s").is_not_null()
+    )
     medians = (
         measured.unique([*case, "session", "time"])
         .sort("time")
@@ -105,14 +122,18 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """
-    durations_s = ((case.nodes, past.get(case_name(asdict(case)))) for case in plan.cases)
+    durations_s = (
+        (case.nodes, past.get(case_name(asdict(case)))) for case in plan.cases
+    )
     known = [(nodes, time_s) for nodes, time_s in durations_s if time_s is not None]
     return Estimate(
         plan.system,
         plan.passes,
         jobs=len(plan.cases) * plan.passes,
         nodes=max((case.nodes for case in plan.cases), default=0),
-        node_minutes=round(plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3),
+        node_minutes=round(
+            plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3
+        ),
         job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
         timed_jobs=len(known) * plan.passes,
     )

@@ -31,7 +31,10 @@ def unfolded(nodes: str | list[str]) -> list[str]:
     """
     if not isinstance(nodes, str):
         return nodes
-    if any(len(last) > 9 or int(last) - int(first) > MOST for first, last in _RANGE.findall(nodes)):
+    if any(
+        len(last) > 9 or int(last) - int(first) > MOST
+        for first, last in _RANGE.findall(nodes)
+    ):
         raise ValueError("a range of nodes that no machine has")
     try:
         found = NodeSet(nodes, resolver=RESOLVER_NOGROUP)
@@ -42,10 +45,15 @@ def unfolded(nodes: str | list[str]) -> list[str]:
 
 def folded_ranks(ranks: Any) -> Any:
     """Return node and CPUs of ranks, each ``node:cpus``, with equal ones of nodes in turn once."""
-    if not isinstance(ranks, list) or not all(isinstance(rank, str) and ":" in rank for rank in ranks):
+    if not isinstance(ranks, list) or not all(
+        isinstance(rank, str) and ":" in rank for rank in ranks
+    ):
         return ranks
     pairs = [rank.rpartition(":")[::2] for rank in ranks]
-    nodes = [(node, [cpus for _, cpus in of]) for node, of in groupby(pairs, key=lambda pair: pair[0])]
+    nodes = [
+        (node, [cpus for _, cpus in of])
+        for node, of in groupby(pairs, key=lambda pair: pair[0])
+    ]
     rows = []
     for cpus, of in groupby(nodes, key=lambda node: node[1]):
         names = folded([node for node, _ in of])

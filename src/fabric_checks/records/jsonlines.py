@@ -33,7 +33,10 @@ def lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
             left -= len(line)
             if len(line) == LONGEST_LINE_B:
                 size_MiB = LONGEST_LINE_B // 2**20
-                report(number, f"a line of more than {size_MiB} MiB, and all that follows it: {_start(line)}")
+                report(
+                    number,
+                    f"a line of more than {size_MiB} MiB, and all that follows it: {_start(line)}",
+                )
                 return
             if line.strip():
                 yield number, line
@@ -63,7 +66,9 @@ def parsed(line: bytes) -> dict[str, Any]:
     try:
         record = msgspec.json.decode(line)
     except RecursionError:
-        raise ValueError(f"not a JSON object (nested too deeply): {_start(line)}") from None
+        raise ValueError(
+            f"not a JSON object (nested too deeply): {_start(line)}"
+        ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ValueError(f"not a JSON object ({error}): {_start(line)}") from None
     if not isinstance(record, dict):

@@ -57,15 +57,25 @@ def _decoder(columns: frozenset[str]) -> msgspec.json.Decoder[Any]:
     """Return the decoder of lines that looks at some columns, besides those that every record has."""
     value = msgspec.defstruct("Value", _members(OF_VALUE, columns), gc=False)
     # Mypy knows no type that is made while the program runs.
-    group = msgspec.defstruct("Group", [("values", list[value]), *_members(OF_GROUP, columns)])  # type: ignore[valid-type]
-    case = msgspec.defstruct("Case", [*_members(OF_CASE, columns), ("metrics", list[group], [])])  # type: ignore[valid-type]
+    values = ("values", list[value])  # type: ignore[valid-type]
+    group = msgspec.defstruct("Group", [values, *_members(OF_GROUP, columns)])
+    metrics: Any = ("metrics", list[group], [])  # type: ignore[valid-type]
+    case = msgspec.defstruct("Case", [*_members(OF_CASE, columns), metrics])
     return msgspec.json.Decoder(case)
 
 
 def _members(names: Sequence[str], columns: Collection[str]) -> list[Any]:
     required = [(name, _TYPES[name]) for name in names if name in validation.REQUIRED]
-    others = [name for name in names if name in columns and name not in validation.REQUIRED]
-    return [*required, *((name, _TYPES[name], PASSED if name == "result" else None) for name in others)]
+    others = [
+        name for name in names if name in columns and name not in validation.REQUIRED
+    ]
+    return [
+        *required,
+        *(
+            (name, _TYPES[name], PASSED if name == "result" else None)
+            for name in others
+        ),
+    ]
 
 
 def case_of(line: bytes, columns: frozenset[str]) -> Any:
@@ -81,7 +91,10 @@ def case_of(line: bytes, columns: frozenset[str]) -> Any:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(validation.cause_of(error, jsonlines.parsed(line))) from None
     validation.require_case(case.time, case.system)
-    for holder, names in ((case, OF_CASE), *((group, OF_GROUP) for group in case.metrics)):
+    for holder, names in (
+        (case, OF_CASE),
+        *((group, OF_GROUP) for group in case.metrics),
+    ):
         for name in columns & validation.MEMBERS.keys() & set(names):
             validation.require(name, getattr(holder, name))
     if "nodelist" in columns and case.nodelist is not None:
@@ -99,7 +112,8 @@ class Table:
 
     def __init__(self, columns: frozenset[str]) -> None:
         self._of_case, self._of_group, of_value = (
-            [name for name in names if name in columns] for names in (OF_CASE, OF_GROUP, OF_VALUE)
+            [name for name in names if name in columns]
+            for names in (OF_CASE, OF_GROUP, OF_VALUE)
         )
         self._values: dict[str, list[Any]] = {name: [] for name in of_value}
         # What the values of a group share, and for each value the number of its group.
@@ -111,7 +125,12 @@ class Table:
         facts = [_cell(name, getattr(case, name)) for name in self._of_case]
         for group in case.metrics:
             self._numbers += [len(self._groups)] * len(group.values)
-            self._groups.append([*facts, *(_cell(name, getattr(group, name)) for name in self._of_group)])
+            self._groups.append(
+                [
+                    *facts,
+                    *(_cell(name, getattr(group, name)) for name in self._of_group),
+                ]
+            )
             for name, column in self._values.items():
                 column += [getattr(value, name) for value in group.values]
         if not case.metrics:
@@ -123,8 +142,12 @@ class Table:
     def frame(self) -> pl.DataFrame:
         """Return the records of the cases, in their order."""
         names = [*self._of_case, *self._of_group]
-        groups = pl.DataFrame(self._groups, {name: COLUMNS[name] for name in names}, orient="row")
-        values = pl.DataFrame(self._values, {name: COLUMNS[name] for name in self._values})
+        groups = pl.DataFrame(
+            self._groups, {name: COLUMNS[name] for name in names}, orient="row"
+        )
+        values = pl.DataFrame(
+            self._values, {name: COLUMNS[name] for name in self._values}
+        )
         return _compact(groups)[self._numbers].hstack(_compact(values))
 
 
@@ -140,4 +163,6 @@ def _cell(name: str, value: Any) -> Any:
 
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col(name).cast(pl.Categorical) for name in REPEATED if name in frame.columns)
+    return frame.with_columns(
+        pl.col(name).cast(pl.Categorical) for name in REPEATED if name in frame.columns
+    )

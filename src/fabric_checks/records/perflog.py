@@ -47,7 +47,11 @@ class JsonLinesHandler(logging.Handler):
         if not attributes.get("check_facts"):
             return  # a build: it has no values, and its dependents name it
         records = records_of(attributes)
-        folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
+        folder = (
+            self.basedir
+            / str(attributes["check_system"])
+            / str(attributes["check_partition"])
+        )
         path = folder / f"{records[0]['check']}.jsonl"
         try:
             append(path, line_of(records))
@@ -77,7 +81,9 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         test=attributes["check_display_name"],
         case_result=attributes["check_result"],
         fail_reason=attributes["check_fail_reason"],
-        jobid=attributes["check_jobid"] if "check_jobid" in attributes else attributes.get("check_job_id"),
+        jobid=attributes["check_jobid"]
+        if "check_jobid" in attributes
+        else attributes.get("check_job_id"),
     )
     common = dict.fromkeys(FIELDS) | facts | asdict(case) | {"format": FORMAT}
     if common["output"] and common["case_result"] != "pass":
@@ -85,19 +91,27 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         common["output"] = common["output"].replace("output/", "stage/", 1)
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
-        common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(
-            timespec="seconds"
-        )
+        common["time"] = datetime.fromtimestamp(
+            attributes["created"], timezone.utc
+        ).isoformat(timespec="seconds")
     # The ranks know where they ran; accounting may be incomplete just after a short job.
-    common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
+    common["nodelist"] = common["nodelist"] or list(
+        attributes["check_job_nodelist"] or []
+    )
     records = []
-    for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
+    for key, (value, reference, lower, upper, unit, result) in (
+        attributes["check_perfvalues"] or {}
+    ).items():
         if value is None:
             continue  # the case failed before its values were taken
         name = key.split(":")[-1]
         of_metric = metrics.get(name, {})
         known = None if of_metric.get("no_reference") else reference
-        records.append(common | of_metric | asdict(Judgement(name, value, unit, known, lower, upper, result)))
+        records.append(
+            common
+            | of_metric
+            | asdict(Judgement(name, value, unit, known, lower, upper, result))
+        )
     return records or [common]
 
 

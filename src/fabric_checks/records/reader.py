@@ -42,7 +42,12 @@ class Loaded:
     faults: tuple[str, ...] = ()
 
 
-def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compact: bool = False) -> Loaded:
+def load(
+    sources: Sequence[Source],
+    columns: Collection[str] = FIELDS,
+    *,
+    compact: bool = False,
+) -> Loaded:
     """Read sets of results.
 
     A record that occurs twice is used once. A column that is not asked for is not checked, except for those
@@ -57,7 +62,9 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
     frames: list[pl.DataFrame] = []
     faults: list[str] = []
     text = pl.Categorical() if compact else pl.String()
-    named = [pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted]
+    named = [
+        pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted
+    ]
     for source in sources:
         noted = Faults()
         frame = by_time(pl.concat(records(source, _in_order({"time", *wanted}), noted)))
@@ -86,7 +93,9 @@ def load_aggregated(
         faults += [line for line in noted.lines() if line not in faults]
 
 
-def records(source: Source, columns: Collection[str], faults: Faults) -> Iterator[pl.DataFrame]:
+def records(
+    source: Source, columns: Collection[str], faults: Faults
+) -> Iterator[pl.DataFrame]:
     """Yield the records of a source, each once: perflogs in parts, an archive month by month.
 
     :param columns: those that are wanted.
@@ -102,11 +111,15 @@ def records(source: Source, columns: Collection[str], faults: Faults) -> Iterato
     seen: set[str] = set()
     nothing = True
     archived = (
-        frame.filter(~pl.col("case").cast(pl.String).is_in(list(seen))) if seen else frame
+        frame.filter(~pl.col("case").cast(pl.String).is_in(list(seen)))
+        if seen
+        else frame
         for month in _months(files.parquet, source)
         for frame in _parquet(month, _in_order(needed), source, faults)
     )
-    for frame in chain(_perflogs(files.json_lines, needed, source, faults, seen), archived):
+    for frame in chain(
+        _perflogs(files.json_lines, needed, source, faults, seen), archived
+    ):
         if frame.height:
             nothing = False
             yield frame.select(columns)
@@ -114,7 +127,9 @@ def records(source: Source, columns: Collection[str], faults: Faults) -> Iterato
         raise RecordError(_nothing(source, list(faults.lines())))
 
 
-def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -> list[dict[str, Any]]:
+def of_session(
+    results: Path, session: str, earliest_s: float, faults: Faults
+) -> list[dict[str, Any]]:
     """Read the records of one session from the perflogs in a folder of results, with all their fields.
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
@@ -128,7 +143,9 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
     except RecordError:
         return []  # no case has come to its records, which the session's report names better
     late = [path for path in paths if path.stat().st_mtime >= earliest_s]
-    frames = _perflogs(late, FIELDS, Source("", results, where={"session": session}), faults, set())
+    frames = _perflogs(
+        late, FIELDS, Source("", results, where={"session": session}), faults, set()
+    )
     return [record_of(row) for frame in frames for row in frame.iter_rows(named=True)]
 
 
@@ -160,21 +177,33 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
 
 
 def _perflogs(
-    paths: Sequence[Path], columns: Collection[str], source: Source, faults: Faults, seen: set[str]
+    paths: Sequence[Path],
+    columns: Collection[str],
+    source: Source,
+    faults: Faults,
+    seen: set[str],
 ) -> Iterator[pl.DataFrame]:
     """Yield the records of files of JSON lines that fulfil the conditions of a source."""
-    session = json.dumps(source.where.get("session", ""), ensure_ascii=False)[1:-1].encode()
+    session = json.dumps(source.where.get("session", ""), ensure_ascii=False)[
+        1:-1
+    ].encode()
     rule = condition(source)
     for path in paths:
         try:
-            for frame in _batches(path, frozenset(columns), faults.reporter(path), seen, session):
+            for frame in _batches(
+                path, frozenset(columns), faults.reporter(path), seen, session
+            ):
                 yield frame if rule is None else frame.filter(rule)
         except OSError as error:
             faults.add(path, 0, f"{error.strerror}; the file is left out")
 
 
 def _batches(
-    path: Path, columns: frozenset[str], report: Report, seen: set[str], about: bytes = b""
+    path: Path,
+    columns: frozenset[str],
+    report: Report,
+    seen: set[str],
+    about: bytes = b"",
 ) -> Iterator[pl.DataFrame]:
     """Yield the records of a file of JSON lines, some lines at a time.
 
@@ -184,12 +213,19 @@ def _batches(
     table, size_B = lines.Table(columns), 0
     for number, line in jsonlines.lines(path, report):
         # A line that names another session need not be parsed.
-        if about not in line and b'"session":' in line and line.startswith(b"{") and line.endswith(b"}\n"):
+        if (
+            about not in line
+            and b'"session":' in line
+            and line.startswith(b"{")
+            and line.endswith(b"}\n")
+        ):
             continue
         try:
             case = lines.case_of(line, columns)
             if case.case in seen:
-                raise ValueError("this case is already in this file or in another; it is used once")
+                raise ValueError(
+                    "this case is already in this file or in another; it is used once"
+                )
         except ValueError as error:
             cut = "" if line.endswith(b"\n") else _CUT
             report(number, f"{cut}{error}")
@@ -214,8 +250,12 @@ def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
 
 
 def _may_have(path: Path, source: Source) -> bool:
-    name, _, system = path.parts[-3].partition("=") if len(path.parts) > 2 else ("", "", "")
-    return name != "system" or unquote(system) == source.where.get("system", unquote(system))
+    name, _, system = (
+        path.parts[-3].partition("=") if len(path.parts) > 2 else ("", "", "")
+    )
+    return name != "system" or unquote(system) == source.where.get(
+        "system", unquote(system)
+    )
 
 
 def _parquet(

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 else:
     try:
         from msgspec import Meta
-    except ModuleNotFoundError:  # a site's own ReFrame has none: it writes records, and reads none
+    except (
+        ModuleNotFoundError
+    ):  # a site's own ReFrame has none: it writes records, and reads none
 
         def Meta(**_: object) -> None:
             """Stand for the bounds, which only readers need."""
@@ -64,7 +66,9 @@ class Judgement:
     value: Number
     unit: Name
     reference: Number | None
-    lower: Number | None  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
+    lower: (
+        Number | None
+    )  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
     upper: Number | None
     result: Name | None  # of this metric: pass, fail, xfail, xpass
 
@@ -77,7 +81,9 @@ class MetricFacts:
     quantity: Name | None  # the curve a metric is a point of
     size_B: Count | None = None  # message size of that point
     better: Text | None = None  # smaller or larger
-    one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
+    one_way: bool | None = (
+        None  # whether a rate counts one direction only, so that the link's rate bounds it
+    )
     headline: dict[str, Any] | None = (
         None  # whether and how it is shown among the headline values: metrics.Headline
     )
@@ -90,8 +96,12 @@ class MetricFacts:
     compared: dict[str, Any] | None = None
     # Its reference: ReferencesMixin.
     no_reference: Text | None = None  # why it has none
-    evidence: Text | None = None  # of a simulation: fitted, predicted, said or simulated
-    reference_source: Text | None = None  # the document, and where in it the reference stands
+    evidence: Text | None = (
+        None  # of a simulation: fitted, predicted, said or simulated
+    )
+    reference_source: Text | None = (
+        None  # the document, and where in it the reference stands
+    )
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
@@ -127,9 +137,15 @@ class Facts:
     # the log.
     time: Text | None = None
     job_state: Text | None = None  # in the words of the scheduler
-    job_began: Text | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
-    node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, are out of service
-    elapsed_s: Amount | None = None  # how long the job ran on its nodes, without the queue
+    job_began: Text | None = (
+        None  # ISO 8601 with time zone; null if it never began, or if that is unknown
+    )
+    node_faults: dict[str, str] | None = (
+        None  # why nodes that it had, or waited for, are out of service
+    )
+    elapsed_s: Amount | None = (
+        None  # how long the job ran on its nodes, without the queue
+    )
     # The first node when the job's script began and ended: load average of the last minute, and runnable
     # processes, of which one reads them. Null for a simulation, whose values do not depend on it.
     host_cores: Count | None = None
@@ -140,7 +156,9 @@ class Facts:
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: Text | None = None
     program_version: Text | None = None
-    stack: Text | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
+    stack: Text | None = (
+        None  # where the program came from: wheels, spack, modules, simgrid, or built here
+    )
     # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
     spec: Text | None = None
     spec_hash: Text | None = None
@@ -155,7 +173,9 @@ class Facts:
     # Where the ranks ran; if the case failed before that, the nodes that the scheduler names.
     nodelist: list[str] | None = None
     placement: list[str] | None = None  # node and allowed CPUs of each rank
-    binding: Text | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
+    binding: Text | None = (
+        None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
+    )
     # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.Evaluation`. Null on one node.
     ports: dict[str, Any] | None = None
     # The checks themselves and PortsMixin: what an analysis found, as `core.finding.Finding.as_dict` gives
@@ -169,7 +189,9 @@ class Facts:
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it, not copied: ReFrame asks for it at every line of its log."""
         data = {name: getattr(self, name) for name in self.__slots__}
-        return data | {"metrics": {name: facts.as_data() for name, facts in self.metrics.items()}}
+        return data | {
+            "metrics": {name: facts.as_data() for name, facts in self.metrics.items()}
+        }
 
 
 #: Results of a case or a value that is as it should be.
@@ -193,12 +215,20 @@ def was_disturbed(record: Record) -> bool:
     """Tell whether other processes and the ranks of a case had too few cores, when it began and when it
     ended."""
     others = other_processes(record)
-    return bool(others and record["host_cores"] and others + (record["ppn"] or 1) > record["host_cores"])
+    return bool(
+        others
+        and record["host_cores"]
+        and others + (record["ppn"] or 1) > record["host_cores"]
+    )
 
 
 def never_began(record: Record) -> bool:
     """Tell whether a job was submitted and ended without ever being on a node."""
-    return record["job_state"] is not None and record["job_began"] is None and not record["nodelist"]
+    return (
+        record["job_state"] is not None
+        and record["job_began"] is None
+        and not record["nodelist"]
+    )
 
 
 def machine_name(of: Mapping[str, Any]) -> str:
@@ -245,7 +275,11 @@ TYPES: dict[str, type] = {"format": int, "case": str} | {
 }
 #: The fields of a value in the line of its case, and those that it shares with the others of its group.
 OF_VALUE = ("metric", "size_B", "value", "reference", "lower", "upper", "result")
-OF_GROUP = tuple(name for name in (*Judgement.__slots__, *MetricFacts.__slots__) if name not in OF_VALUE)
+OF_GROUP = tuple(
+    name
+    for name in (*Judgement.__slots__, *MetricFacts.__slots__)
+    if name not in OF_VALUE
+)
 #: The fields that all values of a case share.
 OF_CASE = tuple(name for name in FIELDS if name not in (*OF_GROUP, *OF_VALUE))
 

@@ -45,7 +45,9 @@ class _Reported(msgspec.Struct):
     fail_reason: str | None = None
     skip_reason: str | None = None
     fixture: bool = False
-    perfvalues: dict[str, Annotated[list[Any], msgspec.Meta(min_length=1)]] | None = None
+    perfvalues: dict[str, Annotated[list[Any], msgspec.Meta(min_length=1)]] | None = (
+        None
+    )
     dependencies_actual: list[tuple[str, str, str]] = []
 
     @property
@@ -150,15 +152,17 @@ def _read_report(path: Path, within: Path) -> tuple[tuple[Case, ...], float | No
         data = json.loads(files.read_bytes(path, within).decode(errors="replace"))
         report = msgspec.convert(data, _Report)
     except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; the run report cannot be read") from None
+        raise RecordError(
+            f"{path}: {error.strerror}; the run report cannot be read"
+        ) from None
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise RecordError(
             f"{path}: not a complete run report ({error}), for example because a disk was full: its cases are"
             " unknown; delete it, or run them again"
         ) from None
-    return _cases_of([_with_failed_dependencies(each.testcases) for each in report.runs]), (
-        report.session_info.time_elapsed
-    )
+    return _cases_of(
+        [_with_failed_dependencies(each.testcases) for each in report.runs]
+    ), (report.session_info.time_elapsed)
 
 
 def _with_failed_dependencies(cases: list[_Reported]) -> list[_Reported]:
@@ -170,7 +174,9 @@ def _with_failed_dependencies(cases: list[_Reported]) -> list[_Reported]:
     failed = {case.key for case in cases if case.result in ("fail", "fail_deps")}
     skipped = [case for case in cases if case.result == "skip"]
     while more := [
-        case for case in skipped if case.key not in failed and failed & {*case.dependencies_actual}
+        case
+        for case in skipped
+        if case.key not in failed and failed & {*case.dependencies_actual}
     ]:
         failed.update(case.key for case in more)
         for case in more:
@@ -187,7 +193,9 @@ def _cases_of(passes: Sequence[Sequence[_Reported]]) -> tuple[Case, ...]:
     tried: dict[str, list[_Reported]] = {}
     for each in passes:
         for case in each:
-            name = case_name({**msgspec.structs.asdict(case), "test": case.display_name or case.name})
+            name = case_name(
+                {**msgspec.structs.asdict(case), "test": case.display_name or case.name}
+            )
             tried.setdefault(name, []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     earlier = [case for results in tried.values() for case in results[:-1]]
@@ -204,8 +212,13 @@ def _cases_of(passes: Sequence[Sequence[_Reported]]) -> tuple[Case, ...]:
                 phase=case.fail_phase,
                 reason=case.fail_reason or case.skip_reason,
                 fixture=case.fixture,
-                metrics=frozenset(key.split(":")[-1] for key, each in values.items() if each[0] is not None),
-                failed_before=not is_rerun and any(each.result == "fail" for each in results[:-1]),
+                metrics=frozenset(
+                    key.split(":")[-1]
+                    for key, each in values.items()
+                    if each[0] is not None
+                ),
+                failed_before=not is_rerun
+                and any(each.result == "fail" for each in results[:-1]),
                 system=case.system,
             )
         )
@@ -215,7 +228,9 @@ def _cases_of(passes: Sequence[Sequence[_Reported]]) -> tuple[Case, ...]:
 def reports_of(results: Path) -> dict[str, Path]:
     """Return the run reports by session, which is in their names: ``run-report-SESSION-NUMBER.json``."""
     paths = sorted((results / "reports").glob("run-report-*-*.json"))
-    return {path.stem.removeprefix("run-report-").rpartition("-")[0]: path for path in paths}
+    return {
+        path.stem.removeprefix("run-report-").rpartition("-")[0]: path for path in paths
+    }
 
 
 def load_session(results: Path, name: str | None = None) -> Session:
@@ -232,14 +247,20 @@ def load_session(results: Path, name: str | None = None) -> Session:
                 raise RecordError(
                     f"{results}: only records, and no report of a run: name {results / 'perflogs'}"
                 )
-            raise RecordError(f"{results}: no run has left results here; start one with ci/run")
+            raise RecordError(
+                f"{results}: no run has left results here; start one with ci/run"
+            )
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     path, log = reports.get(name), _log(results, name)
     if path is None and log is None:
-        raise RecordError(f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
+        raise RecordError(
+            f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them"
+        )
     faults = Faults()
     began = started(name)
-    records = reader.of_session(results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults)
+    records = reader.of_session(
+        results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults
+    )
     cases: tuple[Case, ...] = ()
     elapsed_s, report_fault = None, ""
     if path:
@@ -269,7 +290,11 @@ def ended_early(results: Path, name: str) -> str:
     path = reports_of(results).get(name)
     if path is None:
         is_killed = (results / "logs" / f"{name}.log").exists()
-        return "ReFrame was killed: the cases that had ended are shown" if is_killed else ""
+        return (
+            "ReFrame was killed: the cases that had ended are shown"
+            if is_killed
+            else ""
+        )
     try:
         cases = [case for case in _read_report(path, results)[0] if not case.fixture]
     except RecordError as error:
@@ -296,7 +321,9 @@ def _passed_over(log: str) -> tuple[str, ...]:
 
 def only_records(path: Path) -> bool:
     """Tell whether a set of results has records only, as an archive, and not what else a run leaves."""
-    return path.exists() and not any((path / folder).is_dir() for folder in ("reports", "logs"))
+    return path.exists() and not any(
+        (path / folder).is_dir() for folder in ("reports", "logs")
+    )
 
 
 def session_of_records(path: Path, name: str | None) -> Session:
@@ -306,13 +333,19 @@ def session_of_records(path: Path, name: str | None) -> Session:
     """
     runs = [run.session for run in listed(path)[0]]
     if name and name not in runs:
-        raise RecordError(f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
+        raise RecordError(
+            f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them"
+        )
     name = name or runs[-1]
     loaded = reader.load([Source(str(path), path, where={"session": name})], FIELDS)
-    return of_records(name, [table.record_of(row) for row in loaded.frame.to_dicts()], loaded.faults)
+    return of_records(
+        name, [table.record_of(row) for row in loaded.frame.to_dicts()], loaded.faults
+    )
 
 
-def of_records(name: str, records: Sequence[Record], unreadable: tuple[str, ...] = ()) -> Session:
+def of_records(
+    name: str, records: Sequence[Record], unreadable: tuple[str, ...] = ()
+) -> Session:
     """Return a run that is known by its records, each case as the last of its own says."""
     by_case: dict[str, list[Record]] = {}
     for record in records:
@@ -329,7 +362,9 @@ def _case_of(name: str, records: Sequence[Record]) -> Case:
         "its job" if last["metric"] is None else "performance",
         re.sub(r"\s*\n\s*", " ", last["fail_reason"] or "") or None,
         False,
-        frozenset(record["metric"] for record in records if record["metric"] is not None),
+        frozenset(
+            record["metric"] for record in records if record["metric"] is not None
+        ),
         system=last["system"],
     )
 
@@ -339,12 +374,20 @@ def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
 
     :raises RecordError: if there is none.
     """
-    found, faults = _runs_of_records(path) if only_records(path) else _runs_of_folder(path)
+    found, faults = (
+        _runs_of_records(path) if only_records(path) else _runs_of_folder(path)
+    )
     if not found:
         why = f"; {faults[0]}" if faults else ""
-        raise RecordError(f"{path}: no run has left results here; start one with ci/run{why}")
+        raise RecordError(
+            f"{path}: no run has left results here; start one with ci/run{why}"
+        )
     order = sorted(
-        found, key=lambda run: (run.started or datetime.min.replace(tzinfo=timezone.utc), run.session)
+        found,
+        key=lambda run: (
+            run.started or datetime.min.replace(tzinfo=timezone.utc),
+            run.session,
+        ),
     )
     return order, faults
 
@@ -362,7 +405,11 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
         ran = [case for case in cases if not case.fixture and case.result != "skip"]
         systems = tuple(dict.fromkeys(case.system for case in ran))
         passed = sum(is_success(case.result) for case in ran)
-        counts = (len(ran), passed, any(case.result == "abort" for case in ran)) if ran else ()
+        counts = (
+            (len(ran), passed, any(case.result == "abort" for case in ran))
+            if ran
+            else ()
+        )
         found.append(Run(name, started(name), systems, *counts))
     for log in sorted((results / "logs").glob("*.log")):
         if log.stem not in reports:
@@ -372,13 +419,25 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
     case = ("system", "partition", "environ", "test")
-    loaded = reader.load([Source(str(path), path)], ("session", "time", *case, "case_result"))
+    loaded = reader.load(
+        [Source(str(path), path)], ("session", "time", *case, "case_result")
+    )
     found = []
-    for (name,), group in loaded.frame.drop_nulls("session").group_by("session", maintain_order=True):
+    for (name,), group in loaded.frame.drop_nulls("session").group_by(
+        "session", maintain_order=True
+    ):
         last = group.unique(case, keep="last", maintain_order=True)
         passed = last.filter(pl.col("case_result").is_in(SUCCESS)).height
         systems = tuple(last["system"].unique(maintain_order=True).to_list())
-        found.append(Run(str(name), started(str(name)) or group["time"][0], systems, last.height, passed))
+        found.append(
+            Run(
+                str(name),
+                started(str(name)) or group["time"][0],
+                systems,
+                last.height,
+                passed,
+            )
+        )
     return found, loaded.faults
 
 
@@ -387,12 +446,19 @@ def verdict(session: Session) -> list[str]:
 
     A success ran at least one case, passed them all, and left a record of every metric.
     """
-    return [*(f"{case.result}: {case.name}" for case in failed(session)), *other_faults(session)]
+    return [
+        *(f"{case.result}: {case.name}" for case in failed(session)),
+        *other_faults(session),
+    ]
 
 
 def failed(session: Session) -> list[Case]:
     """Return the cases that are no success; one that was skipped was not to run here."""
-    return [case for case in session.cases if not is_success(case.result) and case.result != "skip"]
+    return [
+        case
+        for case in session.cases
+        if not is_success(case.result) and case.result != "skip"
+    ]
 
 
 def other_faults(session: Session) -> list[str]:
@@ -415,7 +481,9 @@ def other_faults(session: Session) -> list[str]:
             faults.append(f"nothing was measured: {case.name} passed without a value")
         lost = case.metrics - logged.get(case.name, set())
         if lost:
-            faults.append(f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}")
+            faults.append(
+                f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}"
+            )
     return faults
 
 

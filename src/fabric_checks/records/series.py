@@ -37,7 +37,14 @@ LATEST = (
 
 #: What a series to be compared has of its latest record, and what it is expected to have one of.
 OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
-_EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence", "image_digest")
+_EXPECTED_ONE = (
+    "unit",
+    "better",
+    "program",
+    "program_version",
+    "evidence",
+    "image_digest",
+)
 _KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
@@ -60,7 +67,11 @@ def series(
     :returns: the columns ``by``; ``values`` and ``times``, lists in the order of time; ``n``, their length;
         ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
-    measured = by_time(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
+    measured = by_time(
+        frame.filter(pl.col("value").is_not_null())
+        if frame["value"].null_count()
+        else frame
+    )
     found = measured.group_by(by, maintain_order=True).agg(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
@@ -68,17 +79,25 @@ def series(
         pl.col("time").first().alias("first_time"),
         pl.col("time").last().alias("last_time"),
         *(pl.col(name) for name in each),
-        *(pl.col(name).last() for name in latest if name in frame.columns and name not in (*by, *each)),
+        *(
+            pl.col(name).last()
+            for name in latest
+            if name in frame.columns and name not in (*by, *each)
+        ),
     )
     return found.with_columns(cs.categorical().cast(pl.String))
 
 
-def records_by_series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def records_by_series(
+    frame: pl.DataFrame,
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield each series, its fields by name, and its records in the order of time.
 
     :param frame: as for :func:`series`.
     """
-    measured = by_time(frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null()))
+    measured = by_time(
+        frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null())
+    )
     for key, group in measured.group_by(SERIES, maintain_order=True):
         yield dict(zip(SERIES, key, strict=True)), group.to_dicts()
 
@@ -92,7 +111,9 @@ def by_session(frame: pl.DataFrame) -> pl.DataFrame:
     """
     measured = by_time(frame.filter(pl.col("value").is_finite()))
     key = (*SERIES, "session")
-    others = (pl.col(name).first() for name in frame.columns if name not in (*key, "value"))
+    others = (
+        pl.col(name).first() for name in frame.columns if name not in (*key, "value")
+    )
     return (
         measured.group_by(key, maintain_order=True)
         .agg(pl.col("value").median(), *others)
@@ -151,14 +172,25 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     found = []
     for number, (side, part) in enumerate(parts):
         own = part.select(
-            pl.lit(side).alias("side"), *_KIND, "values", "n", "first_time", "last_time", "last"
+            pl.lit(side).alias("side"),
+            *_KIND,
+            "values",
+            "n",
+            "first_time",
+            "last_time",
+            "last",
         )
         found.append(own.with_columns(cs.string().cast(pl.Categorical), part=number))
     rows = pl.concat(found).with_row_index("row")
     # Ranked by the first record of each; the latest comes last.
-    rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
+    rows = (
+        rows.sort("first_time", "row")
+        .with_row_index("rank")
+        .sort("last_time", "part", "last")
+    )
     unknown = {
-        name: {"evidence": "measured", "image_digest": "none"}.get(name, "?") for name in _EXPECTED_ONE
+        name: {"evidence": "measured", "image_digest": "none"}.get(name, "?")
+        for name in _EXPECTED_ONE
     }
     series = (
         rows.filter(pl.col("metric").is_not_null())
@@ -172,7 +204,8 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
         )
         .sort("rank")
         .with_columns(
-            pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()
+            pl.col(name).list.eval(pl.element().fill_null(text)).list.sort()
+            for name, text in unknown.items()
         )
     )
     series = series.drop("rank").with_columns(least=pl.col("values").list.min())
@@ -189,7 +222,11 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     )
     machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
     text = cs.categorical().cast(pl.String)
-    return Gathered(series.with_columns(text), failed.with_columns(text), machines.with_columns(text))
+    return Gathered(
+        series.with_columns(text),
+        failed.with_columns(text),
+        machines.with_columns(text),
+    )
 
 
 def by_time(frame: pl.DataFrame) -> pl.DataFrame:
@@ -200,4 +237,8 @@ def by_time(frame: pl.DataFrame) -> pl.DataFrame:
     back = pl.col("time") < pl.col("time").shift()
     if "side" in frame.columns:
         back &= pl.col("side") == pl.col("side").shift()
-    return frame.sort("time", maintain_order=True) if frame.select(back.any()).item() else frame
+    return (
+        frame.sort("time", maintain_order=True)
+        if frame.select(back.any()).item()
+        else frame
+    )

@@ -24,7 +24,9 @@ def new_session_id() -> str:
 def started(name: str) -> datetime | None:
     """Return the start of a session, from its name; None for a name of another form."""
     try:
-        return datetime.strptime(name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+        return datetime.strptime(name[:16], "%Y%m%dT%H%M%SZ").replace(
+            tzinfo=timezone.utc
+        )
     except ValueError:
         return None
 
@@ -36,7 +38,9 @@ def session_id() -> str:
 
     :raises FabricError: if it cannot be a name of files.
     """
-    return sound_name("FABRIC_SESSION", os.environ.get("FABRIC_SESSION") or new_session_id())
+    return sound_name(
+        "FABRIC_SESSION", os.environ.get("FABRIC_SESSION") or new_session_id()
+    )
 
 
 @lru_cache(maxsize=1)
@@ -48,15 +52,29 @@ def collection_version() -> str:
     nothing.
     """
     # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
-    git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
+    git = [
+        "git",
+        "-C",
+        str(ROOT),
+        "-c",
+        f"safe.directory={ROOT}",
+        "-c",
+        "core.fsmonitor=false",
+    ]
     try:
         commit = subprocess.run(
-            [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
+            [*git, "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        changes = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
+        changes = subprocess.run(
+            [*git, "status", "--porcelain"], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return f"{__version__}+unknown"
     is_changed = any(
-        not line.startswith("??") or line[3:].startswith(_RUN) for line in changes.stdout.splitlines()
+        not line.startswith("??") or line[3:].startswith(_RUN)
+        for line in changes.stdout.splitlines()
     )
     return f"{__version__}+g{commit.stdout.strip()}{'.dirty' if is_changed else ''}"

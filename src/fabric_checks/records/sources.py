@@ -72,7 +72,9 @@ def parse(text: str) -> Source:
     label, name, rest = _split(text)
     path = Path(name).expanduser() if name else paths.results()
     if not path.exists():
-        raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+        raise RecordError(
+            f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}"
+        )
     return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
 
 
@@ -80,7 +82,9 @@ def _folder_of(path: Path) -> Path:
     """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it
     is."""
     readers = () if path.is_dir() else plugins.record_sources()
-    return next((folder for reader in readers if (folder := reader.folder_of(path))), path)
+    return next(
+        (folder for reader in readers if (folder := reader.folder_of(path))), path
+    )
 
 
 def _sound(text: str) -> str:
@@ -97,7 +101,9 @@ def _split(text: str) -> tuple[str, str, str]:
     return (found[1] or "", found[2], found[3]) if found else ("", text, "")
 
 
-def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dict[str, str]]:
+def _limits(
+    text: str, rest: str
+) -> tuple[datetime | None, datetime | None, dict[str, str]]:
     """Read what follows the path."""
     time, comma, fields = rest.partition(",")
     since = until = None
@@ -115,9 +121,17 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
     for pair in re.split(r",(?=\w+=)", fields) if comma else ():
         name, equals, value = pair.partition("=")
         if not equals or name not in FIELDS:
-            near = [f"{each}=VALUE" for each in difflib.get_close_matches(name, FIELDS, 1)]
-            hint = f"did you mean {near[0]}?" if near else f"FIELD is one of {', '.join(FIELDS)}"
-            raise RequestError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}")
+            near = [
+                f"{each}=VALUE" for each in difflib.get_close_matches(name, FIELDS, 1)
+            ]
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else f"FIELD is one of {', '.join(FIELDS)}"
+            )
+            raise RequestError(
+                f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}"
+            )
         where[name] = _sound(value)
     return since, until, where
 
@@ -185,9 +199,13 @@ class Faults:
         for file in sorted(self._by_file):
             for line, cause in sorted(self._by_file[file]):
                 where = cut(file, 500)
-                yield one_line(f"{where}:{line}: {cause}" if line else f"{where}: {cause}")
+                yield one_line(
+                    f"{where}:{line}: {cause}" if line else f"{where}: {cause}"
+                )
             if self._others[file]:
-                yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
+                yield one_line(
+                    f"{file}: and {self._others[file]} more lines that are not sound records"
+                )
 
 
 @dataclass
@@ -215,7 +233,9 @@ def files_of(path: Path, faults: Faults) -> Files:
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
         return found
-    for parent, folders, names in os.walk(folder, onerror=lambda error: _note(error, faults)):
+    for parent, folders, names in os.walk(
+        folder, onerror=lambda error: _note(error, faults)
+    ):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in folders:
             if os.path.islink(f"{parent}/{name}"):  # noqa: PTH114  (`Path.is_symlink` raises for a path that is too long)
@@ -249,6 +269,8 @@ def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> N
     """Add a file to those of its kind, if it can be read."""
     try:
         with files.opened(path, within):
-            (found.parquet if path.suffix == ".parquet" else found.json_lines).append(path)
+            (found.parquet if path.suffix == ".parquet" else found.json_lines).append(
+                path
+            )
     except OSError as error:
         _note(error, faults)

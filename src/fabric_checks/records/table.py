@@ -18,15 +18,20 @@ from fabric_checks.records.record import FIELDS, TYPES
 #: Is called with the number of a line or row, and its fault.
 Report = Callable[[int, str], None]
 
-_KINDS: dict[type, pl.DataType] = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.String()}
+_KINDS: dict[type, pl.DataType] = {
+    bool: pl.Boolean(),
+    int: pl.Int64(),
+    float: pl.Float64(),
+    str: pl.String(),
+}
 
 #: Fields whose values are lists or objects. Their columns are JSON text.
 NESTED = tuple(name for name, kind in TYPES.items() if kind not in _KINDS)
 
 #: The type of each field's column, in the order of :data:`fabric_checks.records.record.FIELDS`.
-COLUMNS: dict[str, pl.DataType] = {name: _KINDS.get(kind, pl.String()) for name, kind in TYPES.items()} | {
-    "time": pl.Datetime("us", "UTC")
-}
+COLUMNS: dict[str, pl.DataType] = {
+    name: _KINDS.get(kind, pl.String()) for name, kind in TYPES.items()
+} | {"time": pl.Datetime("us", "UTC")}
 
 #: Text that a table repeats in many rows. In a ``compact`` table these columns are categories: each text is
 #: kept once, and a row has a number of four bytes.

@@ -17,7 +17,17 @@ from fabric_checks.records.record import FORMAT, HINTS, Number
 
 #: Fields that every case has, and those that every value has. They are checked whatever is asked for.
 REQUIRED = (
-    *("format", "case", "session", "time", "system", "partition", "environ", "check", "test"),
+    *(
+        "format",
+        "case",
+        "session",
+        "time",
+        "system",
+        "partition",
+        "environ",
+        "check",
+        "test",
+    ),
     *("metric", "value", "unit"),
 )
 
@@ -120,7 +130,9 @@ def require_case(time: datetime, system: str) -> None:
         raise ValueError(f"'system' is longer than {_LONGEST_SYSTEM_B} bytes")
 
 
-def cause_of(error: Exception, record: Mapping[str, Any] | None = None, field: str = "") -> str:
+def cause_of(
+    error: Exception, record: Mapping[str, Any] | None = None, field: str = ""
+) -> str:
     """Return the cause of an error of msgspec, the field first.
 
     :param record: the line that it is about; :param field: or the field that was looked at.
@@ -134,4 +146,8 @@ def cause_of(error: Exception, record: Mapping[str, Any] | None = None, field: s
         return "not a JSON object (nested too deeply)"
     text, _, path = str(error).partition(" - at `$")
     name = (field + path.rstrip("`")).lstrip(".")
-    return f"'{name}': {text[0].lower()}{text[1:]}" if name else f"{text[0].lower()}{text[1:]}"
+    return (
+        f"'{name}': {text[0].lower()}{text[1:]}"
+        if name
+        else f"{text[0].lower()}{text[1:]}"
+    )

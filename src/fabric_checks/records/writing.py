@@ -36,7 +36,9 @@ def line_of(records: Sequence[Record]) -> dict[str, Any]:
             del value["result"]
         if "metric" in value or "value" in value:
             shared = _present(record, OF_GROUP)
-            groups.setdefault(json.dumps(shared), {**shared, "values": []})["values"].append(value)
+            groups.setdefault(json.dumps(shared), {**shared, "values": []})[
+                "values"
+            ].append(value)
     if groups:
         line["metrics"] = list(groups.values())
     if "case" not in line:

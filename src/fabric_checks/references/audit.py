@@ -31,7 +31,9 @@ class _Used:
     judged: dict[Keys, tuple[Case, Metric]] = field(default_factory=dict)
 
 
-def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -> list[str]:
+def of_file(
+    file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]
+) -> list[str]:
     """Return the faults of a file, given the cases that look up references in it.
 
     :param checks: the names of all check classes, of any system.
@@ -45,56 +47,83 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
     return faults
 
 
-def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Iterator[str]:
+def _looked_up(
+    file: ReferenceFile, cases: Iterable[Case], used: _Used
+) -> Iterator[str]:
     """Yield metrics without reference and reason, and record the entries in use."""
     missing: dict[tuple[str, ...], list[str]] = {}
     for case in cases:
         context = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
         derived: Collection[str] = ()
         try:
-            derived = line_rate.references(file.derived, case.metrics, case.extras, context, **case.facts)
+            derived = line_rate.references(
+                file.derived, case.metrics, case.extras, context, **case.facts
+            )
         except ReferenceError as error:
             yield str(error)
         if gaps := _gaps(file, case, derived, used):
-            own = [value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"]
+            own = [
+                value
+                for key, value in case.attributes.items()
+                if key[:1] != "$" and key != "layout"
+            ]
             missing.setdefault((case.check, *gaps), []).append(
                 f"{context} ({', '.join(own)})" if own else context
             )
     for (_, *gaps), contexts in missing.items():
-        others = f" and {count_text(len(contexts) - 1, 'more case')}" if len(contexts) > 1 else ""
+        others = (
+            f" and {count_text(len(contexts) - 1, 'more case')}"
+            if len(contexts) > 1
+            else ""
+        )
         yield (
             f"{contexts[0]}{others}: missing: {names_text(gaps, 1)}: neither a reference nor a reason;"
             f" `fabric-checks references propose` finds one, or give a reason under {NO_REFERENCE}"
         )
 
 
-def _gaps(file: ReferenceFile, case: Case, derived: Collection[str], used: _Used) -> list[str]:
+def _gaps(
+    file: ReferenceFile, case: Case, derived: Collection[str], used: _Used
+) -> list[str]:
     """Return the metrics of a case without reference and reason, and record the entries that it uses."""
-    keys, found = lookup.descend(file.entries.get(case.check) or {}, case.attributes.get)
+    keys, found = lookup.descend(
+        file.entries.get(case.check) or {}, case.attributes.get
+    )
     used.paths.add((case.check, *keys))
     gaps = []
     for metric in case.metrics:
         if metric.name in found:
             used.judged.setdefault((case.check, *keys, metric.name), (case, metric))
-        elif metric.name not in derived and file.why_none(metric=metric.name, **case.facts) is None:
+        elif (
+            metric.name not in derived
+            and file.why_none(metric=metric.name, **case.facts) is None
+        ):
             gaps.append(metric.name)
     return gaps
 
 
 def _orphans(
-    file: ReferenceFile, checks: set[str], cases: Sequence[Case], used: _Used, lines: Mapping[Keys, int]
+    file: ReferenceFile,
+    checks: set[str],
+    cases: Sequence[Case],
+    used: _Used,
+    lines: Mapping[Keys, int],
 ) -> Iterator[str]:
     """Yield entries and keys that no case looks up."""
     for check, entry in file.entries.items():
         own = [case for case in cases if case.check == check]
-        if why := lookup.why_no_check(check, checks) or _why_no_index(check, entry, own):
+        if why := lookup.why_no_check(check, checks) or _why_no_index(
+            check, entry, own
+        ):
             yield f"{file.path}:{lines[check,]}: {why}"
             continue
         for keys, why in _unused(check, entry, own, used):
             yield f"{file.path}:{lines.get(keys, 0)}: {why}"
 
 
-def _why_no_index(check: str, entry: Mapping[Any, Any], cases: Sequence[Case]) -> str | None:
+def _why_no_index(
+    check: str, entry: Mapping[Any, Any], cases: Sequence[Case]
+) -> str | None:
     """Return a fault if ``$index`` names what no case of the check has."""
     for item in entry["$index"] if cases else ():
         if all(item not in case.attributes for case in cases):
@@ -108,13 +137,19 @@ def _unused(
     """Yield the keys of an entry that no case uses, and why."""
     items = list(entry["$index"])
     known = (
-        {item: dict.fromkeys(case.attributes.get(item, "") for case in cases) for item in items}
+        {
+            item: dict.fromkeys(case.attributes.get(item, "") for case in cases)
+            for item in items
+        }
         if cases
         else {}
     )
     for keys in lookup.paths(check, entry):
         if keys not in used.paths:
-            yield keys, lookup.why_no_key(items, keys, known) or _why_unused(keys, cases)
+            yield (
+                keys,
+                lookup.why_no_key(items, keys, known) or _why_unused(keys, cases),
+            )
     for keys, _ in lookup.references(check, entry):
         if keys[:-1] in used.paths and keys not in used.judged:
             yield keys, lookup.no_metric(keys)
@@ -130,7 +165,9 @@ def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
     return f"orphan: {lookup.where(keys)}: {why}; delete it"
 
 
-def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> Iterator[str]:
+def _misjudged(
+    file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]
+) -> Iterator[str]:
     """Yield references in the wrong unit, without a bound that judges, or beyond what the links can carry."""
     for keys, (case, metric) in used.judged.items():
         found: Any = file.entries[keys[0]]
@@ -149,7 +186,9 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
                 f"{context}: bounds only too good values ({metric.better} is better); give the other"
                 " bound too"
             )
-        if why := line_rate.why_unreachable(value, lower, unit, case.layout, case.extras):
+        if why := line_rate.why_unreachable(
+            value, lower, unit, case.layout, case.extras
+        ):
             yield f"{context}: {why}"
 
 
@@ -159,16 +198,24 @@ def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
     return evidence is not None and evidence.evidence in ("said", "fitted")
 
 
-def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]) -> Iterator[str]:
+def _lists(
+    file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]
+) -> Iterator[str]:
     """Yield items of our lists that cover no metric of any case."""
     named: list[tuple[str, Sequence[Any]]] = [
         (NO_REFERENCE, file.reasons), ("derived", file.derived), ("evidence", file.evidence)
     ]  # fmt: skip
-    metrics = [{**case.facts, "metric": metric.name} for case in cases for metric in case.metrics]
+    metrics = [
+        {**case.facts, "metric": metric.name}
+        for case in cases
+        for metric in case.metrics
+    ]
     for name, items in named:
         for position, item in enumerate(items):
             if not any(item.covers(**metric) for metric in metrics):
-                what = " ".join(f"{key} {pattern}" for key, pattern in item.patterns.items())
+                what = " ".join(
+                    f"{key} {pattern}" for key, pattern in item.patterns.items()
+                )
                 line = lines.get((name, position), 0)
                 yield (
                     f"{file.path}:{line}: {name}: {quoted(what)} covers no metric; fix the patterns, or"
@@ -179,4 +226,6 @@ def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]
 def index_items(file: ReferenceFile) -> list[str]:
     """Return the attributes of checks that occur in the ``$index`` of the file's entries."""
     items = (item for entry in file.entries.values() for item in entry["$index"])
-    return sorted({"layout", *(item for item in items if re.fullmatch(r"[A-Za-z_]\w*", item))})
+    return sorted(
+        {"layout", *(item for item in items if re.fullmatch(r"[A-Za-z_]\w*", item))}
+    )

@@ -40,13 +40,18 @@ class Case:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Case:
         """Return a case from the data of :mod:`fabric_checks.reframe_ext.catalogue`."""
-        metrics = tuple(Metric(name, unit, better) for name, unit, better in data["metrics"])
+        metrics = tuple(
+            Metric(name, unit, better) for name, unit, better in data["metrics"]
+        )
         return cls(**{**data, "metrics": metrics, "extras": Extras(**data["extras"])})
 
     @property
     def facts(self) -> dict[str, str]:
         """The attributes that reasons and rules of a reference file match."""
-        return {name: getattr(self, name) for name in ("check", "partition", "environ", "layout")}
+        return {
+            name: getattr(self, name)
+            for name in ("check", "partition", "environ", "layout")
+        }
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,14 @@ def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
             str(path),
             *attributes,
         ]
-        done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            env=variables,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode or not path.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise ReferenceError(

@@ -61,7 +61,9 @@ def derive(values: Sequence[float], better: Better) -> Derived:
         raise ReferenceError(
             "the median is 0, and bounds are shares of it; give a reason under no_reference instead"
         )
-    sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
+    sigma_share = (
+        MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
+    )
     sign = 1 if better == "smaller" else -1
     share = _share(sign * value, float((sign * array).max()), sigma_share)
     # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no

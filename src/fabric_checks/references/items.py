@@ -34,7 +34,9 @@ class Item:
     def covers(self, **case: str) -> bool:
         """Return whether a metric is selected; ``case`` has its check, partition, environ, layout and
         name."""
-        return all(re.fullmatch(pattern, case[name]) for name, pattern in self.patterns.items())
+        return all(
+            re.fullmatch(pattern, case[name]) for name, pattern in self.patterns.items()
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,9 @@ class Rule(Item):
     lower: Annotated[float, rules(exclusiveMinimum=-1, maximum=0)] | None = option(
         "a share below that passes"
     )
-    upper: Annotated[float, rules(minimum=0)] | None = option("a share above that passes")
+    upper: Annotated[float, rules(minimum=0)] | None = option(
+        "a share above that passes"
+    )
 
     def __post_init__(self) -> None:
         """Refuse a rule that judges nothing."""
@@ -89,6 +93,12 @@ class Rule(Item):
 class Lists:
     """The lists of a reference file; its other keys are names of check classes."""
 
-    no_reference: tuple[Reason, ...] | None = option("metrics without a reference, and why")
-    derived: tuple[Rule, ...] | None = option("metrics that are held to a share of the line rate")
-    evidence: tuple[Evidence, ...] | None = option("of simulated systems: where values come from")
+    no_reference: tuple[Reason, ...] | None = option(
+        "metrics without a reference, and why"
+    )
+    derived: tuple[Rule, ...] | None = option(
+        "metrics that are held to a share of the line rate"
+    )
+    evidence: tuple[Evidence, ...] | None = option(
+        "of simulated systems: where values come from"
+    )

@@ -41,7 +41,11 @@ class FromLineRate:
 
 
 def references(
-    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Extras, context: str, **case: str
+    rules: Iterable[Rule],
+    metrics: Iterable[Metric],
+    extras: Extras,
+    context: str,
+    **case: str,
 ) -> dict[str, FromLineRate]:
     """Return the references that the first matching rules give, by metric.
 
@@ -53,7 +57,9 @@ def references(
     rules = list(rules)
     found = {}
     for metric in metrics if rules else ():
-        match = next((each for each in rules if each.covers(metric=metric.name, **case)), None)
+        match = next(
+            (each for each in rules if each.covers(metric=metric.name, **case)), None
+        )
         if match is None:
             continue
         if metric.unit != UNIT:
@@ -68,11 +74,15 @@ def references(
             )
         value = float(f"{match.share_of_line_rate * nics * link_MBps:.6g}")
         source = f"derived: {match.share_of_line_rate:g} x {count_text(nics, 'NIC')} x {link_MBps:g} MB/s"
-        found[metric.name] = FromLineRate((value, match.lower, match.upper, UNIT), source)
+        found[metric.name] = FromLineRate(
+            (value, match.lower, match.upper, UNIT), source
+        )
     return found
 
 
-def why_unreachable(value: float, lower: float | None, unit: str, layout: str, extras: Extras) -> str:
+def why_unreachable(
+    value: float, lower: float | None, unit: str, layout: str, extras: Extras
+) -> str:
     """Return why a reference asks for more than the links carry, or nothing.
 
     The bound is all links of all nodes, with one process on each; within a node no link is used.

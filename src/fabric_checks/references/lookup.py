@@ -58,7 +58,9 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
         return f"{record['system']}:{record['partition']}"
     if item in _OF_RECORD:
         return str(record[_OF_RECORD[item]])
-    raise ReferenceError(f"the $index of {record['check']} names {item!r}, but no record has its value")
+    raise ReferenceError(
+        f"the $index of {record['check']} names {item!r}, but no record has its value"
+    )
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -80,12 +82,17 @@ def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) ->
     index = tuple(entry["$index"]) if entry else new_index(record)
     values = {item: attribute(item, record) for item in index}
     found, level = descend(entry or {"$index": index}, values.get)
-    keys = [_new_key(values[item]) if key is None else key for item, key in zip(index, found, strict=True)]
+    keys = [
+        _new_key(values[item]) if key is None else key
+        for item, key in zip(index, found, strict=True)
+    ]
     metric = str(record["metric"])
     return Slot(record["check"], index, tuple(keys), metric, level.get(metric))
 
 
-def descend(entry: Mapping[Any, Any], value_of: Callable[[str], Any]) -> tuple[list[Any], Mapping[Any, Any]]:
+def descend(
+    entry: Mapping[Any, Any], value_of: Callable[[str], Any]
+) -> tuple[list[Any], Mapping[Any, Any]]:
     """Return the keys of one case in the entry of its check, and the references below them by metric.
 
     :param value_of: returns the case's value of an item of ``$index``, or None.
@@ -105,7 +112,9 @@ def key_of(level: Mapping[Any, Any], value: str) -> Any:
     equal = next((key for key in level if str(key) == value), None)
     if equal is not None:
         return equal
-    return next((key for key in level if isinstance(key, str) and _matches(key, value)), None)
+    return next(
+        (key for key in level if isinstance(key, str) and _matches(key, value)), None
+    )
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -117,14 +126,20 @@ def _matches(pattern: str, value: str) -> bool:
 
 def _new_key(value: str | int) -> str | int:
     """Return a key that stands for one value only: ReFrame takes a text for a regular expression."""
-    return value if not isinstance(value, str) or _matches(value, value) else re.escape(value)
+    return (
+        value
+        if not isinstance(value, str) or _matches(value, value)
+        else re.escape(value)
+    )
 
 
 def references(check: str, entry: Mapping[Any, Any]) -> Iterator[tuple[Keys, Any]]:
     """Yield the references of a check's entry by their keys: the check, one for each item of $index, the
     metric."""
 
-    def walk(level: Mapping[Any, Any], depth: int, before: Keys) -> Iterator[tuple[Keys, Any]]:
+    def walk(
+        level: Mapping[Any, Any], depth: int, before: Keys
+    ) -> Iterator[tuple[Keys, Any]]:
         for key, value in level.items():
             if key != "$index":
                 keys = (*before, key)
@@ -148,7 +163,9 @@ def why_no_check(check: str, checks: Collection[str]) -> str | None:
     )
 
 
-def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
+def why_no_key(
+    items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]
+) -> str | None:
     """Return a fault for the first key that is not a value of its attribute; None if all are.
 
     :param items: the entry's $index; :param keys: of :func:`paths`.
@@ -156,7 +173,9 @@ def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[
     """
     for item, key in zip(items, keys[1:], strict=True):
         values = known.get(item)
-        if values is not None and not any(key_of({key: None}, value) is not None for value in values):
+        if values is not None and not any(
+            key_of({key: None}, value) is not None for value in values
+        ):
             there = ", ".join([*values][:_MOST])
             return (
                 f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or"

@@ -21,7 +21,11 @@ _WIDE = 0.5
 def comment(proposal: Proposal) -> str:
     """Return the comment on the source of a reference."""
     history = proposal.history
-    days = history.first if history.first == history.last else f"{history.first} to {history.last}"
+    days = (
+        history.first
+        if history.first == history.last
+        else f"{history.first} to {history.last}"
+    )
     passes = count_text(len(history.values), "pass", "passes")
     parts = [f"from {passes} in {count_text(history.runs, 'run')} {days}"]
     if history.failed:
@@ -68,7 +72,10 @@ def report(proposals: Iterable[Proposal]) -> list[str]:
     return [
         *_loosened(proposals),
         *_left_out(proposals),
-        *(f"warning: {text}" for text in _warnings([each for each in proposals if each.reference])),
+        *(
+            f"warning: {text}"
+            for text in _warnings([each for each in proposals if each.reference])
+        ),
         f"{len(proposals)} series: {', '.join(f'{counts[each]} {each}' for each in order if counts[each])}",
     ]
 
@@ -88,9 +95,9 @@ def _left_out(proposals: Sequence[Proposal]) -> Iterator[str]:
     for action in ("kept", "refused"):
         for each in proposals:
             if each.action == action:
-                groups.setdefault((action, case_name(each.series), each.why), []).append(
-                    each.series["metric"]
-                )
+                groups.setdefault(
+                    (action, case_name(each.series), each.why), []
+                ).append(each.series["metric"])
     for (action, case, why), metrics in groups.items():
         yield f"{action}: {case}: {names_text(metrics, 1)}: {why}"
 
@@ -112,7 +119,11 @@ def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
 
 def _width(proposal: Proposal) -> float:
     """Return the distance of the bound from the value, as a share of it."""
-    return max(-(proposal.derived.lower or 0.0), proposal.derived.upper or 0.0) if proposal.derived else 0.0
+    return (
+        max(-(proposal.derived.lower or 0.0), proposal.derived.upper or 0.0)
+        if proposal.derived
+        else 0.0
+    )
 
 
 def _list(reference: Sequence[Any]) -> str:

@@ -97,7 +97,9 @@ class Proposal:
         return f"{self.series['metric']} of {case_name(self.series)}"
 
 
-def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> list[Proposal]:
+def propose(
+    frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5
+) -> list[Proposal]:
     """Return a proposal for each series of the history.
 
     :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
@@ -111,7 +113,10 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> li
             f"{simulated['system'][0]} is simulated: its references come from published documents;"
             " `fabric-checks twin references` writes them"
         )
-    found = [_of_series(series, records, file, min_passes) for series, records in records_by_series(frame)]
+    found = [
+        _of_series(series, records, file, min_passes)
+        for series, records in records_by_series(frame)
+    ]
     return _apart(found)
 
 
@@ -120,11 +125,18 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
     passes: dict[Any, list[Mapping[str, Any]]] = {}
     for record in records:
         passes.setdefault((record["session"], record["time"]), []).append(record)
-    days = [f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None] or ["unknown"]
+    days = [
+        f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None
+    ] or ["unknown"]
     return History(
-        values=tuple(median(record["value"] for record in found) for found in passes.values()),
+        values=tuple(
+            median(record["value"] for record in found) for found in passes.values()
+        ),
         runs=len({record["session"] or record["time"] for record in records}),
-        failed=sum(any(each["case_result"] == "fail" for each in found) for found in passes.values()),
+        failed=sum(
+            any(each["case_result"] == "fail" for each in found)
+            for found in passes.values()
+        ),
         disturbed=sum(any(map(was_disturbed, found)) for found in passes.values()),
         first=days[0],
         last=days[-1],
@@ -141,15 +153,23 @@ def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def _versions(records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return all versions of the program, and of what else may differ between runs, the latest last."""
     found = {
-        "program": [f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records]
+        "program": [
+            f"{record['program']} {record['program_version'] or ''}".rstrip()
+            for record in records
+        ]
     }
     for name, column in _VERSIONS.items():
-        found[name] = [str(record[column]) for record in records if record[column] is not None]
+        found[name] = [
+            str(record[column]) for record in records if record[column] is not None
+        ]
     return {name: tuple(dict.fromkeys(versions)) for name, versions in found.items()}
 
 
 def _of_series(
-    series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], file: ReferenceFile, min_passes: int
+    series: Mapping[str, Any],
+    records: Sequence[Mapping[str, Any]],
+    file: ReferenceFile,
+    min_passes: int,
 ) -> Proposal:
     history = _history(records)
     proposal = Proposal(series, records[-1]["better"], history, None, "refused")
@@ -167,10 +187,14 @@ def _of_series(
     old = slot.reference
     if old is None:
         return replace(
-            proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"])
+            proposal,
+            action="new",
+            reference=(derived.value, derived.lower, derived.upper, series["unit"]),
         )
     if old[0] == "$xfail":
-        return replace(proposal, why=f"expected to fail: {old[1]}; remove the $xfail first")
+        return replace(
+            proposal, why=f"expected to fail: {old[1]}; remove the $xfail first"
+        )
     if old[3] != series["unit"]:
         return replace(
             proposal,
@@ -197,7 +221,11 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived) -> Propos
     if outward < -least and runs < MIN_RUNS_TO_TIGHTEN:
         why = f"would be stricter after {count_text(runs, 'run')}, but {MIN_RUNS_TO_TIGHTEN} are needed"
         return replace(proposal, action="kept", why=why)
-    return replace(proposal, action="loosened" if max(worse, outward) > least else "changed", reference=new)
+    return replace(
+        proposal,
+        action="loosened" if max(worse, outward) > least else "changed",
+        reference=new,
+    )
 
 
 def _outward(old: Sequence[Any], new: Sequence[Any], *, smaller: bool) -> float:

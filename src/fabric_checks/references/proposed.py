@@ -52,7 +52,9 @@ def write(path: Path, proposals: Sequence[Proposal]) -> str:
     if not any(each.reference for each in proposals):
         return ""
     before = path.read_text() if path.exists() else ""
-    after = changed(before or f"# References of the system `{path.stem}`.\n\n", proposals, path)
+    after = changed(
+        before or f"# References of the system `{path.stem}`.\n\n", proposals, path
+    )
     target = path_of(path)
     with files.replacing(target) as new:
         new.write_text(after)
@@ -61,9 +63,13 @@ def write(path: Path, proposals: Sequence[Proposal]) -> str:
         try:
             load(new)
         except ReferenceError as error:
-            raise ReferenceError(f"{path}: what is proposed would not load: {error}") from None
+            raise ReferenceError(
+                f"{path}: what is proposed would not load: {error}"
+            ) from None
     names = (str(path) if before else "/dev/null", str(target))
-    patch = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")
+    patch = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), *names, lineterm=""
+    )
     return "".join(f"{line}\n" for line in patch)
 
 
@@ -82,7 +88,9 @@ def changed(text: str, proposals: Sequence[Proposal], path: Path) -> str:
             _set(entries, content, comments, proposal, proposal.slot)
     starts = {keys[0]: number for keys, number in at.items() if len(keys) == 1}
     # From the last to the first, so that the numbers of the lines stay what they are.
-    for check, entry in sorted(entries.items(), key=lambda item: starts.get(item[0], 0), reverse=True):
+    for check, entry in sorted(
+        entries.items(), key=lambda item: starts.get(item[0], 0), reverse=True
+    ):
         start, end = _span(lines, starts, check)
         lines[start:end] = _entry({check: entry}, (), comments)
     return "\n".join(lines) + "\n"
@@ -96,21 +104,29 @@ def _set(
     slot: Slot,
 ) -> None:
     """Set a reference in the entry of its check, with its comment."""
-    level = entries.setdefault(slot.check, content.get(slot.check) or {"$index": list(slot.index)})
+    level = entries.setdefault(
+        slot.check, content.get(slot.check) or {"$index": list(slot.index)}
+    )
     for key in slot.keys:
         level = level.setdefault(key, {})
     level[slot.metric] = list(proposal.reference or ())
     keys = (slot.check, *slot.keys, slot.metric)
     own = _MARK.sub("", comments.get(keys, "")).strip()
-    comments[keys] = "; ".join(filter(None, (own, one_line(proposal_text.comment(proposal)))))
+    comments[keys] = "; ".join(
+        filter(None, (own, one_line(proposal_text.comment(proposal))))
+    )
 
 
-def _span(lines: Sequence[str], starts: Mapping[str, int], check: str) -> tuple[int, int]:
+def _span(
+    lines: Sequence[str], starts: Mapping[str, int], check: str
+) -> tuple[int, int]:
     """Return the first line of an entry, counted from 0, and the one after its last; of a new one the end."""
     if check not in starts:
         return len(lines), len(lines)
     start = starts[check]
-    end = min((number - 1 for number in starts.values() if number > start), default=len(lines))
+    end = min(
+        (number - 1 for number in starts.values() if number > start), default=len(lines)
+    )
     while end > start and re.fullmatch(r"\s*|#.*", lines[end - 1]):
         end -= 1  # what stands above the next entry is of that
     return start - 1, end
@@ -122,7 +138,9 @@ def _comment_of(line: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _entry(level: Mapping[Any, Any], above: Keys, comments: Mapping[Keys, str]) -> Iterator[str]:
+def _entry(
+    level: Mapping[Any, Any], above: Keys, comments: Mapping[Keys, str]
+) -> Iterator[str]:
     """Yield the lines of an entry, in block style down to its references."""
     for key, value in level.items():
         keys = (*above, key)

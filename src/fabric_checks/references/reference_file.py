@@ -49,7 +49,9 @@ class ReferenceFile:
 
         :param case: values for ``check``, ``partition``, ``environ``, ``layout`` and ``metric``.
         """
-        return next((reason.why for reason in self.reasons if reason.covers(**case)), None)
+        return next(
+            (reason.why for reason in self.reasons if reason.covers(**case)), None
+        )
 
     def evidence_of(self, *, held: bool, **case: str) -> Evidence | None:
         """Return the origin of a value, or None if the file has none, as that of a machine.
@@ -74,7 +76,9 @@ def load(path: Path) -> ReferenceFile:
         remedy = "" if path.exists() else "; every system needs a reference file"
         raise ReferenceError(f"{error}{remedy}") from None
     if not isinstance(content, dict):
-        raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
+        raise ReferenceError(
+            f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}"
+        )
     own = {key: content.pop(key) for key in _LISTS if key in content}
     try:
         lists = schema.convert(own, Lists, path, lambda: yaml_file.lines(path))
@@ -82,7 +86,13 @@ def load(path: Path) -> ReferenceFile:
         raise ReferenceError(str(error)) from None
     for name, entry in content.items():
         _require_entry(path, name, entry)
-    return ReferenceFile(path, content, lists.no_reference or (), lists.evidence or (), lists.derived or ())
+    return ReferenceFile(
+        path,
+        content,
+        lists.no_reference or (),
+        lists.evidence or (),
+        lists.derived or (),
+    )
 
 
 def _require_entry(path: Path, name: Any, entry: Any) -> None:
@@ -92,7 +102,9 @@ def _require_entry(path: Path, name: Any, entry: Any) -> None:
             f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
         )
     _require_references(
-        f"{path}: {name}", {key: each for key, each in entry.items() if key != "$index"}, len(index)
+        f"{path}: {name}",
+        {key: each for key, each in entry.items() if key != "$index"},
+        len(index),
     )
 
 
@@ -100,7 +112,9 @@ def _require_references(context: str, level: Any, depth: int) -> None:
     """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references
     below them."""
     if not isinstance(level, dict):
-        raise ReferenceError(f"{context}: {quoted(str(level))} where $index requires another level")
+        raise ReferenceError(
+            f"{context}: {quoted(str(level))} where $index requires another level"
+        )
     for key, value in level.items():
         if depth:
             _require_references(f"{context}: {key}", value, depth - 1)
@@ -112,15 +126,22 @@ def _require_reference(context: str, value: Any) -> None:
     if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
         value = value[2]
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
-        raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {_FORM}")
+        raise ReferenceError(
+            f"{context}: {quoted(str(value))} is not of the form {_FORM}"
+        )
     reference, lower, upper, _ = value
     faults = {
         f"the value {quoted(str(reference))} is not a finite number other than 0": not (
             _is_number(reference) and reference
         ),
-        f"the lower share {quoted(str(lower))} does not fit the form {_FORM}": not _is_share(lower, -1),
-        f"the upper share {quoted(str(upper))} does not fit the form {_FORM}": not _is_share(upper, 1),
-        f"has no bound; give it one, or a reason under {NO_REFERENCE}": lower is None and upper is None,
+        f"the lower share {quoted(str(lower))} does not fit the form {_FORM}": not _is_share(
+            lower, -1
+        ),
+        f"the upper share {quoted(str(upper))} does not fit the form {_FORM}": not _is_share(
+            upper, 1
+        ),
+        f"has no bound; give it one, or a reason under {NO_REFERENCE}": lower is None
+        and upper is None,
     }
     for text, holds in faults.items():
         if holds:
@@ -132,10 +153,16 @@ def _is_share(value: Any, sign: int) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    )
 
 
-def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:
+def require_known(
+    file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]
+) -> None:
     """Raise :class:`ReferenceError` if the file has an entry for something that does not exist.
 
     :param checks: the names of all check classes.
@@ -150,7 +177,9 @@ def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str
         require_known_keys(file, name, known)
 
 
-def require_known_keys(file: ReferenceFile, check: str, known: Mapping[str, Collection[str]]) -> None:
+def require_known_keys(
+    file: ReferenceFile, check: str, known: Mapping[str, Collection[str]]
+) -> None:
     """Raise :class:`ReferenceError` if a check's entry has a key that is no value of its attribute.
 
     :param known: all values of some attributes of ``$index``; keys of other attributes are not looked at.
@@ -189,7 +218,9 @@ def complete(
             raise ReferenceError(
                 f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit}"
             )
-    references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
+    references = {
+        name: each.reference for name, each in (derived or {}).items()
+    } | dict(found)
     reasons = {}
     for name, metric in declared.items():
         if name in references:

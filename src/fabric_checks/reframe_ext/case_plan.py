@@ -33,7 +33,9 @@ def planned(case: TestCase) -> PlannedCase:
         partition=partition.name,
         environ=case.environ.name,
         test=check.display_name,
-        nodes=1 if is_simulated else math.ceil(check.num_tasks / check.num_tasks_per_node),
+        nodes=1
+        if is_simulated
+        else math.ceil(check.num_tasks / check.num_tasks_per_node),
     )
 
 

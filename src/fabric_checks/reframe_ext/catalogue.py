@@ -46,7 +46,11 @@ def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
         "$system": check.current_system.name,
         "$partition": case.partition.fullname,
         "$environ": case.environ.name,
-        **{name: str(getattr(check, name)) for name in attributes if hasattr(check, name)},
+        **{
+            name: str(getattr(check, name))
+            for name in attributes
+            if hasattr(check, name)
+        },
     }
     return {
         "check": type(check).__name__,
@@ -56,7 +60,9 @@ def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
         "file": extras.references or check.current_system.name,
         "extras": {"link_MBps": extras.link_MBps, "nics": extras.nics},
         "attributes": values,
-        "metrics": [[metric.name, metric.unit, metric.better] for metric in check.metrics()],
+        "metrics": [
+            [metric.name, metric.unit, metric.better] for metric in check.metrics()
+        ],
     }
 
 

@@ -27,7 +27,9 @@ def create_jsonlines_handler(site_config, config_prefix):
     basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
     prefix = site_config.get("systems/0/prefix")
     return PerflogHandler(
-        Path(results() if prefix == "." else prefix, os.path.expandvars(basedir)).absolute()
+        Path(
+            results() if prefix == "." else prefix, os.path.expandvars(basedir)
+        ).absolute()
     )
 
 

@@ -92,7 +92,9 @@ def check_of(record: logging.LogRecord) -> Any:
     return record.__dict__.get("__rfm_check__")
 
 
-def log_results_by(make: Callable[[], logging.Handler], kind: type[logging.Handler]) -> None:
+def log_results_by(
+    make: Callable[[], logging.Handler], kind: type[logging.Handler]
+) -> None:
     """Let a handler of our records get each finished case once, whatever the configuration logs.
 
     Why: ReFrame makes its handlers from the configuration, before it loads a check. That of a site has none
@@ -228,7 +230,9 @@ def where_called() -> Iterator[None]:
 
     Why: ReFrame loads a file of settings in the folder of that file, and keeps the other to itself.
     """
-    left = [each for each in gc.get_referrers(change_dir) if isinstance(each, change_dir)]
+    left = [
+        each for each in gc.get_referrers(change_dir) if isinstance(each, change_dir)
+    ]
     with change_dir(left[0]._wd_save if left else "."):
         yield
 
@@ -249,14 +253,22 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         site = load_config("<builtin>", *files)
         site.validate()
     except ConfigError as error:
-        fault: Any = error.__cause__  # of jsonschema, which ReFrame prints without its path
+        fault: Any = (
+            error.__cause__
+        )  # of jsonschema, which ReFrame prints without its path
         if not hasattr(fault, "json_path"):
             raise
-        raise ConfigError(f"{fault.json_path.removeprefix('$.')}: {cut(fault.message, 200)}") from None
+        raise ConfigError(
+            f"{fault.json_path.removeprefix('$.')}: {cut(fault.message, 200)}"
+        ) from None
     except ReframeError:
         raise
     except Exception as error:  # whatever a settings file raises: it is a program
-        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename in files]
+        lines = [
+            each.lineno
+            for each in traceback.extract_tb(error.__traceback__)
+            if each.filename in files
+        ]
         where = f"line {lines[-1]}: " if lines else ""
         raise ConfigError(f"{where}{type(error).__name__}: {error}") from None
     if name is not None:
@@ -277,7 +289,10 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
     :raises ConfigError: with the names that there are.
     """
     wanted, colon, partition = name.partition(":")
-    partitions = {system["name"]: [each["name"] for each in system["partitions"]] for system in systems}
+    partitions = {
+        system["name"]: [each["name"] for each in system["partitions"]]
+        for system in systems
+    }
     if wanted not in partitions:
         raise ConfigError(
             f"there is no system {quoted(wanted)}: choose one of {', '.join(sorted(partitions))}"
@@ -308,7 +323,9 @@ def load_cases(
 
     :param variables: of the checks, as with ``--setvar``.
     """
-    checks = RegressionCheckLoader([str(folder)], recurse=True, external_vars=variables).load_all(force=True)
+    checks = RegressionCheckLoader(
+        [str(folder)], recurse=True, external_vars=variables
+    ).load_all(force=True)
     graph, skipped = dependencies.build_deps(generate_testcases(checks))
     return dependencies.toposort(graph), skipped
 
@@ -365,7 +382,9 @@ def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
     check.job.prepare = take
     check.run()
     (script,) = found
-    return tuple([line for each in part for line in each.split("\n")] for part in script)  # type: ignore[return-value]
+    return tuple(
+        [line for each in part for line in each.split("\n")] for part in script
+    )  # type: ignore[return-value]
 
 
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:

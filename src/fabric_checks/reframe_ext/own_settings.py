@@ -84,7 +84,12 @@ def _require_extras(partition: SystemPartition) -> None:
     is_own = all(ROOT / "config" in Path(file).resolve().parents for file in files)
     own_file = ROOT / "config" / "systems" / f"{runtime().system.name}.py"
     place = own_file if is_own and own_file.exists() else ", ".join(files)
-    extras.parse(extras.Extras, partition.extras, f"{place}: {partition.fullname}: extras", only_ours=is_own)
+    extras.parse(
+        extras.Extras,
+        partition.extras,
+        f"{place}: {partition.fullname}: extras",
+        only_ours=is_own,
+    )
     for environ in partition.environs:
         where = f"{place}: environment {environ.name}: extras"
         extras.parse(extras.EnvironExtras, environ.extras, where, only_ours=is_own)
@@ -101,9 +106,13 @@ def _require_environments() -> None:
         lack = "ReFrame has its built-in settings only: name yours with -C"
         if files:
             lack = f"no system of {', '.join(files)} matches this host: choose one with --system NAME"
-        raise ConfigError(f"{lack}, or add -C {ROOT / 'config/settings.py'}, whose 'local' is any host")
+        raise ConfigError(
+            f"{lack}, or add -C {ROOT / 'config/settings.py'}, whose 'local' is any host"
+        )
     environs = dict.fromkeys(
-        environ.name for partition in system.partitions for environ in partition.environs
+        environ.name
+        for partition in system.partitions
+        for environ in partition.environs
     )
     if environs:
         raise ConfigError(
@@ -112,11 +121,17 @@ def _require_environments() -> None:
             " the lines"
         )
     settings = runtime().site_config
-    listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
+    listed = {
+        name
+        for partition in settings.get("systems/0/partitions")
+        for name in partition["environs"]
+    }
     remedy = "list one in the `environs` of its partitions, or choose another --stack, --mpi or --system"
     if listed:  # ReFrame has left out those that do not match
         patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
-        remedy = f"none that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+        remedy = (
+            f"none that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+        )
     of = f" of the stack {stack!r}" if (stack := selected_stack()) else ""
     raise ConfigError(f"the system {system.name} has no environment{of}: {remedy}")
 
@@ -126,7 +141,9 @@ def _require_subfolders() -> None:
     are."""
     option = runtime().get_option
     folder = str(ROOT / "checks")
-    paths = [str(Path(path).resolve()) for path in option("general/0/check_search_path")]
+    paths = [
+        str(Path(path).resolve()) for path in option("general/0/check_search_path")
+    ]
     if folder in paths and not option("general/0/check_search_recursive"):
         raise ConfigError(
             f"the checks are in the folders of {folder}: add -R, or `check_search_recursive` to the settings"
@@ -136,7 +153,9 @@ def _require_subfolders() -> None:
 def _perflog_handler() -> PerflogHandler:
     handler: PerflogHandler = create_jsonlines_handler(runtime().site_config, "")
     require_room(handler.basedir)
-    getlogger().info(f"records: {handler.basedir}; `fabric-checks show {handler.basedir}` prints them")
+    getlogger().info(
+        f"records: {handler.basedir}; `fabric-checks show {handler.basedir}` prints them"
+    )
     return handler
 
 
@@ -178,7 +197,9 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
     for case in internals.load_cases(ROOT / "checks")[0]:
         if not case.check.is_fixture():
             suite = Path(inspect.getfile(type(case.check))).parent.name
-            cases.setdefault(f"{case.partition.fullname} with {case.environ.name}", Counter())[suite] += 1
+            cases.setdefault(
+                f"{case.partition.fullname} with {case.environ.name}", Counter()
+            )[suite] += 1
     left_out: dict[str, list[str]] = {}
     for check, reason in layout.LEFT_OUT.items():
         left_out.setdefault(reason, []).append(check)
@@ -214,5 +235,7 @@ def _missing() -> Iterator[str]:
         for key, without in OPTIONAL.items():
             if key not in partition.extras:
                 yield f"{partition.fullname}: extras[{key!r}] is missing: {without}"
-        if foreign := sorted(partition.extras.keys() - {*extras.names(extras.Extras), *extras.OF_REFRAME}):
+        if foreign := sorted(
+            partition.extras.keys() - {*extras.names(extras.Extras), *extras.OF_REFRAME}
+        ):
             yield f"{partition.fullname}: extras that no check here reads: {', '.join(foreign)}"

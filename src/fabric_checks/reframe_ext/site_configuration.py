@@ -58,7 +58,9 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         is_first, has_others = _named(folder / "settings.py")
         if not is_first:  # the environments of the other files are theirs, also those that have names of ours
             for environment in found["environments"]:
-                environment.setdefault("target_systems", [system["name"] for system in systems])
+                environment.setdefault(
+                    "target_systems", [system["name"] for system in systems]
+                )
         wanted = _system()
         if is_first and not has_others:
             if wanted:
@@ -68,7 +70,9 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
                 raise ConfigError(f"there is no mode {mode!r}; {near(mode, levels)}")
         for system in systems:
             if has_others and _matches_any_machine(system):
-                system["hostnames"] = []  # it is one of the other files', in whichever order they are named
+                system[
+                    "hostnames"
+                ] = []  # it is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
                 partition["environs"] = environments_for(
@@ -90,7 +94,9 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     general = {
         "check_search_recursive": True,
         # ReFrame uses the next free number at the end of a session: two that end at once would share it.
-        "report_file": str(prefix / "reports" / f"run-report-{session}-{{sessionid}}.json"),
+        "report_file": str(
+            prefix / "reports" / f"run-report-{session}-{{sessionid}}.json"
+        ),
         "topology_prefix": str(topology),
         "keep_stage_files": False,
         # A line for each value goes to the log only; there are thousands of them.
@@ -113,29 +119,46 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
 
 def _collected(folder: Path) -> dict[str, list[Data]]:
     """Return the lists that the files define, in the order of their names."""
-    found: dict[str, list[Data]] = {"systems": [], "environments": [], "logging": [], "storage": []}
-    for file in [file for kind in _KINDS for file in sorted((folder / kind).glob("*.py"))]:
+    found: dict[str, list[Data]] = {
+        "systems": [],
+        "environments": [],
+        "logging": [],
+        "storage": [],
+    }
+    for file in [
+        file for kind in _KINDS for file in sorted((folder / kind).glob("*.py"))
+    ]:
         defined = runpy.run_path(str(file))
         if file.parent.name not in defined:
             raise ConfigError(f"{file}: defines no list {file.parent.name!r}")
         for kind in _KINDS:
             found[kind] += defined.get(kind, [])
-        own = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
+        own = {
+            "target_systems": [system["name"] for system in defined.get("systems", [])]
+        }
         if "handlers_perflog" in defined:
             # ReFrame uses a system's own entry instead of the general one.
-            found["logging"].append({"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **own})
+            found["logging"].append(
+                {"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **own}
+            )
         found["storage"] += [entry | own for entry in defined.get("storage", [])]
     for kind in _KINDS:
-        names = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
+        names = [
+            (item["name"], *item.get("target_systems", ())) for item in found[kind]
+        ]
         for name in names:
             if names.count(name) > 1:  # ReFrame would use one of them without a warning
-                raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
+                raise ConfigError(
+                    f"{folder / kind}: two files define {name[0]!r}; give one another name"
+                )
     return found
 
 
 def _matches_any_machine(system: Data) -> bool:
     """Return whether a system's host name patterns match a name that no machine has."""
-    return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
+    return any(
+        re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"]
+    )
 
 
 def is_system_named() -> bool:
@@ -189,12 +212,21 @@ def _logging(prefix: Path, session: str) -> Data:
     require_room(prefix / "logs")
     log = {
         "type": "sessionlog",
-        "name": str(prefix / "logs" / f"{session}.log"),  # by which the report is found for a session
+        "name": str(
+            prefix / "logs" / f"{session}.log"
+        ),  # by which the report is found for a session
         "level": "debug",
         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }
     return {
-        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+        "handlers$": [
+            {
+                "type": "stream",
+                "name": "stdout",
+                "level": "info",
+                "format": "%(message)s",
+            }
+        ],
         "handlers": [log] if _is_run() else [],
         "handlers_perflog": [_JSON_LINES],
     }
@@ -202,7 +234,9 @@ def _logging(prefix: Path, session: str) -> Data:
 
 def _is_run() -> bool:
     """Return whether cases are run."""
-    return any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
+    return any(
+        re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:]
+    )
 
 
 def _is_dry_run() -> bool:

@@ -32,28 +32,40 @@ from fabric_checks.software import containers
 
 #: The extras of a partition that values and job scripts depend on.
 EXTRAS = tuple(
-    name for name in extras.names(Extras) if name not in ("max_pending_time", "host_lock", "others")
+    name
+    for name in extras.names(Extras)
+    if name not in ("max_pending_time", "host_lock", "others")
 )
 #: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these
 #: the first are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
 _FOR_REFRAME = ("descr", "access", "resources", "sched_options", "processor")
 _LINES = ("prepare_cmds", "modules", "env_vars")
 #: Braces in the command of a program, other than its placeholders.
-_BRACES = re.compile(r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}")
+_BRACES = re.compile(
+    r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}"
+)
 
 
 def describe(name: str) -> dict[str, Any]:
     """Return the description of a system of this clone's configuration."""
     internals.take_own_system(name)
     system = rt.runtime().system
-    environs = {environ.name: environ for partition in system.partitions for environ in partition.environs}
+    environs = {
+        environ.name: environ
+        for partition in system.partitions
+        for environ in partition.environs
+    }
     partitions = []
     for partition in system.partitions:
         sizes = {
             "cores": Extras.of(partition).cores or partition.processor.num_cores,
             "gpus": gpus_of(partition),
         }
-        own = {key: partition.extras[key] for key in EXTRAS if key in partition.extras and key not in sizes}
+        own = {
+            key: partition.extras[key]
+            for key in EXTRAS
+            if key in partition.extras and key not in sizes
+        }
         partitions.append(
             {
                 "name": partition.name,
@@ -62,7 +74,9 @@ def describe(name: str) -> dict[str, Any]:
                 "environs": [environ.name for environ in partition.environs],
                 "scheduler": partition.scheduler.registered_name,
                 "launcher": partition.launcher_type.registered_name,
-                **_raw(f"systems/0/partitions/@{partition.name}", (*_FOR_REFRAME, *_LINES)),
+                **_raw(
+                    f"systems/0/partitions/@{partition.name}", (*_FOR_REFRAME, *_LINES)
+                ),
             }
         )
     return {
@@ -93,7 +107,10 @@ def _raw(path: str, keys: Sequence[str]) -> dict[str, Any]:
 def of_case(data: Any, *names: str) -> list[Any]:
     """Return the partition and the environment of these names in a description."""
     kinds = zip((data["partitions"], data["environments"]), names, strict=True)
-    return [next(each for each in described if each["name"] == name) for described, name in kinds]
+    return [
+        next(each for each in described if each["name"] == name)
+        for described, name in kinds
+    ]
 
 
 def site_lines(*described: Any) -> list[str]:
@@ -105,11 +122,15 @@ def site_lines(*described: Any) -> list[str]:
     lines = []
     for each in described:
         modules = [
-            module if isinstance(module, str) else module["name"] for module in each.get("modules", ())
+            module if isinstance(module, str) else module["name"]
+            for module in each.get("modules", ())
         ]
         pairs = each.get("env_vars", ())
         variables = pairs.items() if isinstance(pairs, Mapping) else pairs
-        lines += [*each.get("prepare_cmds", ()), *(f"module load {name}" for name in modules)]
+        lines += [
+            *each.get("prepare_cmds", ()),
+            *(f"module load {name}" for name in modules),
+        ]
         lines += [f"export {name}={value}" for name, value in variables]
     return [line for each in lines for line in str(each).split("\n")]
 
@@ -131,11 +152,18 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
             "descr": str(data.get("descr") or ""),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
-            "partitions": [_partition(each, topology, idle) for each in data["partitions"]],
+            "partitions": [
+                _partition(each, topology, idle) for each in data["partitions"]
+            ],
         }
-        environments = [*map(_environment, data["environments"]), *({"name": name} for name in idle)]
+        environments = [
+            *map(_environment, data["environments"]),
+            *({"name": name} for name in idle),
+        ]
     except SchemaError as error:
-        raise RecordError(f"the description of the system is malformed: {error}") from None
+        raise RecordError(
+            f"the description of the system is malformed: {error}"
+        ) from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise RecordError(
             f"the description of the system is malformed ({type(error).__name__}: {error})"
@@ -143,13 +171,19 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
     return {"systems": [system], "environments": environments}
 
 
-def _partition(data: Mapping[str, Any], topology: Path, idle: Sequence[str]) -> dict[str, Any]:
+def _partition(
+    data: Mapping[str, Any], topology: Path, idle: Sequence[str]
+) -> dict[str, Any]:
     given = data["extras"]
-    own: dict[str, Any] = {key: given[key] for key in EXTRAS if given.get(key) is not None}
+    own: dict[str, Any] = {
+        key: given[key] for key in EXTRAS if given.get(key) is not None
+    }
     extras.parse(Extras, own, "extras")
     if "topology" in given:
         # Files of the bundle; no path leads elsewhere.
-        own["topology"] = [str(topology / Path(name).name) for name in given["topology"]]
+        own["topology"] = [
+            str(topology / Path(name).name) for name in given["topology"]
+        ]
     if "references" in own:
         own["references"] = Path(own["references"]).name
     return {
@@ -175,13 +209,18 @@ def launching(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {key: {k: str(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
+    texts = {
+        key: {k: str(v) for k, v in data[key].items()}
+        for key in ("without", "blocking_wait")
+    }
     inside = {containers.KEY: data[containers.KEY]} if data.get(containers.KEY) else {}
     return {
         "name": _name(data["name"]),
         "features": list(map(str, data["features"])),
         "extras": {
-            "programs": {suite: _program(each) for suite, each in data["programs"].items()},
+            "programs": {
+                suite: _program(each) for suite, each in data["programs"].items()
+            },
             **texts,
             **inside,
         },

@@ -124,7 +124,10 @@ class Section:
 
 
 def side_by_side(
-    key: str, caption: str, rows: Sequence[tuple[str, Mapping[str, Cell]]], notes: tuple[str, ...] = ()
+    key: str,
+    caption: str,
+    rows: Sequence[tuple[str, Mapping[str, Cell]]],
+    notes: tuple[str, ...] = (),
 ) -> list[Table]:
     """Return tables with a column for each machine, so many in each; none without rows.
 
@@ -136,16 +139,25 @@ def side_by_side(
         shown = machines[at : at + _COLUMNS]
         more = f" ({shown[0]} to {shown[-1]})" if len(machines) > _COLUMNS else ""
         listed = tuple(
-            (head, tuple(cells.get(machine, Cell("", missing=True)) for machine in shown))
+            (
+                head,
+                tuple(cells.get(machine, Cell("", missing=True)) for machine in shown),
+            )
             for head, cells in rows
             if not cells.keys().isdisjoint(shown)
         )
         columns = tuple(map(Column, shown))
-        tables.append(Table(f"{key}{at or ''}", f"{caption}{more}", "value", columns, listed, notes))
+        tables.append(
+            Table(
+                f"{key}{at or ''}", f"{caption}{more}", "value", columns, listed, notes
+            )
+        )
     return tables
 
 
-def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def grouped(
+    lines: Iterable[tuple[str, str]],
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return (subject, line) pairs as the groups of :class:`Lines`, each line once, in the order of the
     subjects."""
     groups: dict[str, dict[str, None]] = {}

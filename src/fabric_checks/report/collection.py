@@ -18,7 +18,9 @@ from fabric_checks.records.table import record_of
 from fabric_checks.report.values import Results, Value
 
 #: The fields that the report reads: all but the largest, which it does not show.
-COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
+COLUMNS = tuple(
+    name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement")
+)
 
 _MISSING = dict.fromkeys(FIELDS)
 _PLACE = ("side", "system", "partition", "environ")
@@ -44,13 +46,21 @@ def with_machines(frame: pl.DataFrame) -> pl.DataFrame:
     )
     places = frame.select(_PLACE).unique(maintain_order=True).with_columns(machine=base)
     parts = (
-        pl.when(side.n_unique().over("machine") > 1).then(side + ": ").otherwise(pl.lit("")),
+        pl.when(side.n_unique().over("machine") > 1)
+        .then(side + ": ")
+        .otherwise(pl.lit("")),
         "machine",
-        pl.when(environ.n_unique().over("machine") > 1).then(", " + environ).otherwise(pl.lit("")),
+        pl.when(environ.n_unique().over("machine") > 1)
+        .then(", " + environ)
+        .otherwise(pl.lit("")),
     )
     named = places.with_columns(machine=pl.concat_str(parts))
-    machine = pl.col("machine").map_elements(lambda name: clean(name) or "(no name)", pl.String)
-    return frame.join(named.with_columns(machine), on=_PLACE, how="left", maintain_order="left")
+    machine = pl.col("machine").map_elements(
+        lambda name: clean(name) or "(no name)", pl.String
+    )
+    return frame.join(
+        named.with_columns(machine), on=_PLACE, how="left", maintain_order="left"
+    )
 
 
 def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
@@ -59,10 +69,17 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     :param frame: of :func:`fabric_checks.records.reader.load`, with at least :data:`COLUMNS`.
     """
     frame = with_machines(frame)
-    measured = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_finite())
-    rows = series(measured, _KEY, each=("session",), latest=COLUMNS).iter_rows(named=True)
+    measured = frame.filter(
+        pl.col("metric").is_not_null() & pl.col("value").is_finite()
+    )
+    rows = series(measured, _KEY, each=("session",), latest=COLUMNS).iter_rows(
+        named=True
+    )
     values = tuple(map(_value, rows))
-    last = {tuple(case): session for *case, session in frame.select(*_CASE, "session").iter_rows()}
+    last = {
+        tuple(case): session
+        for *case, session in frame.select(*_CASE, "session").iter_rows()
+    }
     machines = tuple(sorted(frame["machine"].unique()))
     latest: dict[str, list[Record]] = {machine: [] for machine in machines}
     failed = frame.filter(pl.col("metric").is_null()).iter_rows(named=True)
@@ -73,18 +90,32 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     for machine, record in known:
         if record["session"] == last[machine, record["test"], record["environ"]]:
             latest[machine].append(record)
-    sessions = frame.filter(pl.col("session").is_not_null()).group_by("machine", maintain_order=True)
+    sessions = frame.filter(pl.col("session").is_not_null()).group_by(
+        "machine", maintain_order=True
+    )
     return Results(
         machines,
         values,
-        {machine: runs.of_records(machine, records) for machine, records in latest.items()},
-        {str(name): of["session"].unique(maintain_order=True).to_list() for (name,), of in sessions},
+        {
+            machine: runs.of_records(machine, records)
+            for machine, records in latest.items()
+        },
+        {
+            str(name): of["session"].unique(maintain_order=True).to_list()
+            for (name,), of in sessions
+        },
         tuple(map(clean, faults)),
     )
 
 
 def _value(row: Mapping[str, Any]) -> Value:
-    last = {"time": row["times"][-1], "session": row["session"][-1], "value": row["values"][-1]}
+    last = {
+        "time": row["times"][-1],
+        "session": row["session"][-1],
+        "value": row["values"][-1],
+    }
     median = statistics.median(row["values"])
     runs_of = zip(row["times"], row["session"], row["values"], strict=True)
-    return Value(row["machine"], record_of({**_MISSING, **row, **last}), median, tuple(runs_of))
+    return Value(
+        row["machine"], record_of({**_MISSING, **row, **last}), median, tuple(runs_of)
+    )

@@ -16,7 +16,15 @@ from rich.text import Text
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, count_text, names_text, signed, sizes_text, test_text, value_text
+from fabric_checks.core.text import (
+    clean,
+    count_text,
+    names_text,
+    signed,
+    sizes_text,
+    test_text,
+    value_text,
+)
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 #: The colour of a verdict on a terminal.
@@ -48,7 +56,9 @@ class Page:
     notes: tuple[str, ...]
 
 
-def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
+def page(
+    comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False
+) -> Page:
     """Return a comparison as texts.
 
     :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of
@@ -70,8 +80,15 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
         own = list(rows.filter(pl.col("side") == side).iter_rows(named=True))
         # The title names the system that all rows share.
         places = {_where(row) for row in own}
-        title = f"{side} against {comparison.baseline}" + (f": {places.pop()}" if len(places) == 1 else "")
-        header = (*_HEADER[:4], f"median, {comparison.baseline}", f"median, {side}", *_HEADER[4:])
+        title = f"{side} against {comparison.baseline}" + (
+            f": {places.pop()}" if len(places) == 1 else ""
+        )
+        header = (
+            *_HEADER[:4],
+            f"median, {comparison.baseline}",
+            f"median, {side}",
+            *_HEADER[4:],
+        )
         cells = [header, *(_cells(row, notes, has_place=bool(places)) for row in own)]
         tables[clean(title)] = [tuple(map(clean, each)) for each in cells]
     return Page(tables, tuple(map(clean, (*notes.lines(), *lines))))
@@ -85,12 +102,22 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
     lines = []
     for side in comparison.sides:
         of = rows.filter(pl.col("side") == side)
-        for label, where in ((comparison.baseline, "where_baseline"), (side, "where_side")):
-            lacking = of.filter(pl.col(where).is_null()).unique("test", maintain_order=True)
-            tests = [test_text(*each) for each in lacking.select("check", "parameters").iter_rows()]
+        for label, where in (
+            (comparison.baseline, "where_baseline"),
+            (side, "where_side"),
+        ):
+            lacking = of.filter(pl.col(where).is_null()).unique(
+                "test", maintain_order=True
+            )
+            tests = [
+                test_text(*each)
+                for each in lacking.select("check", "parameters").iter_rows()
+            ]
             if tests:
                 count = count_text(len(tests), "test")
-                lines.append(f"not in {label}: {count} ({names_text(tests)}); --all lists them")
+                lines.append(
+                    f"not in {label}: {count} ({names_text(tests)}); --all lists them"
+                )
     return lines
 
 
@@ -99,8 +126,12 @@ def counts(comparison: Comparison) -> list[str]:
     lines = []
     for side in comparison.sides:
         found = Counter(comparison.frame.filter(pl.col("side") == side)["verdict"])
-        parts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
-        lines.append(f"{side} against {comparison.baseline}: {found.total()} metrics: {', '.join(parts)}")
+        parts = [
+            f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]
+        ]
+        lines.append(
+            f"{side} against {comparison.baseline}: {found.total()} metrics: {', '.join(parts)}"
+        )
     if comparison.by_chance:
         lines.append(
             f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if"
@@ -116,10 +147,15 @@ def counts(comparison: Comparison) -> list[str]:
 
 
 def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[object, ...]:
-    marks = [notes.mark(text) if len(text) > 24 else text for text in (row["why"], row["note"]) if text]
+    marks = [
+        notes.mark(text) if len(text) > 24 else text
+        for text in (row["why"], row["note"])
+        if text
+    ]
     return (
         row["verdict"],
-        test_text(row["check"], row["parameters"]) + (f" ({_where(row)})" if has_place else ""),
+        test_text(row["check"], row["parameters"])
+        + (f" ({_where(row)})" if has_place else ""),
         row["layout"],
         _metric(row),
         _medians(row, "baseline"),
@@ -132,7 +168,9 @@ def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[object, ...]
 
 def _where(row: Row) -> str:
     """Return where a row was measured, on both sides if they differ."""
-    return " against ".join(dict.fromkeys(filter(None, (row["where_side"], row["where_baseline"]))))
+    return " against ".join(
+        dict.fromkeys(filter(None, (row["where_side"], row["where_baseline"])))
+    )
 
 
 def _metric(row: Row) -> str:
@@ -153,7 +191,10 @@ def _medians(row: Row, side: str) -> str:
     runs = f"n {least}" if least == most else f"n {least} .. {most}"
     if row["unit"] is None or (row["quantity"] is None and len(row["metrics"]) > 1):
         return runs  # values of several kinds have no range
-    low, high = value_text(row[f"median_{side}_min"]), value_text(row[f"median_{side}_max"])
+    low, high = (
+        value_text(row[f"median_{side}_min"]),
+        value_text(row[f"median_{side}_max"]),
+    )
     value = low if low == high else f"{low} .. {high}"
     if len(row["metrics"]) == 1 and row[f"low_{side}_min"] is not None:
         value += f" ({value_text(row[f'low_{side}_min'])} to {value_text(row[f'high_{side}_max'])})"
@@ -169,7 +210,9 @@ def _change(row: Row) -> str:
     if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
         return f"{text}; {row['detectable_max']:.2g} {unit} would be detected"
     if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
-        text += f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
+        text += (
+            f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
+        )
     return text
 
 
@@ -177,21 +220,34 @@ def render(page: Page) -> list[RichTable | Text]:
     """Return the tables of a page for a terminal, and the notes below them."""
     parts: list[RichTable | Text] = []
     for title, (header, *rows) in page.tables.items():
-        listed = [(Text(verdict, style=_STYLES.get(verdict, "")), *cells) for verdict, *cells in rows]
+        listed = [
+            (Text(verdict, style=_STYLES.get(verdict, "")), *cells)
+            for verdict, *cells in rows
+        ]
         parts.append(plain(title if rows else f"{title}: nothing to compare"))
         parts += [rich_table(header, listed, widths=_WIDTHS)] if rows else []
     return [*parts, *map(plain, page.notes)]
 
 
 def as_json(
-    comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str], faults: Sequence[str]
+    comparison: Comparison,
+    rows: pl.DataFrame,
+    objections: Sequence[str],
+    faults: Sequence[str],
 ) -> str:
     """Return a comparison as a JSON object.
 
     :param rows: those of its frame that are wanted.
     :param objections: why a gate fails; :param faults: records that could not be used.
     """
-    names = ("baseline", "sides", "confidence", "repeatable", "bootstrapped", "by_chance")
+    names = (
+        "baseline",
+        "sides",
+        "confidence",
+        "repeatable",
+        "bootstrapped",
+        "by_chance",
+    )
     content = {
         **{name: getattr(comparison, name) for name in names},
         "counts": {verdict: comparison.count(verdict) for verdict in VERDICTS},

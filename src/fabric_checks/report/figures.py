@@ -22,18 +22,30 @@ def label(results: Results, machine: str, more: str = "") -> str:
 def line(name: str, points: Iterable[tuple[float, Value]]) -> Line:
     """Return a line of values, in the order of their positions."""
     listed = sorted(points, key=lambda point: point[0])
-    return Line(name, tuple((x, value.median) for x, value in listed), tuple(value for _, value in listed))
+    return Line(
+        name,
+        tuple((x, value.median) for x, value in listed),
+        tuple(value for _, value in listed),
+    )
 
 
 def picture(
-    key: str, title: str, description: str, panels: Sequence[Panel], provenance: Provenance
+    key: str,
+    title: str,
+    description: str,
+    panels: Sequence[Panel],
+    provenance: Provenance,
 ) -> list[Picture]:
     """Return a figure, none where nothing was measured."""
     shown = [panel for panel in panels if panel.lines]
     if not shown:
         return []
     looks = svg_panels.looks(shown)
-    notes = runs_note(value for panel in shown for line in panel.lines for value in line.values)
-    svgs = tuple(svg_panels.panel(panel, looks, provenance.series_of) for panel in shown)
+    notes = runs_note(
+        value for panel in shown for line in panel.lines for value in line.values
+    )
+    svgs = tuple(
+        svg_panels.panel(panel, looks, provenance.series_of) for panel in shown
+    )
     legend = tuple((text, svg_panels.style(at)) for text, at in looks.items())
     return [Picture(key, title, description, svgs, legend, notes=notes)]

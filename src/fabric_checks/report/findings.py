@@ -24,7 +24,13 @@ from fabric_checks.core.verdict import Verdict, verdict
 from fabric_checks.diagnosis.limits import text as limits_text
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
-from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
+from fabric_checks.records.record import (
+    Record,
+    bounds,
+    case_name,
+    is_success,
+    machine_name,
+)
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
 from fabric_checks.report.texts import load_text, mpi_text
@@ -63,11 +69,17 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
 
     :param is_whole: whether all errors, warnings and names of failed cases are listed, however many.
     """
-    again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
+    again = [
+        case.name
+        for case in session.cases
+        if case.failed_before and is_success(case.result)
+    ]
     most = sys.maxsize if is_whole else _MOST
 
     def first(kind: str, lines: Sequence[str]) -> list[Problem]:
-        return [Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
+        return [
+            Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)
+        ]
 
     return [
         *first("error", runs.other_faults(session)),
@@ -82,11 +94,18 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
 
 def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
-    is_incomplete = session.was_killed or any(case.result == "abort" for case in session.cases)
+    is_incomplete = session.was_killed or any(
+        case.result == "abort" for case in session.cases
+    )
     return verdict(
-        failed=not is_incomplete and not any(record["metric"] for record in session.records),
+        failed=not is_incomplete
+        and not any(record["metric"] for record in session.records),
         incomplete=is_incomplete,
-        findings=any(finding.is_fault for record in session.records for finding in findings_of(record))
+        findings=any(
+            finding.is_fault
+            for record in session.records
+            for finding in findings_of(record)
+        )
         or runs.failed(session)
         or _misses(session)
         or runs.other_faults(session),
@@ -101,16 +120,27 @@ def counts_text(cases: Sequence[Case]) -> str:
     if not counts:
         return "no case ran"
     passed = f"{counts['pass'] + counts['xfail']} of {count_text(counts.total(), 'case')} passed"
-    return ", ".join([passed, *(f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end])])
+    return ", ".join(
+        [
+            passed,
+            *(f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end]),
+        ]
+    )
 
 
 def references_text(measured: Sequence[Record]) -> str:
     """Return how many values met their references, or why none has one."""
-    held = [record for record in measured if record["reference"] is not None and not record["no_reference"]]
+    held = [
+        record
+        for record in measured
+        if record["reference"] is not None and not record["no_reference"]
+    ]
     if held:
         missed = sum(not is_success(record["result"]) for record in held)
         return f"{len(held)} held to references, {missed or 'none'} missed"
-    reasons = {str(record["no_reference"]) for record in measured if record["no_reference"]}
+    reasons = {
+        str(record["no_reference"]) for record in measured if record["no_reference"]
+    }
     return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
 
 
@@ -118,7 +148,9 @@ def where_text(of: Sequence[Record]) -> str:
     """Return partitions, nodes and MPIs of a run."""
     places = dict.fromkeys(machine_name(record).rpartition("+")[0] for record in of)
     parts = [names_text(list(places), 4)]
-    nodes = list(dict.fromkeys(node for record in of for node in record["nodelist"] or ()))
+    nodes = list(
+        dict.fromkeys(node for record in of for node in record["nodelist"] or ())
+    )
     if nodes:
         names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
         parts.append(f"{count_text(len(nodes), 'node')} ({names})")
@@ -142,13 +174,19 @@ def would_have_found(records: Sequence[Record]) -> str:
     for limits in sight.limits(by_case(between)).values():
         for part, size in limits.items():
             sizes.setdefault(part, []).extend([] if size is None else [size])
-    text = limits_text({part: min(known, default=None) for part, known in sizes.items()}) if sizes else ""
+    text = (
+        limits_text({part: min(known, default=None) for part, known in sizes.items()})
+        if sizes
+        else ""
+    )
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def _misses(session: Session) -> list[Record]:
     return [
-        record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]
+        record
+        for record in session.records
+        if record["result"] in ("fail", "xpass") and record["metric"]
     ]
 
 
@@ -156,7 +194,11 @@ def _without_values(session: Session) -> list[Case]:
     """Return the cases that failed for another reason than a value that misses its reference."""
     explained = {case_name(record) for record in _misses(session)}
     failed = [case for case in runs.failed(session) if case.result != "abort"]
-    return [case for case in failed if not (case.name in explained and case.phase == "performance")]
+    return [
+        case
+        for case in failed
+        if not (case.name in explained and case.phase == "performance")
+    ]
 
 
 def of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
@@ -202,10 +244,16 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
         cases.setdefault(case_text(record), []).append(record)
     found = []
     for name, missed in cases.items():
-        first = max(missed, key=lambda each: abs(each["value"] / (each["reference"] or 1) - 1))
+        first = max(
+            missed, key=lambda each: abs(each["value"] / (each["reference"] or 1) - 1)
+        )
         within = range_text(*bounds(first)) or "without bounds"
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
-        verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
+        verb = (
+            "missed"
+            if first["result"] == "fail"
+            else "met, although it was expected to miss"
+        )
         is_now = f"{first['metric']} is {value_text(first['value'])} {first['unit']}"
         found.append(Problem(f"{name}: {is_now}, reference {within}: {verb}{others}"))
     return found
@@ -213,7 +261,11 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
 
 def not_run(session: Session) -> list[str]:
     """Return the suites and cases that were not run, a line for each reason."""
-    reasons = Counter(case.reason for case in session.cases if case.result == "skip" and not case.fixture)
+    reasons = Counter(
+        case.reason
+        for case in session.cases
+        if case.result == "skip" and not case.fixture
+    )
     skipped = (
         f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}"
         for reason, count in reasons.items()
@@ -230,7 +282,9 @@ def _not_offered(session: Session) -> list[str]:
     suites: dict[tuple[str, str], list[str]] = {}
     for (suite, why), names in environs.items():
         suites.setdefault((", ".join(names), why), []).append(suite)
-    return [f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()]
+    return [
+        f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()
+    ]
 
 
 def short_name(name: str) -> str:

@@ -23,7 +23,11 @@ Points = Mapping[int, Record]
 
 #: The keys that sort layouts, the preferred first, by ``Headline.layouts``.
 _PREFERENCES: Mapping[str, Callable[[Layout], tuple[int, ...]]] = {
-    "smallest": lambda layout: (layout.ppn if layout.nodes > 1 else 0, layout.nodes, layout.ppn),
+    "smallest": lambda layout: (
+        layout.ppn if layout.nodes > 1 else 0,
+        layout.nodes,
+        layout.ppn,
+    ),
     "largest": lambda layout: (-layout.tasks, -layout.nodes),
     "most nodes": lambda layout: (-layout.nodes, layout.ppn),
 }
@@ -71,8 +75,14 @@ class _Candidate:
     @property
     def merit(self) -> tuple[int, ...]:
         """The key that finds the best: the most machines, the preferred layout, the preferred program."""
-        preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])(self.layout)
-        return (len(self.by_machine), *(-number for number in preference), -self.headline.rank)
+        preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])(
+            self.layout
+        )
+        return (
+            len(self.by_machine),
+            *(-number for number in preference),
+            -self.headline.rank,
+        )
 
 
 class Values:
@@ -83,17 +93,28 @@ class Values:
     """
 
     def __init__(
-        self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name
+        self,
+        records: Iterable[Record],
+        machine_of: Callable[[Record], Machine] = machine_name,
     ) -> None:
         self._series: dict[tuple[str, ...], dict[Machine, dict[int, Record]]] = {}
         machines: dict[Machine, None] = {}
         for record in records:
             machine = machine_of(record)
             machines.setdefault(machine)
-            if record["value"] is None or record.get("compared") or not math.isfinite(record["value"]):
+            if (
+                record["value"] is None
+                or record.get("compared")
+                or not math.isfinite(record["value"])
+            ):
                 continue
             test = test_text(str(record["check"]), record["parameters"])
-            key = (str(record["check"]), test, str(record["quantity"]), str(record["layout"]))
+            key = (
+                str(record["check"]),
+                test,
+                str(record["quantity"]),
+                str(record["layout"]),
+            )
             points = self._series.setdefault(key, {}).setdefault(machine, {})
             points[-1 if record["size_B"] is None else record["size_B"]] = record
         #: All machines of the run, in its order, whether or not they have values.
@@ -109,14 +130,23 @@ class Values:
             if row not in best or each.merit > best[row].merit:
                 best[row] = each
             section = each.headline.section
-            orders[section] = min(each.headline.order, orders.get(section, each.headline.order))
+            orders[section] = min(
+                each.headline.order, orders.get(section, each.headline.order)
+            )
 
         def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
             of = each.headline
-            return orders[of.section], of.section, each.section == BETWEEN, of.order, of.title
+            return (
+                orders[of.section],
+                of.section,
+                each.section == BETWEEN,
+                of.order,
+                of.title,
+            )
 
         return [
-            _row(each.headline, each.section, each.by_machine) for each in sorted(best.values(), key=position)
+            _row(each.headline, each.section, each.by_machine)
+            for each in sorted(best.values(), key=position)
         ]
 
     def _candidates(self) -> Iterable[_Candidate]:
@@ -124,12 +154,18 @@ class Values:
         found: dict[tuple[str | int, ...], _Candidate] = {}
         for (check, _, quantity, text), by_machine in self._series.items():
             record = _any_record(by_machine)
-            headline, layout = headline_of(record), Layout(record["nodes"] or 1, record["ppn"] or 1)
+            headline, layout = (
+                headline_of(record),
+                Layout(record["nodes"] or 1, record["ppn"] or 1),
+            )
             if headline is None:
                 continue
             section, least_tasks = headline.section, headline.least_tasks
             if section == PAIR:
-                section, least_tasks = (BETWEEN if layout.nodes > 1 else WITHIN), max(least_tasks, 2)
+                section, least_tasks = (
+                    (BETWEEN if layout.nodes > 1 else WITHIN),
+                    max(least_tasks, 2),
+                )
             if layout.tasks >= least_tasks:
                 key = (section, headline.title, headline.rank, check, quantity, text)
                 candidate = found.setdefault(key, _Candidate(headline, section, layout))
@@ -159,7 +195,11 @@ def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
 def headline_of(record: Record) -> Headline | None:
     """Return the headline that a record carries; None without one."""
     given = record.get("headline") or {}
-    members = {member.name: given[member.name] for member in fields(Headline) if member.name in given}
+    members = {
+        member.name: given[member.name]
+        for member in fields(Headline)
+        if member.name in given
+    }
     return Headline(**members) if members else None
 
 
@@ -185,10 +225,18 @@ def cell(points: Points, point: str) -> Cell:
     texts = dict.fromkeys(
         value_text(points[size]["value"]) + (f" @{size_text(size)}" if is_named else "")
         for size in chosen
-        for is_named in [len(sizes) > 1 and (point == "last" or (point == "ends" and size not in _ENDS_B))]
+        for is_named in [
+            len(sizes) > 1
+            and (point == "last" or (point == "ends" and size not in _ENDS_B))
+        ]
     )
     missed = any(points[size]["result"] == "fail" for size in sizes)
-    return Cell(tuple(texts), tuple(values) if len(values) > 2 else (), missed, points[chosen[0]])
+    return Cell(
+        tuple(texts),
+        tuple(values) if len(values) > 2 else (),
+        missed,
+        points[chosen[0]],
+    )
 
 
 def program_text(record: Record) -> str:

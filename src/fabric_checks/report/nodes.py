@@ -27,7 +27,9 @@ _MOST = 100
 
 def section(nodes: Sequence[Node]) -> Section:
     """Return a table of the nodes, the worst first."""
-    rows = tuple((clean(node.name), tuple(map(Cell, _texts(node)))) for node in nodes[:_MOST])
+    rows = tuple(
+        (clean(node.name), tuple(map(Cell, _texts(node)))) for node in nodes[:_MOST]
+    )
     more = (f"{len(nodes) - _MOST} more are not listed.",) if len(nodes) > _MOST else ()
     columns = tuple(map(Column, _HEADS))
     table = Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more)
@@ -38,7 +40,13 @@ def _texts(node: Node) -> list[str]:
     """Return the cells of a node, in the order of the heads."""
     share = 100 * node.bad / node.cases if node.cases else 0.0
     found = (
-        *(node.system, f"{node.last_seen:%Y-%m-%d %H:%M}", node.cases, node.blamed, node.failed),
+        *(
+            node.system,
+            f"{node.last_seen:%Y-%m-%d %H:%M}",
+            node.cases,
+            node.blamed,
+            node.failed,
+        ),
         f"{share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %){' <-' if node.stands_out else ''}",
         "" if node.others is None else f"{100 * node.others:.0f} %",
     )

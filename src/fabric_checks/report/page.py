@@ -23,7 +23,14 @@ from fabric_checks.report import nodes
 from fabric_checks.report.blocks import Section
 from fabric_checks.report.collection import COLUMNS, collect
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.sections import families, not_measured, over_time, pairs, summary, verdicts
+from fabric_checks.report.sections import (
+    families,
+    not_measured,
+    over_time,
+    pairs,
+    summary,
+    verdicts,
+)
 from fabric_checks.report.sections.over_time import Changed, change_points
 from fabric_checks.report.values import Results
 
@@ -61,7 +68,9 @@ def report(
         opened=opened,
         used=nodes_of(loaded.frame),
     )
-    return render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
+    return render(
+        title or _title(results), shown, provenance, datetime.now(timezone.utc)
+    ), results
 
 
 def sections(
@@ -81,14 +90,21 @@ def sections(
     :param published, opened: see :func:`report`. :param used: the nodes of all runs.
     """
     last = dict.fromkeys(names[-1] for names in results.runs.values())
-    ends = [runs.ended_early(folder, name) for name in last for folder in dict.fromkeys(paths)]
+    ends = [
+        runs.ended_early(folder, name)
+        for name in last
+        for folder in dict.fromkeys(paths)
+    ]
     found = [
         summary.section(results, changes[0], list(filter(None, ends)), opened),
         *families.sections(results, provenance, pairs.results_folders(paths)),
         over_time.section(results, provenance, *changes),
         verdicts.references(results),
         nodes.section(used) if len(used) > 1 else None,
-        *(module.section(results, provenance, published) for module in report_sections()),
+        *(
+            module.section(results, provenance, published)
+            for module in report_sections()
+        ),
         not_measured.section(results),
     ]
     return [section for section in found if section]
@@ -101,7 +117,9 @@ def _title(results: Results) -> str:
     return f"{plural_text(len(names), 'Interconnect')} of {' and '.join(names)}"
 
 
-def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
+def render(
+    title: str, sections: Sequence[Section], provenance: Provenance, when: datetime
+) -> str:
     """Return sections as the page.
 
     The template escapes all text; only drawings of :mod:`fabric_checks.report.svg_panels` and the page's own
@@ -119,10 +137,15 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     )
     environment.filters["drawing"] = Markup
     environment.globals["number_of"] = provenance.number_of
-    script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
+    script, *styles = (
+        (TEMPLATES / name).read_text()
+        for name in ("page.js", "drawing.css", "page.css")
+    )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
-    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
+    body = Markup(
+        environment.get_template("sections.html.jinja").render(sections=sections)
+    )
     return environment.get_template("page.html.jinja").render(
         title=clean(title),
         sections=sections,
@@ -138,4 +161,8 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
 
 def _printable(value: Any) -> Any:
     """Replace control characters in all that a template prints; drawings have none."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return (
+        printable(value)
+        if isinstance(value, str) and not isinstance(value, Markup)
+        else value
+    )

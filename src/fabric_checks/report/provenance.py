@@ -42,7 +42,9 @@ class Provenance:
         across = [int(x) if x == int(x) else round(x, 5) for x, _ in line.points]
         medians = [float(f"{y:.5g}") for _, y in line.points]
         numbers = list(map(self.number_of, line.values))
-        self._series.append([clean(line.label), line.values[0].unit, x, across, medians, numbers])
+        self._series.append(
+            [clean(line.label), line.values[0].unit, x, across, medians, numbers]
+        )
         return len(self._series) - 1
 
     def data(self) -> dict[str, list[Any]]:
@@ -52,7 +54,12 @@ class Provenance:
         positions, values, and the numbers of their provenance.
         """
         cases, facts = (list(map(dict, each)) for each in (self._cases, self._facts))
-        return {"cases": cases, "facts": facts, "values": list(self._values), "series": self._series}
+        return {
+            "cases": cases,
+            "facts": facts,
+            "values": list(self._values),
+            "series": self._series,
+        }
 
 
 def _value_facts(value: Value) -> Facts:
@@ -61,17 +68,30 @@ def _value_facts(value: Value) -> Facts:
     known = sorted(time for time, _, _ in value.runs if time)
     values = sorted(each for _, _, each in value.runs)
     seen = (
-        f"{count_text(len(values), 'run')}, median; {value_text(values[0])} to {value_text(values[-1])}{unit}"
+        f"{count_text(len(values), 'run')}, median; {value_text(values[0])} to "
+        f"{value_text(values[-1])}{unit}"
     )
-    reference = bounds_text(value) or f"none{f': {why}' if (why := record['no_reference']) else ''}"
+    reference = (
+        bounds_text(value)
+        or f"none{f': {why}' if (why := record['no_reference']) else ''}"
+    )
     facts = (
         ("metric", value.quantity),
         ("meaning", record["meaning"]),
         ("runs", seen if len(values) > 1 else ""),
         ("date (UTC)", _dates(known)),
-        ("session", names_text(list(dict.fromkeys(filter(None, (name for _, name, _ in value.runs)))), 2)),
+        (
+            "session",
+            names_text(
+                list(dict.fromkeys(filter(None, (name for _, name, _ in value.runs)))),
+                2,
+            ),
+        ),
         ("computed", value.derived),
-        ("kind", f"{value.evidence}, not measured on a machine" if value.evidence else ""),
+        (
+            "kind",
+            f"{value.evidence}, not measured on a machine" if value.evidence else "",
+        ),
         ("reference", "" if value.derived else reference),
         ("verdict", value.verdict),
         ("source", record["reference_source"]),
@@ -96,7 +116,10 @@ def _case_facts(value: Value) -> Facts:
     facts = (
         ("machine", value.machine),
         ("test", case_text(value.record)),
-        ("program", f"{record['program'] or 'not known'} {record['program_version']}, {record['stack']}"),
+        (
+            "program",
+            f"{record['program'] or 'not known'} {record['program_version']}, {record['stack']}",
+        ),
         ("MPI", record["mpi"]),
         ("compiler", record["compiler"]),
         ("environment", record["environ"]),

@@ -55,7 +55,9 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
         dim += [name for name, _ in unseeing.pop(where)]
     notes = {
         f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {{}}; take a level with more": few,
-        f"values vary too much to name a node slower by a tenth: {{}}; {_REMEDY}": sorted(dim),
+        f"values vary too much to name a node slower by a tenth: {{}}; {_REMEDY}": sorted(
+            dim
+        ),
     }
     return (
         [_too_much(*where, cases) for where, cases in unseeing.items()],
@@ -63,7 +65,9 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
     )
 
 
-def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None]]) -> str:
+def _too_much(
+    partition: str, what: str, cases: Sequence[tuple[str, float | None]]
+) -> str:
     """Return that values vary too much on a partition; :param cases: with the losses that each would have
     named."""
     least = min((loss for _, loss in cases if loss is not None), default=None)

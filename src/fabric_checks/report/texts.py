@@ -13,7 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import count_text, one_line
-from fabric_checks.records.record import Record, case_name, other_processes, was_disturbed
+from fabric_checks.records.record import (
+    Record,
+    case_name,
+    other_processes,
+    was_disturbed,
+)
 
 
 def plain(*lines: object) -> Text:
@@ -24,7 +29,12 @@ def plain(*lines: object) -> Text:
 def mpi_text(text: str) -> str:
     """Return the name and the version of an MPI, of what it reports of itself."""
     found = re.match(r"[^\d,]*\d[\d.]*\d", text)
-    return " ".join((found[0] if found else text[:30]).replace("Version:", "").replace("(R)", "").split())
+    return " ".join(
+        (found[0] if found else text[:30])
+        .replace("Version:", "")
+        .replace("(R)", "")
+        .split()
+    )
 
 
 def load_text(of: Iterable[Record]) -> tuple[str, bool]:
@@ -33,7 +43,10 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
 
     They do if a tenth of the cases, or more, had to share their cores with other processes.
     """
-    cases = {(record.get("session"), record.get("time"), case_name(record)): record for record in of}
+    cases = {
+        (record.get("session"), record.get("time"), case_name(record)): record
+        for record in of
+    }
     known = [
         record
         for record in cases.values()
@@ -47,7 +60,11 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     text = f"load {load:.1f} on {count_text(known[-1]['host_cores'], 'core')}"
     if not is_busy:
         return text, False
-    others = count_text(round(median(map(other_processes, disturbed))), "other process", "other processes")
+    others = count_text(
+        round(median(map(other_processes, disturbed))),
+        "other process",
+        "other processes",
+    )
     cases_text = f"{len(disturbed)} of {count_text(len(known), 'case')}"
     return f"{text}, {others} ready to run in {cases_text}: values say little", True
 
@@ -68,10 +85,18 @@ def rich_table(
     :param right: the titles of the columns that are aligned to the right.
     :param widths: the largest width of each column, None for any; a table with widths has narrow gaps.
     """
-    out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=bool(widths), header_style="bold")
+    out = Table(
+        box=box.SIMPLE,
+        pad_edge=False,
+        collapse_padding=bool(widths),
+        header_style="bold",
+    )
     for title, width in zip(header, widths or (None,) * len(header), strict=True):
         out.add_column(
-            plain(title), max_width=width, overflow="fold", justify="right" if title in right else "left"
+            plain(title),
+            max_width=width,
+            overflow="fold",
+            justify="right" if title in right else "left",
         )
     for row in rows:
         out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))

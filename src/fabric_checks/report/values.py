@@ -46,7 +46,10 @@ class Value:
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters of its test but the layout, by name."""
-        return {clean(name): clean(value) for name, value in (self.record["parameters"] or {}).items()}
+        return {
+            clean(name): clean(value)
+            for name, value in (self.record["parameters"] or {}).items()
+        }
 
     @property
     def quantity(self) -> str:
@@ -78,9 +81,18 @@ class Value:
     def verdict(self) -> str:
         """The comparison with its reference: met, missed, expected miss, unexpectedly met, or empty without
         one."""
-        if self.derived or self.record["reference"] is None or self.record["no_reference"]:
+        if (
+            self.derived
+            or self.record["reference"] is None
+            or self.record["no_reference"]
+        ):
             return ""
-        words = {"pass": "met", "fail": "missed", "xfail": "expected miss", "xpass": "unexpectedly met"}
+        words = {
+            "pass": "met",
+            "fail": "missed",
+            "xfail": "expected miss",
+            "xpass": "unexpectedly met",
+        }
         return words.get(str(self.record["result"]), "")
 
 
@@ -105,7 +117,9 @@ class Results:
         self._simulated = {value.machine for value in self.values if value.evidence}
         self._by_quantity: dict[tuple[str, str], list[Value]] = {}
         for value in self.values:
-            self._by_quantity.setdefault((value.machine, value.quantity), []).append(value)
+            self._by_quantity.setdefault((value.machine, value.quantity), []).append(
+                value
+            )
 
     def of(
         self,

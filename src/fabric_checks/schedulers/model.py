@@ -45,15 +45,21 @@ class Queue:
     doubt: str = ""
 
     @classmethod
-    def of_cores(cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any) -> Queue:
+    def of_cores(
+        cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any
+    ) -> Queue:
         """Return a queue of so many nodes, from the numbers of their cores as far as these are known."""
         known = {count for count in cores if count}
-        return cls(name, nodes, min(known, default=None), **({"differ": len(known) > 1} | more))
+        return cls(
+            name, nodes, min(known, default=None), **({"differ": len(known) > 1} | more)
+        )
 
     @property
     def usable(self) -> int:
         """Return how many nodes one job may have."""
-        return self.nodes if self.most_nodes is None else min(self.nodes, self.most_nodes)
+        return (
+            self.nodes if self.most_nodes is None else min(self.nodes, self.most_nodes)
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,9 @@ def timed_out(
     blame = [listed(node_faults)] if node_faults else []
     if busy:
         some = ", ".join(busy[:MOST_SHOWN])
-        blame.append(f"{some} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})")
+        blame.append(
+            f"{some} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})"
+        )
     state = "cannot start" if unschedulable else "is still waiting"
     given = f"says: {reason}" if reason else "gives no reason"
     text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {scheduler} {given}"

@@ -25,7 +25,11 @@ FLUX = "fabric-flux"
 _SLURM = ("slurm", "squeue", "fabric-slurm")
 #: How the option begins that gives jobs of a scheduler their nodes by name. PBS has no such option: its job
 #: scripts have a chunk for each node.
-_NODES_OPTION = {**dict.fromkeys(_SLURM, "--nodelist="), FLUX: "--requires=host:", "fabric-pbs": ""}
+_NODES_OPTION = {
+    **dict.fromkeys(_SLURM, "--nodelist="),
+    FLUX: "--requires=host:",
+    "fabric-pbs": "",
+}
 _OPTION = "--reservation"
 
 
@@ -36,7 +40,9 @@ def asked_for() -> str | None:
     """
     name = os.environ.get(VARIABLE)
     if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.#-]*", name):
-        raise FabricError(f"--reservation: {quoted(name)} is not a name: use letters, digits, . _ # and -")
+        raise FabricError(
+            f"--reservation: {quoted(name)} is not a name: use letters, digits, . _ # and -"
+        )
     return name or None
 
 
@@ -48,7 +54,11 @@ def apply(partition: dict[str, Any]) -> None:
 
     :raises FabricError: if the reservation is no name.
     """
-    reservation, nodes, scheduler = asked_for(), nodes_asked_for(), partition["scheduler"]
+    reservation, nodes, scheduler = (
+        asked_for(),
+        nodes_asked_for(),
+        partition["scheduler"],
+    )
     access = list(partition.get("access", []))
     if reservation and is_slurm(scheduler):
         access = [each for each in access if not each.startswith(f"{_OPTION}=")]
@@ -84,7 +94,9 @@ def of_access(access: Sequence[str], scheduler: str) -> str | None:
 
 def option(access: Sequence[str], *names: str) -> str | None:
     """Return the value of an option among those of a partition, by its names; None without it."""
-    parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
+    parser = argparse.ArgumentParser(
+        add_help=False
+    )  # sbatch accepts abbreviations, too
     parser.add_argument(*names, dest="value", nargs="?")
     known, _ = parser.parse_known_args(shlex.split(" ".join(access)))
     value: str | None = known.value

@@ -70,13 +70,19 @@ def run(command: str, timeout_s: float = COMMAND_S) -> str:
 
     :raises SpawnedProcessError, OSError: if it fails, or cannot be started.
     """
-    return str(osext.run_command(command, check=True, timeout=timeout_s, log=False).stdout)
+    return str(
+        osext.run_command(command, check=True, timeout=timeout_s, log=False).stdout
+    )
 
 
 def last_line(error: Exception) -> str:
     """Return the last line of a command's standard error, without its own prefix, or why it could not be
     started."""
-    lines = (error.stderr or "").splitlines() if isinstance(error, SpawnedProcessError) else []
+    lines = (
+        (error.stderr or "").splitlines()
+        if isinstance(error, SpawnedProcessError)
+        else []
+    )
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     if not last and isinstance(error, SpawnedProcessError):
         return f"{error.command.split()[0]} failed with status {error.exitcode}"
@@ -113,12 +119,17 @@ class Watching:
     def give_up(self, job: Job, why: str) -> None:
         """Note that a job is no longer waited for."""
         watch = self._watch(job)
-        watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
+        watch.failure = watch.failure or ExitReason(
+            f"job {job.jobid} was given up: {why}"
+        )
 
     @staticmethod
     def _is_late(job: Job) -> bool:
         """Tell whether a job has been in the queue for longer than it may."""
-        return bool(job.max_pending_time and time.time() - job.submit_time >= job.max_pending_time)
+        return bool(
+            job.max_pending_time
+            and time.time() - job.submit_time >= job.max_pending_time
+        )
 
     def _cannot_start(self, job: Job, *, now: bool) -> bool:
         """Tell whether a job cannot start, and could not for so long that no node may come back in time.
@@ -130,10 +141,14 @@ class Watching:
             watch.end("unschedulable")
         return now and watch.lasts_s("unschedulable") >= OUT_OF_SERVICE_S
 
-    def _cancel_waiting(self, job: Job, reason: str, nodes: Sequence[Node], *, unschedulable: bool) -> None:
+    def _cancel_waiting(
+        self, job: Job, reason: str, nodes: Sequence[Node], *, unschedulable: bool
+    ) -> None:
         """Cancel a job that has waited for too long, or cannot start; see :func:`.model.timed_out`."""
         waited_s = time.time() - job.submit_time
-        failure = model.timed_out(job.jobid, waited_s, self.name, reason, nodes, unschedulable=unschedulable)
+        failure = model.timed_out(
+            job.jobid, waited_s, self.name, reason, nodes, unschedulable=unschedulable
+        )
         self._watch(job).failure = failure
         self.cancel(job)
 
@@ -191,7 +206,10 @@ class PollingScheduler(Watching):
         if "silent" not in watch.since:
             getlogger().warning(f"{self.command} fails ({error}); trying again")
         if (seconds := watch.lasts_s("silent")) >= SILENCE_S:
-            self.give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
+            self.give_up(
+                job,
+                f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue",
+            )
 
     def forget(self, job: Job) -> None:
         """Give up a job that has been unknown for long enough."""
@@ -230,7 +248,9 @@ class PollingScheduler(Watching):
         """Cancel a job that has waited for too long, or that too few nodes are in service for."""
         watch = self._watch(job)
         is_late = self._is_late(job)
-        if watch.cancelled or not (is_late or time.monotonic() >= watch.nodes_asked + ASK_NODES_S):
+        if watch.cancelled or not (
+            is_late or time.monotonic() >= watch.nodes_asked + ASK_NODES_S
+        ):
             return
         watch.nodes_asked = time.monotonic()
         nodes = self._nodes(job)

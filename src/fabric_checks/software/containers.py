@@ -64,7 +64,9 @@ def of(partition: Any, environ: Any) -> Container | None:
         return None
     where = f"{environ.name} in {partition.fullname}: extras: {KEY}"
     if "platform" not in given:
-        raise FabricError(f"{where} has no platform; choose from {', '.join((*BY_COMMAND, *BY_LAUNCHER))}")
+        raise FabricError(
+            f"{where} has no platform; choose from {', '.join((*BY_COMMAND, *BY_LAUNCHER))}"
+        )
     found = Container(**given)
     name, _, release = found.mpi.partition("@")
     if found.mpi and (name not in lock.REPORTED or not release):
@@ -79,7 +81,12 @@ def other_mpi(container: Container | None, reported: str | None) -> str:
 
     :param reported: the first line of ``MPI_Get_library_version`` of a program inside.
     """
-    if not (container and container.mpi and reported and lock.contradiction(container.mpi, reported)):
+    if not (
+        container
+        and container.mpi
+        and reported
+        and lock.contradiction(container.mpi, reported)
+    ):
         return ""
     return (
         f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {container.mpi};"
@@ -100,7 +107,11 @@ def digest_here(container: Container) -> str | None:
     if by_digest := re.search(r"@(sha256:[0-9a-f]{64})$", image):
         return by_digest[1]
     path = Path(image)
-    return _sha256(path, path.stat().st_mtime_ns) if path.is_file() and os.access(path, os.R_OK) else None
+    return (
+        _sha256(path, path.stat().st_mtime_ns)
+        if path.is_file() and os.access(path, os.R_OK)
+        else None
+    )
 
 
 @lru_cache(maxsize=64)

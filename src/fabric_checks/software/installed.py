@@ -34,9 +34,15 @@ class Release:
 
 #: The release of Spack that is installed if there is none, and that of its package repository, which Spack
 #: clones.
-SPACK = Release("https://github.com/spack/spack.git", "v1.1.0", "2e907202bcc8209a6a62243aab50c179b524cc3b")
+SPACK = Release(
+    "https://github.com/spack/spack.git",
+    "v1.1.0",
+    "2e907202bcc8209a6a62243aab50c179b524cc3b",
+)
 PACKAGES = Release(
-    "https://github.com/spack/spack-packages.git", "v2026.06.0", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81"
+    "https://github.com/spack/spack-packages.git",
+    "v2026.06.0",
+    "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
 )
 
 
@@ -74,7 +80,12 @@ def requirements(name: str) -> list[Path]:
 @cache
 def fingerprint(name: str, python: tuple[str, str] = THIS) -> str:
     """Return the digest of the pins and the Python of a part."""
-    words = [_MAKE.get(name, "1"), name, *python, SPACK.commit if name == "spack" else ""]
+    words = [
+        _MAKE.get(name, "1"),
+        name,
+        *python,
+        SPACK.commit if name == "spack" else "",
+    ]
     digest = hashlib.sha256("\n".join(words).encode())
     for file in requirements(name):
         digest.update(file.read_bytes())
@@ -141,5 +152,7 @@ def of_others() -> list[Path]:
     own = set(map(folder, PINS))
     # A link leads to a part of another home.
     return sorted(
-        part for part in (home() / "parts").glob("[!.]*") if part not in own and not part.is_symlink()
+        part
+        for part in (home() / "parts").glob("[!.]*")
+        if part not in own and not part.is_symlink()
     )

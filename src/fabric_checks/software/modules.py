@@ -28,7 +28,9 @@ SUITES = {
     "lammps": r"lammps",
     "npb": r"npb",  # NPB3.4-MPI
 }
-_COMPILER = r"(gcc|gnu|intel|icc|pgi|nvhpc|nvidia|aocc|clang|llvm|cce|oneapi|compilers?)"
+_COMPILER = (
+    r"(gcc|gnu|intel|icc|pgi|nvhpc|nvidia|aocc|clang|llvm|cce|oneapi|compilers?)"
+)
 #: Parts of a name that stand before that of an MPI: kinds of software, compilers, architectures, versions.
 _NEUTRAL = (
     r"(mpis?|parallel|toolkits?|tools?|lib(s|raries)?|apps?|devel|system|core|soft(ware)?|modules?|x86_64|aarch64"
@@ -39,11 +41,24 @@ _NEUTRAL = (
 #: intel/mpi-2021.2.0). The modules of spack-stack begin with `stack-`.
 _FORMS = [
     *((suite, r"([^/]+/)*", pattern) for suite, pattern in SUITES.items()),
-    *((family, rf"({_NEUTRAL}/)*(stack-)?", pattern) for family, pattern in FAMILIES.items()),
-    ("intel-oneapi-mpi", rf"(?=.*(intel|oneapi|(\b|[_a-z])20[12]\d))({_NEUTRAL}/)*", "mpi"),
+    *(
+        (family, rf"({_NEUTRAL}/)*(stack-)?", pattern)
+        for family, pattern in FAMILIES.items()
+    ),
+    (
+        "intel-oneapi-mpi",
+        rf"(?=.*(intel|oneapi|(\b|[_a-z])20[12]\d))({_NEUTRAL}/)*",
+        "mpi",
+    ),
 ]
 _SOFTWARE = [
-    (software, re.compile(rf"{before}({names})(?P<rest>([-_.\d][^/]*)?)(?P<behind>(/.*)?)", re.IGNORECASE))
+    (
+        software,
+        re.compile(
+            rf"{before}({names})(?P<rest>([-_.\d][^/]*)?)(?P<behind>(/.*)?)",
+            re.IGNORECASE,
+        ),
+    )
     for software, before, names in _FORMS
 ]
 #: The version behind a name: the date of a LAMMPS, or numbers. It may follow a major one (5/5.0.7), a variant
@@ -98,7 +113,11 @@ class Module:
         found = self._numbers
         if not found:
             return ""
-        return f"{int(found['day'])} {found['month']} {found['year']}" if found["day"] else found["version"]
+        return (
+            f"{int(found['day'])} {found['month']} {found['year']}"
+            if found["day"]
+            else found["version"]
+        )
 
     @property
     def rank(self) -> tuple[bool, bool, list[int], str]:
@@ -117,15 +136,24 @@ def available(text: str) -> list[Module]:
     for line in text.splitlines():
         name, _, tags = line.strip().partition("(")
         if _NAME.fullmatch(name) and ".." not in name and not name.endswith("/"):
-            is_default = "default" in tags or re.search(r"(^|[(:])D([):]|$)", f"({tags}") is not None
-            found.setdefault(name, Module(name, is_default))  # of two, the first on MODULEPATH is loaded
+            is_default = (
+                "default" in tags
+                or re.search(r"(^|[(:])D([):]|$)", f"({tags}") is not None
+            )
+            found.setdefault(
+                name, Module(name, is_default)
+            )  # of two, the first on MODULEPATH is loaded
     return list(found.values())
 
 
 def best(modules: Iterable[Module], software: str) -> Module | None:
     """Return the default module of a family or suite, or else the newest; a variant if there is nothing
     else."""
-    return max((one for one in modules if one.software == software), key=lambda one: one.rank, default=None)
+    return max(
+        (one for one in modules if one.software == software),
+        key=lambda one: one.rank,
+        default=None,
+    )
 
 
 def needed_before(text: str) -> list[list[str]]:

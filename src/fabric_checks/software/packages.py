@@ -32,8 +32,12 @@ def folder() -> Path:
 def _folders() -> list[Path]:
     """Return the folders of packages that this user may have, the last of which is for new ones."""
     root = next(folder for folder in (home(), *home().parents) if folder.exists())
-    own = [] if os.access(root, os.W_OK) else [Path(os.path.expanduser("~/.cache/fabric-checks"))]  # noqa: PTH111
-    return [folder / "python" / str(sys.implementation.cache_tag) for folder in (home(), *own)]
+    cache = os.path.expanduser("~/.cache/fabric-checks")  # noqa: PTH111  (no home is no error)
+    own = [] if os.access(root, os.W_OK) else [Path(cache)]
+    return [
+        folder / "python" / str(sys.implementation.cache_tag)
+        for folder in (home(), *own)
+    ]
 
 
 def require(packages: Iterable[str], why: str) -> None:

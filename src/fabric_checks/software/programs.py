@@ -13,7 +13,9 @@ from fabric_checks.software.suites import SUITES
 
 #: Variables without which Open MPI refuses to start as root, as in most containers.
 OPEN_MPI_AS_ROOT = (
-    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
+    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
+    if os.geteuid() == 0
+    else []
 )
 #: The sources of the collection's own MPI programs.
 OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
@@ -25,7 +27,13 @@ def build_own(cc: str, *, profiler: bool = False) -> list[str]:
     :param cc: the compiler wrapper of the MPI. The command is for a copy of :data:`OWN_SOURCES`.
     :param profiler: whether to build the library that profiles, too.
     """
-    return ["sh", "build.sh", str(home() / "programs"), cc, *(["profile.so"] if profiler else [])]
+    return [
+        "sh",
+        "build.sh",
+        str(home() / "programs"),
+        cc,
+        *(["profile.so"] if profiler else []),
+    ]
 
 
 def environment(
@@ -57,7 +65,9 @@ def environment(
             f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}"
         )
     features = [feature for program in programs for feature in program.features]
-    described = {program.suite: {**program.description, "stack": stack} for program in programs}
+    described = {
+        program.suite: {**program.description, "stack": stack} for program in programs
+    }
     return {
         **base,
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
@@ -73,7 +83,9 @@ def environment(
 def _without(programs: Iterable[Program], reasons: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons for what is not offered: features of the programs' suites, and whole suites."""
     found = {
-        suite.name: "the environment does not name it" for suite in SUITES.values() if not suite.only_of_sites
+        suite.name: "the environment does not name it"
+        for suite in SUITES.values()
+        if not suite.only_of_sites
     }
     found |= {name: why for name, why in reasons.items() if name in found}
     for program in programs:

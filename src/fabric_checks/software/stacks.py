@@ -56,7 +56,9 @@ def parse_mpis(text: str, origin: str) -> list[str]:
                 " none"
             )
         if reason := no_wheel(name):
-            raise FabricError(f"{origin} names {name!r}, but {reason}; choose from {', '.join(every)}")
+            raise FabricError(
+                f"{origin} names {name!r}, but {reason}; choose from {', '.join(every)}"
+            )
     return names
 
 
@@ -98,6 +100,12 @@ def environments_for(
     for environment in environments:
         targets = environment.get("target_systems", ["*"])
         # A definition for this system precedes one for all.
-        if system in targets or ("*" in targets and environment["name"] not in definitions):
+        if system in targets or (
+            "*" in targets and environment["name"] not in definitions
+        ):
             definitions[environment["name"]] = environment
-    return [name for name in names if definitions.get(name, {}).get("extras", {}).get("stack") == stack]
+    return [
+        name
+        for name in names
+        if definitions.get(name, {}).get("extras", {}).get("stack") == stack
+    ]

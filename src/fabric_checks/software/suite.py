@@ -106,7 +106,10 @@ class Suite:
         :param keys: a value for each of the suite's keys.
         :raises ValueError: if the suite declares none of that name, or one is missing.
         """
-        if unknown := {*features, *(without or {})} - self.features.keys() | keys.keys() ^ self.keys.keys():
+        if (
+            unknown := {*features, *(without or {})} - self.features.keys()
+            | keys.keys() ^ self.keys.keys()
+        ):
             raise ValueError(
                 f"the suite {self.name} and this program of it disagree about {', '.join(sorted(unknown))}"
             )
@@ -133,4 +136,8 @@ def release_of(version: str) -> tuple[int, ...]:
     (7, 1, 1)
     """
     leading = re.match(r"\d+(?:[.-]\d+)*", version)
-    return tuple(int(number) for number in re.split(r"[.-]", leading[0])) if leading else ()
+    return (
+        tuple(int(number) for number in re.split(r"[.-]", leading[0]))
+        if leading
+        else ()
+    )

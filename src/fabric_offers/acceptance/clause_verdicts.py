@@ -17,7 +17,14 @@ from fabric_checks.records.record import Record
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.clauses import Clause, Contract
 from fabric_offers.acceptance.observations import Observed, observe
-from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED, Design, Model, State
+from fabric_offers.acceptance.sequential import (
+    MET,
+    OPEN,
+    VIOLATED,
+    Design,
+    Model,
+    State,
+)
 
 #: The confidence of intervals.
 CONFIDENCE = 0.95
@@ -57,9 +64,20 @@ class Judged:
     @property
     def data(self) -> dict[str, Any]:
         """All of it as JSON has it."""
-        own = {name: getattr(self, name) for name in ("estimate", "low", "high", "left", "notes")}
-        units, lines = [asdict(unit) for unit in self.observed.units], self.observed.lines
-        facts = {"clause": self.clause.name, "verdict": self.word, "units": units, "excluded": lines}
+        own = {
+            name: getattr(self, name)
+            for name in ("estimate", "low", "high", "left", "notes")
+        }
+        units, lines = (
+            [asdict(unit) for unit in self.observed.units],
+            self.observed.lines,
+        )
+        facts = {
+            "clause": self.clause.name,
+            "verdict": self.word,
+            "units": units,
+            "excluded": lines,
+        }
         return {**facts, **own, "evidence": self.state.path}
 
 
@@ -69,7 +87,10 @@ def judge(contract: Contract, records: Sequence[Record], folder: Path) -> list[J
     :param folder: of the results, with the outputs.
     :raises ClauseError: if a clause does not fit the records.
     """
-    return [judge_clause(each, observe(contract, each, records, folder)) for each in contract.clauses]
+    return [
+        judge_clause(each, observe(contract, each, records, folder))
+        for each in contract.clauses
+    ]
 
 
 def judge_clause(clause: Clause, observed: Observed) -> Judged:
@@ -90,7 +111,9 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     if not observed.records:
         notes.append("no run of this case has a value yet")
     known = [value for value in values[: state.units] if value is not None]
-    return Judged(clause, observed, plan, state, *_interval(clause, known), tuple(notes))
+    return Judged(
+        clause, observed, plan, state, *_interval(clause, known), tuple(notes)
+    )
 
 
 def _by_spread(
@@ -98,7 +121,9 @@ def _by_spread(
 ) -> tuple[Design, State, list[str]]:
     """Judge a clause by a spread that is larger than agreed; return its test, where that stands, and what to
     say."""
-    notes = [f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that"]
+    notes = [
+        f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that"
+    ]
     asked = (
         replace(clause.model, spread=spread),
         clause.seller_risk,
@@ -111,7 +136,9 @@ def _by_spread(
     state = sequential.follow(plan, values)
     if not fitting and state.word != OPEN and plan.lower < state.path[-1] < plan.upper:
         state = replace(state, word=OPEN)
-        notes.append("with so much scatter the units allowed do not decide: find its cause, or agree on more")
+        notes.append(
+            "with so much scatter the units allowed do not decide: find its cause, or agree on more"
+        )
     return plan, state, notes
 
 
@@ -130,7 +157,9 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
     return seen if is_wider else min(seen, model.spread)
 
 
-def _interval(clause: Clause, values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+def _interval(
+    clause: Clause, values: Sequence[float]
+) -> tuple[float | None, float | None, float | None]:
     """Return estimate and interval of the median of the units used that have a value; of shares the mean.
 
     They do not allow for when the test ended, so they describe the units and decide nothing.
@@ -138,7 +167,9 @@ def _interval(clause: Clause, values: Sequence[float]) -> tuple[float | None, fl
     if not values:
         return None, None, None
     if clause.quantity == "share":
-        found = stats.binomtest(round(sum(values)), len(values)).proportion_ci(CONFIDENCE, "wilson")
+        found = stats.binomtest(round(sum(values)), len(values)).proportion_ci(
+            CONFIDENCE, "wilson"
+        )
         return float(np.mean(values)), float(found.low), float(found.high)
     if len(values) < 5:
         return float(np.median(values)), None, None
@@ -159,4 +190,6 @@ def joint_risks(contract: Contract) -> tuple[float, float]:
     itself.
     """
     seller = sum(clause.seller_risk for clause in contract.clauses)
-    return min(1.0, seller), max((clause.buyer_risk for clause in contract.clauses), default=math.nan)
+    return min(1.0, seller), max(
+        (clause.buyer_risk for clause in contract.clauses), default=math.nan
+    )

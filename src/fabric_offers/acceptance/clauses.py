@@ -25,7 +25,15 @@ from fabric_offers.acceptance.sequential import Design, Model
 _SHOWN = "docs/clauses.md lists the keys"
 LINE_RATE, MEDIAN = "line rate", "median"
 #: The fields by which records are chosen, and what another series may have instead.
-SELECTING = ("system", "partition", "environ", "check", "layout", "metric", "parameters")
+SELECTING = (
+    "system",
+    "partition",
+    "environ",
+    "check",
+    "layout",
+    "metric",
+    "parameters",
+)
 
 Risk = Annotated[float, rules(minimum=1e-4, maximum=0.4)]
 Bound = Annotated[float, rules(minimum=-1e15, maximum=1e15)]
@@ -59,25 +67,35 @@ class Selection:
     check: Pattern = option("a regular expression that matches in full", "")
     layout: Pattern = option("a regular expression that matches in full", "")
     metric: Pattern = option("a regular expression that matches in full", "")
-    parameters: Mapping[str, Text] = option("of the check, as in {pattern: shift}", make=dict)
+    parameters: Mapping[str, Text] = option(
+        "of the check, as in {pattern: shift}", make=dict
+    )
 
     @property
     def select(self) -> dict[str, Any]:
         """Return what is chosen by, of :data:`SELECTING`."""
-        return {name: found for name in SELECTING if (found := getattr(self, name, None))}
+        return {
+            name: found for name in SELECTING if (found := getattr(self, name, None))
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Of(Selection):
     """What values are divided by: a number with its source, or another series of the same session."""
 
-    value: Annotated[float, rules(minimum=1e-12, maximum=1e15)] | None = option("that number")
+    value: Annotated[float, rules(minimum=1e-12, maximum=1e15)] | None = option(
+        "that number"
+    )
     source: Text = option("where it is written", "")
 
     def __post_init__(self) -> None:
         """Refuse what is neither or both."""
-        if bool(self.select) == (self.value is not None) or (self.source and self.value is None):
-            raise ValueError("a value with its source, or the fields of another series is expected")
+        if bool(self.select) == (self.value is not None) or (
+            self.source and self.value is None
+        ):
+            raise ValueError(
+                "a value with its source, or the fields of another series is expected"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,23 +103,39 @@ class Shared(Selection):
     """The keys that a clause or the top of its file may have."""
 
     unit: Literal["day", "session"] = option("what one number is made of", "day")
-    runs: Hundreds = option("how many runs (passes) a session has; the first ones count", 1)
+    runs: Hundreds = option(
+        "how many runs (passes) a session has; the first ones count", 1
+    )
     most: Hundreds = option("units that the clause allows", 0)
     least: Tens = option("units before which nothing is decided", 3)
     correlation: Annotated[float, rules(minimum=0, maximum=0.9)] = option(
         "of a unit with the one before", 0.3
     )
-    spread: Spread = option("how far a unit's value is from a machine's usual one, as a share", 0.0)
+    spread: Spread = option(
+        "how far a unit's value is from a machine's usual one, as a share", 0.0
+    )
     seller_risk: Risk = option("that a good machine is refused", 0.05)
     buyer_risk: Risk = option("that a bad machine is accepted", 0.05)
-    most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option("units that may be invalid", 3)
-    line_rate_MBps: Rate = option("of a node, as offered; else that of a link by the system's file", 0.0)
-    quiet: bool = option("no other processes may have taken cores from the ranks of the first node", False)
-    one: tuple[Same, ...] = option("fields of which all runs must have the same value", ())
-    blind_from: Loss = option(
-        "the loss of a node, as a share, that the run itself must have been able to name", 0.0
+    most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option(
+        "units that may be invalid", 3
     )
-    transport: bool = option("the ports must have counted what the program moved", False)
+    line_rate_MBps: Rate = option(
+        "of a node, as offered; else that of a link by the system's file", 0.0
+    )
+    quiet: bool = option(
+        "no other processes may have taken cores from the ranks of the first node",
+        False,
+    )
+    one: tuple[Same, ...] = option(
+        "fields of which all runs must have the same value", ()
+    )
+    blind_from: Loss = option(
+        "the loss of a node, as a share, that the run itself must have been able to name",
+        0.0,
+    )
+    transport: bool = option(
+        "the ports must have counted what the program moved", False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +148,22 @@ class Clause(Shared):
     over: Literal["runs", "nodes", "pairs"] = option(
         "values of a metric, or bandwidths of Rotate's pairs", "runs"
     )
-    quantity: Literal["median", "slowest", "quantile", "share"] = option("what is judged of them", "median")
-    share: Share | None = option("of a quantile: which share of the runs, nodes or pairs reaches the value")
-    of: Literal["line rate", "median"] | Of | None = option("what values are divided by")
+    quantity: Literal["median", "slowest", "quantile", "share"] = option(
+        "what is judged of them", "median"
+    )
+    share: Share | None = option(
+        "of a quantile: which share of the runs, nodes or pairs reaches the value"
+    )
+    of: Literal["line rate", "median"] | Of | None = option(
+        "what values are divided by"
+    )
     good: Bound = option("a machine that has this must be accepted", ...)
     bad: Bound = option("a machine that has this must be refused", ...)
     at_least: Bound | None = option("of a share: what a unit has to reach")
     at_most: Bound | None = option("of a share: what a unit has to reach")
-    free_of: tuple[Kinds, ...] = option("of a share: the kinds of faults that a run may not name", ())
+    free_of: tuple[Kinds, ...] = option(
+        "of a share: the kinds of faults that a run may not name", ()
+    )
 
     def __post_init__(self) -> None:
         """Refuse keys that do not go together, and numbers that contradict each other."""
@@ -133,7 +175,9 @@ class Clause(Shared):
     def _missing(self) -> dict[str, bool]:
         """Return what is missing, or goes with other keys, and whether that is so."""
         runs, is_share = self.over == "runs", self.quantity == "share"
-        bounds = sum((self.at_least is not None, self.at_most is not None, bool(self.free_of)))
+        bounds = sum(
+            (self.at_least is not None, self.at_most is not None, bool(self.free_of))
+        )
         return {
             "'most' is missing": not self.most,
             "'metric' is missing": self.is_of_metric and not self.metric,
@@ -176,7 +220,9 @@ class Clause(Shared):
             (
                 f"good is {good:g} of the line rate, which no link carries; ask for at most 1, "
                 "of both ways for 2"
-            ): self.of == LINE_RATE and self.quantity != "share" and good > (2 if runs else 1),
+            ): self.of == LINE_RATE
+            and self.quantity != "share"
+            and good > (2 if runs else 1),
             f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
                 bool(rate) and not runs and not self.of and good > rate
             ),
@@ -205,13 +251,18 @@ class Clause(Shared):
         """The distribution that it is tested by."""
         if self.quantity == "share":
             return Model(self.good, self.bad, correlation=self.correlation)
-        spread = max(self.spread * abs(self.good), abs(self.good - self.bad) / sequential.FURTHEST)
+        spread = max(
+            self.spread * abs(self.good),
+            abs(self.good - self.bad) / sequential.FURTHEST,
+        )
         return Model(self.good, self.bad, spread, self.correlation)
 
     @property
     def design(self) -> Design:
         """Its test, which exists: a clause without one is refused when it is read."""
-        found = sequential.design(self.model, self.seller_risk, self.buyer_risk, self.most, self.least)
+        found = sequential.design(
+            self.model, self.seller_risk, self.buyer_risk, self.most, self.least
+        )
         if found is None:
             raise ClauseError(f"clause {quoted(self.name)} has no test")
         return found
@@ -234,16 +285,22 @@ class ClauseFile(Shared):
     period: dict[Literal["from", "to"], date] = option(
         "days in UTC; all sessions that begin in it count", make=dict
     )
-    clauses: Annotated[tuple[Clause, ...], rules(minItems=1)] = option("the clauses, at least one", ...)
+    clauses: Annotated[tuple[Clause, ...], rules(minItems=1)] = option(
+        "the clauses, at least one", ...
+    )
 
     def __post_init__(self) -> None:
         """Refuse names that are not one clause's alone, and a period without a day."""
         names = [each.name for each in self.clauses]
         if double := next((name for name in names if names.count(name) > 1), ""):
-            raise ValueError(f"two clauses are called {quoted(double)}; each needs a name of its own")
+            raise ValueError(
+                f"two clauses are called {quoted(double)}; each needs a name of its own"
+            )
         days = [self.period[end] for end in ("from", "to") if end in self.period]
         if days != sorted(days):
-            raise ValueError(f"the period ends before it begins: {days[0]} to {days[-1]}; swap them")
+            raise ValueError(
+                f"the period ends before it begins: {days[0]} to {days[-1]}; swap them"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +319,9 @@ def read(path: Path) -> Contract:
     """
     try:
         top = yaml_file.load(path)
-        found = schema.convert(_with_defaults(top), ClauseFile, path, lambda: yaml_file.lines(path))
+        found = schema.convert(
+            _with_defaults(top), ClauseFile, path, lambda: yaml_file.lines(path)
+        )
     except (yaml_file.YamlError, schema.SchemaError) as error:
         raise ClauseError(str(error)) from None
     for clause in found.clauses:
@@ -275,8 +334,14 @@ def _with_defaults(top: Any) -> Any:
     """Return the content of a file whose clauses have what the top of the file has for all."""
     if not isinstance(top, dict) or not isinstance(top.get("clauses"), list):
         return top
-    shared = {field.name: top[field.name] for field in fields(Shared) if field.name in top}
-    return top | {"clauses": [shared | each if isinstance(each, dict) else each for each in top["clauses"]]}
+    shared = {
+        field.name: top[field.name] for field in fields(Shared) if field.name in top
+    }
+    return top | {
+        "clauses": [
+            shared | each if isinstance(each, dict) else each for each in top["clauses"]
+        ]
+    }
 
 
 def _require_test(clause: Clause, path: Path) -> None:

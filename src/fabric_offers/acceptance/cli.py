@@ -16,7 +16,13 @@ from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.report.texts import rich_table
 from fabric_offers import signatures
-from fabric_offers.acceptance import clause_verdicts, clauses, document, run_plan, session_records
+from fabric_offers.acceptance import (
+    clause_verdicts,
+    clauses,
+    document,
+    run_plan,
+    session_records,
+)
 from fabric_offers.acceptance.clause_verdicts import Judged
 from fabric_offers.acceptance.clauses import Contract, number_text
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
@@ -79,7 +85,9 @@ def command() -> None:
 @command.command("plan", epilog=_PLAN)
 @_contract
 @_source
-@click.option("--system", help="A system of this clone, whose checks must have the cases.")
+@click.option(
+    "--system", help="A system of this clone, whose checks must have the cases."
+)
 @json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
     """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is
@@ -102,12 +110,16 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
     )
 
 
-def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Contract, Evidence, Ledger]:
+def _counted(
+    contract: Path, source: str, ledger_path: Path | None
+) -> tuple[Contract, Evidence, Ledger]:
     """Return clauses, results and ledger; sessions that the ledger does not have are counted, but not yet
     written."""
     read = clauses.read(contract)
     found = session_records.load(source or str(paths.results()))
-    ledger = session_records.ledger(ledger_path or session_records.ledger_of(found.folder, contract))
+    ledger = session_records.ledger(
+        ledger_path or session_records.ledger_of(found.folder, contract)
+    )
     ledger.count(found, read.system)
     return read, found, ledger
 
@@ -117,7 +129,9 @@ def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Con
 @_source
 @_ledger
 @json_option
-def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bool) -> None:
+def status(
+    contract: Path, *, source: str, ledger_path: Path | None, as_json: bool
+) -> None:
     """Count the sessions that ended, and print where each clause stands: met, violated or open.
 
     RESULTS are those of this clone, unless named. Give the other side the last line of the ledger after each
@@ -127,7 +141,9 @@ def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bo
     ledger.write()
     judged = clause_verdicts.judge(read, found.records, found.folder)
     count = count_text(len(ledger.entries), "session")
-    _print(judged, f"{count} counted; last line of {ledger.path}: {ledger.last}", as_json)
+    _print(
+        judged, f"{count} counted; last line of {ledger.path}: {ledger.last}", as_json
+    )
     _end(judged, [*found.faults, *ledger.faults])
 
 
@@ -139,13 +155,19 @@ def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
     rows = []
     for each in judged:
         clause, unit = each.clause, each.observed.unit
-        value = "-" if each.estimate is None else number_text(clause, each.estimate, unit)
+        value = (
+            "-" if each.estimate is None else number_text(clause, each.estimate, unit)
+        )
         used = count_text(each.state.units, clause.unit)
         bounds = document.bounds_text(clause, unit)
         rows.append((each.word, clause.name, bounds, value, used, str(each.left)))
     console.print_rich([rich_table(header, rows)])
     console.print(
-        *(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines)),
+        *(
+            f"{each.clause.name}: {line}"
+            for each in judged
+            for line in (*each.notes, *each.observed.lines)
+        ),
         last,
     )
 
@@ -160,7 +182,9 @@ def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
 @click.argument("target", metavar="FILE", type=_file)
 @_source
 @_ledger
-def verdict(contract: Path, *, target: Path, source: str, ledger_path: Path | None) -> None:
+def verdict(
+    contract: Path, *, target: Path, source: str, ledger_path: Path | None
+) -> None:
     """Write the verdict as two pages of HTML for signing.
 
     What the ledger and the records contradict each other in is an error: no document is written.
@@ -170,15 +194,26 @@ def verdict(contract: Path, *, target: Path, source: str, ledger_path: Path | No
         raise FabricError(f"no verdict: {faults[0]}; restore what was counted")
     ledger.write()
     judged = clause_verdicts.judge(read, found.records, found.folder)
-    files.write_text(target, document.html(read, judged, found, ledger, sessions.collection_version()))
+    files.write_text(
+        target,
+        document.html(read, judged, found, ledger, sessions.collection_version()),
+    )
     console.print(f"{target}: {clause_verdicts.overall(judged)}")
     _end(judged, ())
 
 
 @command.command("sign", epilog=_SIGN)
 @click.argument("target", metavar="FILE", type=_file)
-@click.option("--as", "role", required=True, type=click.Choice(session_records.ROLES), help="Who signs.")
-@click.option("--key", required=True, type=click.Path(path_type=Path), help="An SSH key.")
+@click.option(
+    "--as",
+    "role",
+    required=True,
+    type=click.Choice(session_records.ROLES),
+    help="Who signs.",
+)
+@click.option(
+    "--key", required=True, type=click.Path(path_type=Path), help="An SSH key."
+)
 def sign(target: Path, *, role: str, key: Path) -> None:
     """Sign a verdict; the signature is FILE.seller.sig or FILE.buyer.sig."""
     path = session_records.signature_of(target, role)
@@ -188,18 +223,34 @@ def sign(target: Path, *, role: str, key: Path) -> None:
 
 @command.command("check", epilog=_CHECK, statuses=_STATUSES)
 @click.argument("bundle", type=_file)
-@click.option("--clauses", "contract", type=_file, help="Your copy of the clauses, to compare.")
 @click.option(
-    "--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1)."
+    "--clauses", "contract", type=_file, help="Your copy of the clauses, to compare."
 )
-@click.option("--ledger", "ledger_path", type=_file, help="The count of sessions, if it is not the bundle's.")
+@click.option(
+    "--signers",
+    type=_file,
+    help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1).",
+)
+@click.option(
+    "--ledger",
+    "ledger_path",
+    type=_file,
+    help="The count of sessions, if it is not the bundle's.",
+)
 @json_option
 def check(
-    bundle: Path, *, contract: Path | None, signers: Path | None, ledger_path: Path | None, as_json: bool
+    bundle: Path,
+    *,
+    contract: Path | None,
+    signers: Path | None,
+    ledger_path: Path | None,
+    as_json: bool,
 ) -> None:
     """Repeat the verdict from the outputs in BUNDLE alone, which `offers pack --clauses` wrote."""
     with session_records.of_bundle(bundle) as found:
-        packed = {name: found.folder / path for name, path in session_records.PACKED.items()}
+        packed = {
+            name: found.folder / path for name, path in session_records.PACKED.items()
+        }
         if not packed["clauses"].is_file():
             raise FabricError(f"{bundle}: it has no clauses; pack it with --clauses")
         read = clauses.read(packed["clauses"])
@@ -208,9 +259,18 @@ def check(
             objections.append(f"{bundle}: its clauses are not those of {contract}")
         ledger = session_records.ledger(ledger_path or packed["ledger"])
         missing = ledger.count(found, read.system)
-        objections += [*ledger.faults, *(f"{each}: it was never counted" for each in missing)]
+        objections += [
+            *ledger.faults,
+            *(f"{each}: it was never counted" for each in missing),
+        ]
         judged = clause_verdicts.judge(read, found.records, found.folder)
         if packed["verdict"].is_file():
-            objections += document.objections(packed["verdict"], read, judged, ledger, signers)
-        _print(judged, f"{found.recomputed} values computed again from their outputs", as_json)
+            objections += document.objections(
+                packed["verdict"], read, judged, ledger, signers
+            )
+        _print(
+            judged,
+            f"{found.recomputed} values computed again from their outputs",
+            as_json,
+        )
     _end(judged, objections)

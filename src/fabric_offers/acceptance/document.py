@@ -21,7 +21,13 @@ from fabric_offers.acceptance import clause_verdicts
 from fabric_offers.acceptance.clause_verdicts import Judged
 from fabric_offers.acceptance.clauses import Clause, Contract, Of, number_text
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
-from fabric_offers.acceptance.session_records import ROLES, Evidence, Ledger, digest, signature_of
+from fabric_offers.acceptance.session_records import (
+    ROLES,
+    Evidence,
+    Ledger,
+    digest,
+    signature_of,
+)
 
 #: So many lines of what did not count are on paper; the page says how many more there are.
 _MOST_LINES = 12
@@ -32,7 +38,9 @@ _BLANK = "_" * 16
 def bounds_text(clause: Clause, unit: str = "") -> str:
     """Return what a clause asks for, in words."""
     way = "at least" if clause.good > clause.bad else "at most"
-    good, bad = (number_text(clause, bound, unit) for bound in (clause.good, clause.bad))
+    good, bad = (
+        number_text(clause, bound, unit) for bound in (clause.good, clause.bad)
+    )
     return f"{way} {good}; {bad} is refused"
 
 
@@ -55,11 +63,19 @@ def _of_text(clause: Clause) -> str:
     if not isinstance(clause.of, Of):
         return f", of the {clause.of}" if clause.of else ""
     return (
-        ", of another series" if clause.of.value is None else f", of {clause.of.value:g} ({clause.of.source})"
+        ", of another series"
+        if clause.of.value is None
+        else f", of {clause.of.value:g} ({clause.of.source})"
     )
 
 
-def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str) -> str:
+def html(
+    contract: Contract,
+    judged: Sequence[Judged],
+    evidence: Evidence,
+    ledger: Ledger,
+    code: str,
+) -> str:
     """Return the document.
 
     :param ledger: without lines if sessions were not counted. :param code: version and commit that judged.
@@ -68,8 +84,15 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
         "basis",
         "What it rests on",
         (
-            Lines("excluded", "What did not count, and why", _excluded(judged), empty="Everything counted."),
-            Lines("hashes", "Hashes", _hashes(contract, judged, evidence, ledger, code)),
+            Lines(
+                "excluded",
+                "What did not count, and why",
+                _excluded(judged),
+                empty="Everything counted.",
+            ),
+            Lines(
+                "hashes", "Hashes", _hashes(contract, judged, evidence, ledger, code)
+            ),
             Lines("signatures", "Signatures", (("", _signatures(contract)),)),
         ),
     )
@@ -94,7 +117,12 @@ def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
         facts=(
             ("System", contract.system),
             ("Period", f"{period}, UTC"),
-            ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
+            (
+                "Sessions",
+                f"{len(sessions)}, {sessions[0]} to {sessions[-1]}"
+                if sessions
+                else "none",
+            ),
             (
                 "Risks",
                 (
@@ -107,11 +135,17 @@ def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
 
 
 def _hashes(
-    contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str
+    contract: Contract,
+    judged: Sequence[Judged],
+    evidence: Evidence,
+    ledger: Ledger,
+    code: str,
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     records = _records(judged)
     runs = count_text(len({each["output"] for each in records}), "run")
-    versions = ", ".join(sorted({str(each["collection"]) for each in records if each["collection"]}))
+    versions = ", ".join(
+        sorted({str(each["collection"]) for each in records if each["collection"]})
+    )
     counted = f"{count_text(len(ledger.entries), 'session')}, SHA-256 of the last line {ledger.last}"
     again = "as recorded; `offers accept check` computes them again from the outputs"
     if evidence.recomputed is not None:
@@ -119,7 +153,10 @@ def _hashes(
     return (
         ("clauses", (f"{contract.path.name}, SHA-256 {contract.sha256}",)),
         ("records", (f"{runs}, SHA-256 {digest(records)}",)),
-        ("code", (f"judged with {code}; measured with {versions or 'an unknown version'}",)),
+        (
+            "code",
+            (f"judged with {code}; measured with {versions or 'an unknown version'}",),
+        ),
         ("sessions counted", (counted if ledger.entries else _NOT_COUNTED,)),
         ("values", (again,)),
     )
@@ -143,20 +180,38 @@ def _records(judged: Sequence[Judged]) -> list[Record]:
 
 
 def _table(judged: Sequence[Judged]) -> Table:
-    columns = ("verdict", "asked for", "measured", "interval, 95 %", "units", "risks, seller and buyer")
+    columns = (
+        "verdict",
+        "asked for",
+        "measured",
+        "interval, 95 %",
+        "units",
+        "risks, seller and buyer",
+    )
     rows = []
     for each in judged:
         clause, unit = each.clause, each.observed.unit
         cells = (
             each.word,
             f"{quantity_text(clause)}: {bounds_text(clause, unit)}",
-            number_text(clause, each.estimate, unit) if each.estimate is not None else "nothing yet",
-            " to ".join(number_text(clause, end, unit) for end in (each.low, each.high) if end is not None)
+            number_text(clause, each.estimate, unit)
+            if each.estimate is not None
+            else "nothing yet",
+            " to ".join(
+                number_text(clause, end, unit)
+                for end in (each.low, each.high)
+                if end is not None
+            )
             or "-",
             f"{each.state.units} of at most {count_text(each.plan.most_units, clause.unit)}",
             f"{100 * clause.seller_risk:g} %, {100 * clause.buyer_risk:g} %",
         )
-        rows.append((f"{clause.name}{f': {clause.text}' if clause.text else ''}", tuple(map(Cell, cells))))
+        rows.append(
+            (
+                f"{clause.name}{f': {clause.text}' if clause.text else ''}",
+                tuple(map(Cell, cells)),
+            )
+        )
     notes = (
         (
             "A unit is one number, of all runs, nodes and pairs of its day or session. The test is sequential"
@@ -165,13 +220,25 @@ def _table(judged: Sequence[Judged]) -> Table:
         ),
         *(f"{each.clause.name}: {note}." for each in judged for note in each.notes),
     )
-    return Table("clauses", "Clause by clause", "clause", tuple(map(Column, columns)), tuple(rows), notes)
+    return Table(
+        "clauses",
+        "Clause by clause",
+        "clause",
+        tuple(map(Column, columns)),
+        tuple(rows),
+        notes,
+    )
 
 
 def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    groups = [(each.clause.name, each.observed.lines) for each in judged if each.observed.lines]
+    groups = [
+        (each.clause.name, each.observed.lines)
+        for each in judged
+        if each.observed.lines
+    ]
     return tuple(
-        (name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES))) for name, lines in groups
+        (name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES)))
+        for name, lines in groups
     )
 
 
@@ -189,7 +256,11 @@ def read(path: Path) -> bytes:
 
 
 def objections(
-    path: Path, contract: Contract, judged: Sequence[Judged], ledger: Ledger, signers: Path | None
+    path: Path,
+    contract: Contract,
+    judged: Sequence[Judged],
+    ledger: Ledger,
+    signers: Path | None,
 ) -> list[str]:
     """Return what is wrong with a document: its signatures, or what it rests on, or its verdict.
 
@@ -214,7 +285,10 @@ def objections(
             f"its count of sessions does not end with the last line of {ledger.path.name}",
         ),
         (digest(_records(judged)), "its records are not those that the outputs give"),
-        (f'class="verdict {word}"', f"its verdict is not {word}, which the outputs give"),
+        (
+            f'class="verdict {word}"',
+            f"its verdict is not {word}, which the outputs give",
+        ),
     ):
         if part not in shown:
             found.append(f"{path.name}: {cause}")

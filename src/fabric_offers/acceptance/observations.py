@@ -72,7 +72,9 @@ def matches(record: Record, select: Mapping[str, Any], *, metric: bool = True) -
     )
 
 
-def observe(contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> Observed:
+def observe(
+    contract: Contract, clause: Clause, records: Sequence[Record], folder: Path
+) -> Observed:
     """Return the numbers of a clause's units.
 
     :param records: all that there are. :param folder: of the results, with the outputs.
@@ -82,7 +84,13 @@ def observe(contract: Contract, clause: Clause, records: Sequence[Record], folde
 
 
 class _Observation:
-    def __init__(self, contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        clause: Clause,
+        records: Sequence[Record],
+        folder: Path,
+    ) -> None:
         self.contract, self.clause, self.folder = contract, clause, folder
         self.where = f"{contract.path}: clause {clause.name!r}"
         self.lines: list[str] = []
@@ -91,14 +99,20 @@ class _Observation:
         self.since = contract.period.get("from", date.min)
         until = contract.period.get("to", date.max)
         self.own = [each for each in records if each["system"] == contract.system]
-        fitting = [each for each in self.own if matches(each, clause.select, metric=clause.is_of_metric)]
+        fitting = [
+            each
+            for each in self.own
+            if matches(each, clause.select, metric=clause.is_of_metric)
+        ]
         self.chosen = [each for each in fitting if self.since <= _day(each) <= until]
         self._require_one(self.chosen)
 
     def _require_one(self, records: Sequence[Record]) -> None:
         found = {"case": {case_name(each) for each in records}}
         if self.clause.is_of_metric:
-            found["metric"] = {str(each["metric"]) for each in records if each["metric"]}
+            found["metric"] = {
+                str(each["metric"]) for each in records if each["metric"]
+            }
         for noun, names in found.items():
             if len(names) > 1:
                 listed = f"{count_text(len(names), noun)}: {names_text(sorted(names))}"
@@ -114,7 +128,11 @@ class _Observation:
             else:
                 units.append(Unit(name, self._number_of(values) if values else None))
         return Observed(
-            tuple(units), self._unit(), tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used)
+            tuple(units),
+            self._unit(),
+            tuple(dict.fromkeys(self.lines)),
+            excluded,
+            tuple(self.used),
         )
 
     def _unit(self) -> str:
@@ -132,10 +150,14 @@ class _Observation:
         def place(record: Record) -> tuple[str, str, str]:
             return str(record["session"]), str(record["time"]), str(record["output"])
 
-        found: dict[str, dict[str, list[list[Record]]]] = defaultdict(lambda: defaultdict(list))
+        found: dict[str, dict[str, list[list[Record]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for (session, *_), run in groupby(sorted(self.chosen, key=place), place):
             records = list(run)
-            unit = _day(records[0]).isoformat() if self.clause.unit == "day" else session
+            unit = (
+                _day(records[0]).isoformat() if self.clause.unit == "day" else session
+            )
             found[unit][session].append(records)
         return found
 
@@ -146,9 +168,14 @@ class _Observation:
             return names
         last = date.fromisoformat(names[-1])
         first = date.fromisoformat(names[0]) if self.since == date.min else self.since
-        return [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+        return [
+            (first + timedelta(days=number)).isoformat()
+            for number in range((last - first).days + 1)
+        ]
 
-    def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> list[float] | None:
+    def _values(
+        self, name: str, sessions: Mapping[str, list[list[Record]]]
+    ) -> list[float] | None:
         """Return the numbers of a unit's runs: none if it does not count, None if runs are missing."""
         wanted, excluded = self.clause.runs, 0
         values: list[float] = []
@@ -156,30 +183,42 @@ class _Observation:
             self.lines.append(f"{name}: no session began that day; {_WORST}")
             return None
         session, *more = sessions
-        self.lines += [f"{each}: repeated: one session a unit counts, the first" for each in more]
+        self.lines += [
+            f"{each}: repeated: one session a unit counts, the first" for each in more
+        ]
         for run in sessions[session]:
             if len(values) == wanted:
                 count = len(sessions[session])
-                self.lines.append(f"{session}: {count} runs, of which the first valid {wanted} count")
+                self.lines.append(
+                    f"{session}: {count} runs, of which the first valid {wanted} count"
+                )
                 break
             try:
                 values.append(self._number(run))
                 self.used.append(run[0])
             except _InvalidError as error:
                 excluded += 1
-                self.lines.append(f"{session}: a run of {_time(run[0])} does not count: {error}")
+                self.lines.append(
+                    f"{session}: a run of {_time(run[0])} does not count: {error}"
+                )
         if len(values) + excluded < wanted:
-            self.lines.append(f"{name}: {len(values) + excluded} of {wanted} runs; {_WORST}")
+            self.lines.append(
+                f"{name}: {len(values) + excluded} of {wanted} runs; {_WORST}"
+            )
             return None
         if len(values) < wanted:
-            self.lines.append(f"{name}: {len(values)} of {wanted} runs are valid; the unit does not count")
+            self.lines.append(
+                f"{name}: {len(values)} of {wanted} runs are valid; the unit does not count"
+            )
             return []
         return values
 
     def _number(self, run: Sequence[Record]) -> float:
         """Return the number of a run; infinite for one that failed."""
         record, clause = run[0], self.clause
-        if record["metric"] is None or (clause.over == "runs" and record["value"] is None):
+        if record["metric"] is None or (
+            clause.over == "runs" and record["value"] is None
+        ):
             why = str(record["fail_reason"] or "no reason is given")[:120]
             self.lines.append(
                 f"{record['session']}: a run of {_time(record)} failed ({why}); it counts as the worst"
@@ -189,14 +228,24 @@ class _Observation:
         if clause.free_of:
             faults = {each.kind for each in findings_of(record) if each.is_fault}
             return float(faults.isdisjoint(clause.free_of))
-        values = [float(record["value"])] if clause.over == "runs" else self._bandwidths(record)
+        values = (
+            [float(record["value"])]
+            if clause.over == "runs"
+            else self._bandwidths(record)
+        )
         by = self._divisor(record, values)
         number = self._reached([each / by for each in values])
-        return float(clause.is_reached_by(number)) if clause.quantity == "share" else number
+        return (
+            float(clause.is_reached_by(number))
+            if clause.quantity == "share"
+            else number
+        )
 
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
-        share = {"slowest": 1.0, "quantile": self.clause.share}.get(self.clause.quantity)
+        share = {"slowest": 1.0, "quantile": self.clause.share}.get(
+            self.clause.quantity
+        )
         if share is None:
             return float(np.median(numbers))
         best_first = sorted(numbers, reverse=self.clause.larger_is_better)
@@ -206,10 +255,14 @@ class _Observation:
         """Return the number of a unit, given those of its runs; None if it is worse than any."""
         clause = self.clause
         if clause.quantity == "share":
-            return float(np.mean([0.0 if math.isinf(each) else each for each in values]))
+            return float(
+                np.mean([0.0 if math.isinf(each) else each for each in values])
+            )
         worst = -math.inf if clause.larger_is_better else math.inf
         known = [worst if math.isinf(each) else each for each in values]
-        number = self._reached(known) if clause.over == "runs" else float(np.median(known))
+        number = (
+            self._reached(known) if clause.over == "runs" else float(np.median(known))
+        )
         return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:
@@ -222,14 +275,22 @@ class _Observation:
             return of.value or self._of_series(of, record["session"])
         if rate := self.clause.line_rate_MBps or record["link_MBps"]:
             return float(rate)
-        raise ClauseError(f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses")
+        raise ClauseError(
+            f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses"
+        )
 
     def _of_series(self, of: Of, session: str) -> float:
         """Return the median of the series that values are divided by, in a session or in all."""
         select = {**self.clause.select, **of.select}
-        series = [each for each in self.own if each["metric"] is not None and matches(each, select)]
+        series = [
+            each
+            for each in self.own
+            if each["metric"] is not None and matches(each, select)
+        ]
         if not series:
-            raise ClauseError(f"{self.where}: there are no records of {of.select}, which it compares with")
+            raise ClauseError(
+                f"{self.where}: there are no records of {of.select}, which it compares with"
+            )
         self._require_one(series)
         together = [each["value"] for each in series if each["session"] == session]
         return float(np.median(together or [each["value"] for each in series]))
@@ -244,7 +305,9 @@ class _Observation:
                 f"its output {record['output']}/{OUTPUT} cannot be read: {error.strerror}"
             ) from None
         except OutputError as error:
-            raise _InvalidError(f"its output has no bandwidths of pairs ({error})") from None
+            raise _InvalidError(
+                f"its output has no bandwidths of pairs ({error})"
+            ) from None
         scan = output.scan
         if self.clause.over == "pairs":
             return [float(each) for each in scan.MBps]
@@ -260,15 +323,23 @@ class _Observation:
         if clause.quiet and was_disturbed(record):
             raise _InvalidError("other processes took cores from its ranks")
         if clause.transport and not ports.get("fabric"):
-            raise _InvalidError("nothing shows which network carried it: its ports were not counted")
+            raise _InvalidError(
+                "nothing shows which network carried it: its ports were not counted"
+            )
         if "port" in clause.free_of and not ports:
             raise _InvalidError("its ports were not counted")
         for name in clause.one:
             if record[name] != self.first.setdefault(name, record[name]):
-                raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
+                raise _InvalidError(
+                    f"{name} is {record[name]}, but {self.first[name]} in the first run"
+                )
         limit = (record["limits"] or {}).get("node", math.inf)
         if clause.blind_from and limit > clause.blind_from:
-            named = "no slow node" if math.isinf(limit) else f"a node only from {100 * limit:.0f} % on"
+            named = (
+                "no slow node"
+                if math.isinf(limit)
+                else f"a node only from {100 * limit:.0f} % on"
+            )
             raise _InvalidError(f"it would have named {named}")
 
 

@@ -39,7 +39,11 @@ def rows(contract: Contract, records: Sequence[Record]) -> list[dict[str, Any]]:
 
     :param records: of earlier runs, which have the durations.
     """
-    own = [each for each in records if each["system"] == contract.system and each["elapsed_s"]]
+    own = [
+        each
+        for each in records
+        if each["system"] == contract.system and each["elapsed_s"]
+    ]
     return [_row(clause, own) for clause in contract.clauses]
 
 
@@ -76,9 +80,15 @@ def require_measured(contract: Contract, system: str) -> None:
 
     :raises ReferenceError: if the system does not exist.
     """
-    known = cases.of_system(system, sorted({name for each in contract.clauses for name in each.parameters}))
+    known = cases.of_system(
+        system, sorted({name for each in contract.clauses for name in each.parameters})
+    )
     for clause in contract.clauses:
-        _require_case(clause, known, f"{contract.path}: clause {quoted(clause.name)}: nothing on {system}")
+        _require_case(
+            clause,
+            known,
+            f"{contract.path}: clause {quoted(clause.name)}: nothing on {system}",
+        )
 
 
 def _require_case(clause: Clause, known: cases.Catalogue, nothing: str) -> None:
@@ -88,12 +98,18 @@ def _require_case(clause: Clause, known: cases.Catalogue, nothing: str) -> None:
         if wanted is None:
             continue
         there = (
-            set(known.checks) if name == "check" else {each for case in found for each in _values(case, name)}
+            set(known.checks)
+            if name == "check"
+            else {each for case in found for each in _values(case, name)}
         )
         found = [case for case in found if _fits(case, name, wanted)]
         if not found:
             near = difflib.get_close_matches(str(wanted), there, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {names_text(sorted(there))}"
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else f"there are {names_text(sorted(there))}"
+            )
             raise ClauseError(f"{nothing} measures {name} {wanted}: {hint}")
 
 
@@ -101,7 +117,9 @@ def _values(case: Case, name: str) -> list[str]:
     if name == "metric":
         return [metric.name for metric in case.metrics]
     if name == "parameters":
-        return [f"{key}={value}" for key, value in case.attributes.items() if key[0] != "$"]
+        return [
+            f"{key}={value}" for key, value in case.attributes.items() if key[0] != "$"
+        ]
     return [case.facts[name]]
 
 

@@ -89,25 +89,36 @@ class Model:
     def step(self, value: float) -> float:
         """Return the step of a unit, before it is divided by the design effect."""
         if not self.spread:
-            one, zero = math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
+            one, zero = (
+                math.log(self.good / self.bad),
+                math.log((1 - self.good) / (1 - self.bad)),
+            )
             return value * one + (1 - value) * zero
-        return self.delta * float(np.clip((value - self.middle) / self.spread, -self.furthest, self.furthest))
+        return self.delta * float(
+            np.clip((value - self.middle) / self.spread, -self.furthest, self.furthest)
+        )
 
     @property
     def worst(self) -> float:
         """The step of the worst that a unit can be."""
-        return self.step(math.copysign(math.inf, self.bad - self.good) if self.spread else 0.0)
+        return self.step(
+            math.copysign(math.inf, self.bad - self.good) if self.spread else 0.0
+        )
 
     def pmf(self, parameter: float) -> Pmf:
         """Return the distribution of a step on the lattice, given the truth."""
         if not self.spread:
-            return _split([(self.step(1.0), parameter), (self.step(0.0), 1 - parameter)])
+            return _split(
+                [(self.step(1.0), parameter), (self.step(0.0), 1 - parameter)]
+            )
         # Larger is better on the lattice: what is better has been turned round with the sign of delta.
         from_middle = (parameter - self.middle) * math.copysign(1, self.good - self.bad)
         width = abs(self.delta)
         edge = math.floor(width * self.furthest / _H)
         below = stats.norm.cdf(
-            (np.arange(-edge, edge + 2) - 0.5) * _H, width * from_middle / self.spread, width
+            (np.arange(-edge, edge + 2) - 0.5) * _H,
+            width * from_middle / self.spread,
+            width,
         )
         below[0], below[-1] = 0, 1  # what is beyond the edges counts there
         return -edge, np.diff(below)
@@ -133,7 +144,9 @@ class Operation(NamedTuple):
     mean: float
 
 
-def operation(pmf: Pmf, most: int, limits: tuple[float, float], cut: float, least: int) -> Operation:
+def operation(
+    pmf: Pmf, most: int, limits: tuple[float, float], cut: float, least: int
+) -> Operation:
     """Follow the distribution of the sum of steps through all of them.
 
     :param most: how many steps; :param least: the first one after which it may end.
@@ -185,12 +198,18 @@ class Design:
     def at(self, parameter: float) -> Operation:
         """Return how it works on a machine whose parameter this is; the mean is in units of the clause."""
         limits = self.lower, self.upper
-        found = operation(self.model.pmf(parameter), self.most, limits, self.cut, self.least)
+        found = operation(
+            self.model.pmf(parameter), self.most, limits, self.cut, self.least
+        )
         return Operation(found.met, found.mean * self.model.design_effect)
 
     def detectable(self, buyer: float) -> float:
         """Return the violation nearest to good that is found with all but the buyer's risk."""
-        return _bisect(lambda parameter: self.at(parameter).met <= buyer, self.model.good, self.model.bad)
+        return _bisect(
+            lambda parameter: self.at(parameter).met <= buyer,
+            self.model.good,
+            self.model.bad,
+        )
 
 
 def fixed_steps(model: Model, seller: float, buyer: float) -> int:
@@ -210,11 +229,15 @@ def fixed_steps(model: Model, seller: float, buyer: float) -> int:
 
 def _limits(seller: float, buyer: float, factor: float = 1.0) -> tuple[float, float]:
     """Return Wald's limits, lower and upper, times a factor."""
-    return -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
+    return -factor * math.log((1 - buyer) / seller), factor * math.log(
+        (1 - seller) / buyer
+    )
 
 
 @lru_cache(maxsize=256)
-def design(model: Model, seller: float, buyer: float, most_units: int, least_units: int = 1) -> Design | None:
+def design(
+    model: Model, seller: float, buyer: float, most_units: int, least_units: int = 1
+) -> Design | None:
     """Return the test of a model with both risks as agreed; None if so many units are not enough.
 
     :param most_units: how many the clause allows. No more than twice those of a fixed test are used.
@@ -223,7 +246,9 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
     # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are
     # tried.
     most = min(allowed, 2 * fixed_steps(model, seller, buyer) + 2)
-    least = min(max(1, math.floor(least_units / model.design_effect + 1e-9)), max(most, 1))
+    least = min(
+        max(1, math.floor(least_units / model.design_effect + 1e-9)), max(most, 1)
+    )
     if most < 1:
         return None
     good, bad = model.pmf(model.good), model.pmf(model.bad)
@@ -232,14 +257,26 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
     def holds(factor: float) -> bool:
         limits = _limits(seller, buyer, factor)
         refused = 1 - operation(good, most, limits, cut, least).met
-        return refused <= _KEPT * seller and operation(bad, most, limits, cut, least).met <= _KEPT * buyer
+        return (
+            refused <= _KEPT * seller
+            and operation(bad, most, limits, cut, least).met <= _KEPT * buyer
+        )
 
     if not holds(_WIDEST):
         return None
-    return Design(model, *_limits(seller, buyer, _bisect(holds, 0.1, _WIDEST)), cut, most, least, least_units)
+    return Design(
+        model,
+        *_limits(seller, buyer, _bisect(holds, 0.1, _WIDEST)),
+        cut,
+        most,
+        least,
+        least_units,
+    )
 
 
-def without_end(model: Model, seller: float, buyer: float, most_units: int, least_units: int) -> Design:
+def without_end(
+    model: Model, seller: float, buyer: float, most_units: int, least_units: int
+) -> Design:
     """Return a test with Wald's own limits, which may be open after the last unit that the clause allows."""
     most = max(1, math.floor(most_units / model.design_effect))
     return Design(model, *_limits(seller, buyer), 0.0, most, 1, least_units)
@@ -249,9 +286,19 @@ def _cut(good: Pmf, bad: Pmf, steps: int, seller_by_buyer: float) -> float:
     """Return the limit of a fixed test of that size whose two risks are in the agreed proportion."""
     mass_good, mass_bad = np.ones(1), np.ones(1)
     for _ in range(steps):
-        mass_good, mass_bad = np.convolve(mass_good, good[1]), np.convolve(mass_bad, bad[1])
-    refused, accepted = np.cumsum(mass_good) - mass_good, 1 - np.cumsum(mass_bad) + mass_bad
-    return (steps * good[0] + int(np.argmin(np.maximum(refused / seller_by_buyer, accepted))) - 0.5) * _H
+        mass_good, mass_bad = (
+            np.convolve(mass_good, good[1]),
+            np.convolve(mass_bad, bad[1]),
+        )
+    refused, accepted = (
+        np.cumsum(mass_good) - mass_good,
+        1 - np.cumsum(mass_bad) + mass_bad,
+    )
+    return (
+        steps * good[0]
+        + int(np.argmin(np.maximum(refused / seller_by_buyer, accepted)))
+        - 0.5
+    ) * _H
 
 
 def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float:
@@ -262,12 +309,17 @@ def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float
     return works
 
 
-def needed(model: Model, seller: float, buyer: float, least_units: int = 1) -> int | None:
+def needed(
+    model: Model, seller: float, buyer: float, least_units: int = 1
+) -> int | None:
     """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not
     enough."""
     begin = max(1, math.floor(fixed_steps(model, seller, buyer) * model.design_effect))
     units = range(begin, MOST_UNITS + 1)
-    return next((each for each in units if design(model, seller, buyer, each, least_units)), None)
+    return next(
+        (each for each in units if design(model, seller, buyer, each, least_units)),
+        None,
+    )
 
 
 MET, VIOLATED, OPEN = "met", "violated", "open"
@@ -299,7 +351,9 @@ def follow(plan: Design, values: Sequence[float | None]) -> State:
     path: list[float] = []
     ratio = 0.0
     for number, value in enumerate(values[: plan.most_units], 1):
-        ratio += (model.worst if value is None else model.step(value)) / model.design_effect
+        ratio += (
+            model.worst if value is None else model.step(value)
+        ) / model.design_effect
         path.append(ratio)
         if number == plan.most_units:
             return State(MET if ratio >= plan.cut else VIOLATED, tuple(path))

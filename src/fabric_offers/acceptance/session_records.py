@@ -38,7 +38,15 @@ PACKED = {
 }
 ROLES: tuple[Role, ...] = ("seller", "buyer")
 #: Objections to a bundle that are about the level that was asked for, and not about clauses.
-_ABOUT_LEVELS = ("left out", "passes", "repeated", "failed", "versions", "placement", "request")
+_ABOUT_LEVELS = (
+    "left out",
+    "passes",
+    "repeated",
+    "failed",
+    "versions",
+    "placement",
+    "request",
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,9 @@ def load(source: str) -> Evidence:
     """
     chosen = sources.parse(source)
     loaded = reader.load([chosen])
-    return Evidence(tuple(map(table.record_of, loaded.frame.to_dicts())), chosen.path, loaded.faults)
+    return Evidence(
+        tuple(map(table.record_of, loaded.frame.to_dicts())), chosen.path, loaded.faults
+    )
 
 
 @contextmanager
@@ -81,19 +91,27 @@ def of_bundle(path: Path) -> Iterator[Evidence]:
 
     checked = offer_check.check(path, recompute=kept)
     faults = [
-        f"{each.location}: {each.text}" for each in checked.objections if each.kind not in _ABOUT_LEVELS
+        f"{each.location}: {each.text}"
+        for each in checked.objections
+        if each.kind not in _ABOUT_LEVELS
     ]
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
-        names = [name for name in opened.manifest["files"] if (Path(folder) / name).is_file()]
+        names = [
+            name for name in opened.manifest["files"] if (Path(folder) / name).is_file()
+        ]
         records = _following(runs.read(Path(folder), names)[0], again)
         count = sum(record["metric"] is not None for record in records)
-        yield Evidence(tuple(records), Path(folder), tuple(dict.fromkeys(faults)), count)
+        yield Evidence(
+            tuple(records), Path(folder), tuple(dict.fromkeys(faults)), count
+        )
 
 
 def _following(every: Sequence[runs.Run], again: Sequence[Data]) -> list[Record]:
     """Return the records of runs that failed, and of the others what follows from their outputs."""
-    records: list[Record] = [record for run in every if not run.has_values for record in run.records]
+    records: list[Record] = [
+        record for run in every if not run.has_values for record in run.records
+    ]
     computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
     for run, came in zip((run for run in every if run.has_values), again, strict=False):
         own = {name: value for name, value in run.first.items() if name not in computed}
@@ -106,7 +124,8 @@ def digest(records: Sequence[Record]) -> str:
     recomputed."""
     fields = ("test", "partition", "environ", "metric", "jobid", "case_result")
     rows = (
-        [*map(record.get, fields), f"{record['value']:.9g}" if record["metric"] else ""] for record in records
+        [*map(record.get, fields), f"{record['value']:.9g}" if record["metric"] else ""]
+        for record in records
     )
     return hashlib.sha256("\n".join(sorted(map(json.dumps, rows))).encode()).hexdigest()
 
@@ -141,9 +160,13 @@ class Ledger:
         for entry in self.entries:
             session, day = entry["session"], entry["counted"][:10]
             if session not in by_session:
-                self.faults.append(f"{session}: it was counted on {day}, and its records are gone")
+                self.faults.append(
+                    f"{session}: it was counted on {day}, and its records are gone"
+                )
             elif digest(by_session[session]) != entry["sha256"]:
-                self.faults.append(f"{session}: its records are not those that were counted on {day}")
+                self.faults.append(
+                    f"{session}: its records are not those that were counted on {day}"
+                )
         known = {entry["session"] for entry in self.entries}
         fresh = sorted((by_session.keys() & reports_of(evidence.folder).keys()) - known)
         for session in fresh:
@@ -160,7 +183,8 @@ class Ledger:
         """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         files.write_text(
-            self.path, "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries)
+            self.path,
+            "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries),
         )
 
 
@@ -178,7 +202,9 @@ def signature_of(document: Path, role: str) -> Path:
     return document.with_name(f"{document.name}.{role}.sig")
 
 
-def packed(contract: Path, results: Path, document: Path | None) -> dict[str, Path | bytes]:
+def packed(
+    contract: Path, results: Path, document: Path | None
+) -> dict[str, Path | bytes]:
     """Return the clauses, the ledger, and the document with its signatures, by their names in a bundle.
 
     :raises RecordError: if one is missing; a signature may be.
@@ -190,7 +216,9 @@ def packed(contract: Path, results: Path, document: Path | None) -> dict[str, Pa
         if not path.is_file():
             how = "; `accept status` writes it" if name == "ledger" else ""
             raise RecordError(f"{path}: the {name} is not there{how}")
-    found: dict[str, Path | bytes] = {PACKED[name]: path for name, path in named.items()}
+    found: dict[str, Path | bytes] = {
+        PACKED[name]: path for name, path in named.items()
+    }
     for role in ROLES if document else ():
         if document and (path := signature_of(document, role)).is_file():
             found[str(signature_of(Path(PACKED["verdict"]), role))] = path
@@ -203,7 +231,9 @@ def ledger(path: Path) -> Ledger:
     :raises RecordError: if it is none.
     """
     found = Ledger(path)
-    for number, line in enumerate(files.read_text(path).splitlines() if path.exists() else (), 1):
+    for number, line in enumerate(
+        files.read_text(path).splitlines() if path.exists() else (), 1
+    ):
         try:
             entry = json.loads(line)
             is_next = entry["before"] == found.last and all(

@@ -134,7 +134,9 @@ class Statement:
 
     check: Text = option("the check that measures it", ...)
     layout: Text = option("in which layout, such as 8x1", ...)
-    parameters: dict[str, Text] = option("the values of its other parameters", make=dict)
+    parameters: dict[str, Text] = option(
+        "the values of its other parameters", make=dict
+    )
     metric: Text = option("of the check", ...)
     unit: Text = option("of the metric", ...)
     at_least: float | None = option("the bound, or at_most")
@@ -142,7 +144,9 @@ class Statement:
     text: Text = option("the statement, in the words of the document or nearly so", ...)
     published: Text = option("the document, and the section in it", ...)
     not_reproduced: Text | None = option("why the twin contradicts it")
-    twin: Literal["fitted"] | None = option("whether a parameter was chosen so that it agrees")
+    twin: Literal["fitted"] | None = option(
+        "whether a parameter was chosen so that it agrees"
+    )
 
     def __post_init__(self) -> None:
         """Refuse no bound, and two."""
@@ -216,7 +220,9 @@ class _Costs:
     send_us: _Table = option("time of the sending processor", ...)
     receive_us: _Table = option("time of the receiving processor", ...)
     latency_us: _Table = option("the rest of the time from one to the other", ...)
-    rate_MBps: Positive = option("of a node's link in each direction, or within the node", ...)
+    rate_MBps: Positive = option(
+        "of a node's link in each direction, or within the node", ...
+    )
 
     def __post_init__(self) -> None:
         """Refuse tables that are none."""
@@ -224,27 +230,44 @@ class _Costs:
 
     def costs(self) -> Costs:
         """Return the costs; ValueError for a table that is none."""
-        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "eager_below_B"}
+        named = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name != "eager_below_B"
+        }
         given = {name: value for name, value in named.items() if value is not None}
-        given |= {name: _points(name, given[name]) for name in ("send_us", "receive_us", "latency_us")}
+        given |= {
+            name: _points(name, given[name])
+            for name in ("send_us", "receive_us", "latency_us")
+        }
         if min(value for _, value in given["latency_us"]) <= 0:
-            raise ValueError("latency_us: is zero; write a number above 0, which SimGrid needs")
+            raise ValueError(
+                "latency_us: is zero; write a number above 0, which SimGrid needs"
+            )
         return Costs(**given)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Within(_Costs):
-    several_MBps: Positive | None = option("of more than one transfer at once, all together")
+    several_MBps: Positive | None = option(
+        "of more than one transfer at once, all together"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Between(_Costs):
-    eager_below_B: Annotated[int, rules(minimum=0)] = option("messages below this size leave at once", ...)
-    hop_latency_us: _Number = option("the latency that each cable between switches adds", 0.0)
+    eager_below_B: Annotated[int, rules(minimum=0)] = option(
+        "messages below this size leave at once", ...
+    )
+    hop_latency_us: _Number = option(
+        "the latency that each cable between switches adds", 0.0
+    )
     in_turn_below_B: Annotated[int, rules(minimum=0)] | None = option(
         "below it messages leave one after another"
     )
-    adapter_us: _Number = option("how long an eager message keeps the adapter of its sender", 0.0)
+    adapter_us: _Number = option(
+        "how long an eager message keeps the adapter of its sender", 0.0
+    )
     needs_calls: Literal["begin", "whole"] | None = option(
         "the part of a long message that moves within calls only"
     )
@@ -255,7 +278,9 @@ def _points(name: str, table: float | Mapping[str, float]) -> Table:
     if not isinstance(table, Mapping):
         return ((0, table),)
     if not table or not all(map(str.isdecimal, table)):
-        raise ValueError(f"{name}: a table has whole message sizes in bytes, as in {{0: 0.4, 65536: 2.1}}")
+        raise ValueError(
+            f"{name}: a table has whole message sizes in bytes, as in {{0: 0.4, 65536: 2.1}}"
+        )
     points = tuple((int(size), value) for size, value in table.items())
     if points != tuple(sorted(points)):
         raise ValueError(f"{name}: the sizes do not increase; write them in order")
@@ -264,35 +289,57 @@ def _points(name: str, table: float | Mapping[str, float]) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class _Bus:
-    duplex: Literal["half", "full"] = option("whether both directions share one rate", ...)
-    rate_MBps: Positive | None = option("of both directions together if it is half, else of each")
-    aggregate_MBps: Positive | None = option("of both directions together, if it is full")
+    duplex: Literal["half", "full"] = option(
+        "whether both directions share one rate", ...
+    )
+    rate_MBps: Positive | None = option(
+        "of both directions together if it is half, else of each"
+    )
+    aggregate_MBps: Positive | None = option(
+        "of both directions together, if it is full"
+    )
 
     def __post_init__(self) -> None:
         """Refuse a bus without a limit, and one with two for the same."""
-        if self.duplex == "half" and (self.rate_MBps is None or self.aggregate_MBps is not None):
-            raise ValueError("duplex is half; write rate_MBps alone, of both directions together")
+        if self.duplex == "half" and (
+            self.rate_MBps is None or self.aggregate_MBps is not None
+        ):
+            raise ValueError(
+                "duplex is half; write rate_MBps alone, of both directions together"
+            )
         if self.rate_MBps is None and self.aggregate_MBps is None:
-            raise ValueError("has no limit; write rate_MBps or aggregate_MBps, or leave it out")
+            raise ValueError(
+                "has no limit; write rate_MBps or aggregate_MBps, or leave it out"
+            )
 
     def bus(self) -> HostBus:
         is_half = self.duplex == "half"
-        return HostBus(None, self.rate_MBps) if is_half else HostBus(self.rate_MBps, self.aggregate_MBps)
+        return (
+            HostBus(None, self.rate_MBps)
+            if is_half
+            else HostBus(self.rate_MBps, self.aggregate_MBps)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Metric:
     value: Positive = option("as printed", ...)
     published: Text = option("the document, and the table or section in it", ...)
-    twin: Literal["fitted", "predicted"] | None = option("the origin of the twin's value")
+    twin: Literal["fitted", "predicted"] | None = option(
+        "the origin of the twin's value"
+    )
     not_reproduced: Text | None = option("why the twin does not reproduce it")
-    tolerance_percent: Positive | None = option("how near the twin has to come, where that is not 1 %")
+    tolerance_percent: Positive | None = option(
+        "how near the twin has to come, where that is not 1 %"
+    )
     tolerance_because: Text | None = option("why")
 
     def __post_init__(self) -> None:
         """Refuse a value without its origin, and a tolerance without a reason."""
         if (self.twin is None) == (self.not_reproduced is None):
-            raise ValueError("write twin: fitted or predicted, or not_reproduced and why")
+            raise ValueError(
+                "write twin: fitted or predicted, or not_reproduced and why"
+            )
         if (self.tolerance_percent is None) != (self.tolerance_because is None):
             raise ValueError("tolerance_percent and tolerance_because go together")
 
@@ -300,21 +347,38 @@ class _Metric:
         """Return the value of a metric that is named with its unit."""
         metric, _, ending = name.rpartition("_")
         if ending not in UNITS:
-            raise ValueError(f"metrics: {name}: has no unit; end the name in one of {', '.join(UNITS)}")
-        source, tolerance = Source("published", self.published), self.tolerance_percent or 1.0
+            raise ValueError(
+                f"metrics: {name}: has no unit; end the name in one of {', '.join(UNITS)}"
+            )
+        source, tolerance = (
+            Source("published", self.published),
+            self.tolerance_percent or 1.0,
+        )
         why_not = self.not_reproduced or ""
         return PublishedValue(
-            metric, UNITS[ending], self.value, source, self.twin or PREDICTED, why_not, tolerance
+            metric,
+            UNITS[ending],
+            self.value,
+            source,
+            self.twin or PREDICTED,
+            why_not,
+            tolerance,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
     check: Text = option("the check", ...)
-    program: Literal["streaming", "rotate"] = option("which of ours measures it on a twin", ...)
+    program: Literal["streaming", "rotate"] = option(
+        "which of ours measures it on a twin", ...
+    )
     layout: Text = option("nodes x processes a node", ...)
-    parameters: dict[str, Text] = option("the values of the check's other parameters", make=dict)
-    metrics: dict[str, _Metric] = option("by the name of a metric, with its unit at the end", ...)
+    parameters: dict[str, Text] = option(
+        "the values of the check's other parameters", make=dict
+    )
+    metrics: dict[str, _Metric] = option(
+        "by the name of a metric, with its unit at the end", ...
+    )
 
     def __post_init__(self) -> None:
         """Refuse a layout that is none, and metrics without a unit."""
@@ -322,16 +386,22 @@ class _Case:
 
     def case(self) -> Case:
         values = tuple(each.of(name) for name, each in self.metrics.items())
-        return Case(self.check, self.program, Layout.of(self.layout), self.parameters, values)
+        return Case(
+            self.check, self.program, Layout.of(self.layout), self.parameters, values
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
     """The keys of a description, without its sources."""
 
-    name: Annotated[str, rules(pattern="^[a-z][a-z0-9-]*$")] = option("small letters, digits and dashes", ...)
+    name: Annotated[str, rules(pattern="^[a-z][a-z0-9-]*$")] = option(
+        "small letters, digits and dashes", ...
+    )
     about: Text = option("the cluster that it stands for, in one line", ...)
-    nodes: Annotated[int, rules(minimum=2, maximum=MOST_NODES)] = option("of the cluster", ...)
+    nodes: Annotated[int, rules(minimum=2, maximum=MOST_NODES)] = option(
+        "of the cluster", ...
+    )
     cpus_per_node: Count = option("processors of a node", ...)
     inter_node: _Between = option("the costs of a message between nodes", ...)
     intra_node: _Within | None = option("the costs of a message within a node")
@@ -342,7 +412,9 @@ class Description:
         "SimGrid's selector", "default"
     )
     values: list[_Case] = option("the values that the documents report", make=list)
-    statements: list[Statement] = option("those of the documents without a number", make=list)
+    statements: list[Statement] = option(
+        "those of the documents without a number", make=list
+    )
 
 
 def load(file: Path) -> Twin:
@@ -361,7 +433,9 @@ def load_all(folder: Path) -> list[Twin]:
     return [load(file) for file in sorted(folder.glob("*.yaml"))]
 
 
-def describe(file: Path, data: Any, lines: Callable[[], Mapping[tuple[Any, ...], int]] = dict) -> Twin:
+def describe(
+    file: Path, data: Any, lines: Callable[[], Mapping[tuple[Any, ...], int]] = dict
+) -> Twin:
     """Return the twin of a description.
 
     :param data: the content of the file. :param lines: returns the lines of keys in it.
@@ -384,7 +458,10 @@ def describe(file: Path, data: Any, lines: Callable[[], Mapping[tuple[Any, ...],
         given.host_bus.bus() if given.host_bus else HostBus(None, None),
         topology,
         routing,
-        tuple(each.fault(f"{file}: faults: {number}: ") for number, each in enumerate(given.faults)),
+        tuple(
+            each.fault(f"{file}: faults: {number}: ")
+            for number, each in enumerate(given.faults)
+        ),
         given.collectives,
         tuple(each.case() for each in given.values),
         tuple(given.statements),

@@ -11,13 +11,19 @@ from fabric_twins.model.routing import Routes
 from fabric_twins.model.topology import Wiring
 
 
-def of_routes(wiring: Wiring, ways: Routes, host_MBps: float | None = None) -> FabricMap:
+def of_routes(
+    wiring: Wiring, ways: Routes, host_MBps: float | None = None
+) -> FabricMap:
     """Return the map of a wired fabric with its routes.
 
     :param host_MBps: the rate of a host's link; without it cables are taken to be as fast.
     """
     names = wiring.switches
-    rates = np.repeat([cable.rate_MBps for cable in wiring.cables], 2) / host_MBps if host_MBps else None
+    rates = (
+        np.repeat([cable.rate_MBps for cable in wiring.cables], 2) / host_MBps
+        if host_MBps
+        else None
+    )
     return FabricMap(
         "the description",
         wiring.hosts,

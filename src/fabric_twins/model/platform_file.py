@@ -22,7 +22,9 @@ class _Links:
 
     lines: list[str] = field(default_factory=list)
 
-    def add(self, name: str, rate_MBps: float, policy: str = "shared", to: object = "-") -> int:
+    def add(
+        self, name: str, rate_MBps: float, policy: str = "shared", to: object = "-"
+    ) -> int:
         self.lines.append(f"link {name} {_number(rate_MBps * _MEGA)} {policy} {to}")
         return len(self.lines) - 1
 
@@ -50,9 +52,17 @@ def platform(twin: Twin, flops: float | None = None) -> str:
     lines = [
         FORMAT,
         f"# {twin.name}: {twin.about}",
-        *([] if flops is None else [f"processors {twin.cpus_per_node} {_number(flops)}"]),
+        *(
+            []
+            if flops is None
+            else [f"processors {twin.cpus_per_node} {_number(flops)}"]
+        ),
         f"hop_latency {_number(twin.inter_node.hop_latency_us * _MICRO)}",
-        *([] if twin.inter_node.in_turn_below_B is None else [f"in_turn {twin.inter_node.in_turn_below_B}"]),
+        *(
+            []
+            if twin.inter_node.in_turn_below_B is None
+            else [f"in_turn {twin.inter_node.in_turn_below_B}"]
+        ),
         *_hosts_part(twin),
         *_tables("inter", twin.inter_node),
         *_tables("intra", twin.intra_node),
@@ -81,7 +91,9 @@ def _host(twin: Twin, wiring: Wiring, links: _Links, host: int) -> str:
         out.append(both)
         back.append(both)
     several = within.several_MBps
-    policy = "shared" if several is None else f"several {_number(speed * several * _MEGA)}"
+    policy = (
+        "shared" if several is None else f"several {_number(speed * several * _MEGA)}"
+    )
     own = [links.add(f"{name}:self", speed * within.rate_MBps, policy)]
     return (
         f"host {name} {wiring.at[host]} {_number(1 / speed)} out {_list(out)} in {_list(back)} self"
@@ -107,7 +119,12 @@ def _tables(where: str, costs: Costs) -> Iterable[str]:
 
 
 def _points(table: Table) -> str:
-    return " ".join([str(len(table)), *(f"{size} {_number(value * _MICRO)}" for size, value in table)])
+    return " ".join(
+        [
+            str(len(table)),
+            *(f"{size} {_number(value * _MICRO)}" for size, value in table),
+        ]
+    )
 
 
 def _list(numbers: list[int]) -> str:

@@ -95,7 +95,9 @@ def _table(wiring: Wiring, routing: Routing, arcs: Sequence[Arc]) -> Numbers:
         choice = _choices(wiring, routing, hosts, count)
         # One more than there are, for switches that are cut off, whose entry is not used.
         candidates = np.append(order[shortest], HERE)
-        table[:, hosts] = np.where(count[:, None] > 0, candidates[first[:, None] + choice], HERE)
+        table[:, hosts] = np.where(
+            count[:, None] > 0, candidates[first[:, None] + choice], HERE
+        )
     return table
 
 
@@ -116,16 +118,24 @@ def _distances(to: int, starts: Numbers, ends: Numbers, switches: int) -> Number
         distance[reached] = step
 
 
-def _choices(wiring: Wiring, routing: Routing, hosts: Numbers, count: Numbers) -> Numbers:
+def _choices(
+    wiring: Wiring, routing: Routing, hosts: Numbers, count: Numbers
+) -> Numbers:
     """Return which of its shortest ways each switch takes to each of some hosts; ``count``: of how many."""
     if routing.kind != "destination-table":
-        numbers: Numbers = hosts[None, :] // np.array(wiring.strides)[:, None] % np.maximum(count, 1)[:, None]
+        numbers: Numbers = (
+            hosts[None, :]
+            // np.array(wiring.strides)[:, None]
+            % np.maximum(count, 1)[:, None]
+        )
         return numbers
     chosen = np.zeros((len(count), len(hosts)), dtype=np.int64)
     for switch in np.flatnonzero(count > 1):
         for column, host in enumerate(hosts):
             text = f"{routing.seed} {wiring.switches[switch]} {wiring.hosts[host]}".encode()
-            number = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+            number = int.from_bytes(
+                hashlib.blake2b(text, digest_size=8).digest(), "big"
+            )
             chosen[switch, column] = number % int(count[switch])
     return chosen
 

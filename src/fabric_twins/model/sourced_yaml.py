@@ -29,7 +29,13 @@ T = TypeVar("T")
 KINDS = ("published", "fitted", "assumed")
 
 #: Units by the endings of keys, as the checks write them.
-UNITS: Mapping[str, str] = {"us": "us", "MBps": "MB/s", "B": "B", "percent": "%", "Mps": "Mmsg/s"}
+UNITS: Mapping[str, str] = {
+    "us": "us",
+    "MBps": "MB/s",
+    "B": "B",
+    "percent": "%",
+    "Mps": "Mmsg/s",
+}
 
 #: Parts of a description that are no values of the cluster, or name their sources in another way.
 _WITHOUT_SOURCES = {"faults", "values", "statements", "seed"}
@@ -55,10 +61,13 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
     seen = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise yaml.MarkedYAMLError(problem="a key is a list or a mapping", problem_mark=key.start_mark)
+            raise yaml.MarkedYAMLError(
+                problem="a key is a list or a mapping", problem_mark=key.start_mark
+            )
         if key.value in seen:
             raise yaml.MarkedYAMLError(
-                problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark
+                problem=f"the key {key.value!r} is there twice",
+                problem_mark=key.start_mark,
             )
         seen.add(key.value)
     found: dict[Any, Any] = loader.construct_mapping(node, deep=True)
@@ -80,7 +89,10 @@ def content(file: Path) -> Any:
 
 
 def convert(
-    data: Any, kind: type[T], place: object, lines: Callable[[], Mapping[tuple[Any, ...], int]] = dict
+    data: Any,
+    kind: type[T],
+    place: object,
+    lines: Callable[[], Mapping[tuple[Any, ...], int]] = dict,
 ) -> T:
     """Return plain data as an instance of a type, as :func:`fabric_checks.core.schema.convert` does.
 
@@ -101,7 +113,9 @@ class Sources:
     known: dict[str, Source] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
-    def taken(self, data: Any, keys: tuple[str, ...] = (), inherited: Source | None = None) -> Any:
+    def taken(
+        self, data: Any, keys: tuple[str, ...] = (), inherited: Source | None = None
+    ) -> Any:
         """Return data without its sources, which are kept here.
 
         :raises TwinError: for a source that is none.
@@ -111,7 +125,9 @@ class Sources:
             self._note(name, data, inherited)
             return data
         if "value" in data:
-            self.known[name] = self._source(name, {key: each for key, each in data.items() if key != "value"})
+            self.known[name] = self._source(
+                name, {key: each for key, each in data.items() if key != "value"}
+            )
             return data["value"]
         if all(isinstance(key, int) for key in data):  # a table by message size
             self._note(name, data, inherited)
@@ -119,7 +135,9 @@ class Sources:
         if "source" in data:
             inherited = self._source(f"{name}.source".strip("."), data["source"])
         return {
-            key: each if key in _WITHOUT_SOURCES else self.taken(each, (*keys, str(key)), inherited)
+            key: each
+            if key in _WITHOUT_SOURCES
+            else self.taken(each, (*keys, str(key)), inherited)
             for key, each in data.items()
             if key != "source"
         }
@@ -153,4 +171,7 @@ class Sources:
 
 def sources_by_kind(sources: Mapping[str, Source]) -> dict[str, list[str]]:
     """Return the names of the values of each kind of source."""
-    return {kind: [name for name, source in sources.items() if source.kind == kind] for kind in KINDS}
+    return {
+        kind: [name for name, source in sources.items() if source.kind == kind]
+        for kind in KINDS
+    }

@@ -152,10 +152,14 @@ class FatTree:
             if level < self.levels:
                 equals = prod(parents[:level])
                 for port in range(parents[level]):
-                    above = number[level + 1, tree // children[level], port * equals + equal]
+                    above = number[
+                        level + 1, tree // children[level], port * equals + equal
+                    ]
                     cables.append(Cable(switch, above, self.link_MBps))
         at = tuple(number[1, host // children[0], 0] for host in range(self.nodes))
-        return Wiring(tuple(names), tuple(strides), tuple(cables), host_names(self.nodes), at)
+        return Wiring(
+            tuple(names), tuple(strides), tuple(cables), host_names(self.nodes), at
+        )
 
     def _kind(self, level: int) -> str:
         if level == 1:
@@ -185,7 +189,8 @@ class Dragonfly:
     def wiring(self) -> Wiring:
         """Return the dragonfly; the cables between two groups are spread over the routers of both."""
         names = [
-            f"router-{group}-{router}" for group, router in product(range(self.groups), range(self.routers))
+            f"router-{group}-{router}"
+            for group, router in product(range(self.groups), range(self.routers))
         ]
         cables = [
             Cable(group * self.routers + a, group * self.routers + b, self.link_MBps)
@@ -193,12 +198,16 @@ class Dragonfly:
             for a, b in combinations(range(self.routers), 2)
         ]
         others = self.groups - 1
-        for channel in range(self.routers * self.global_ports // others if others else 0):
+        for channel in range(
+            self.routers * self.global_ports // others if others else 0
+        ):
             for a, b in combinations(range(self.groups), 2):
                 ends = self._gateway(a, b, channel), self._gateway(b, a, channel)
                 cables.append(Cable(*ends, self.global_link_MBps))
         at = tuple(host // self.hosts for host in range(self.nodes))
-        return Wiring(tuple(names), (1,) * len(names), tuple(cables), host_names(self.nodes), at)
+        return Wiring(
+            tuple(names), (1,) * len(names), tuple(cables), host_names(self.nodes), at
+        )
 
     def _gateway(self, group: int, other: int, channel: int) -> int:
         """Return the router of a group that has its cable of this number to another group."""
@@ -242,7 +251,9 @@ def host_names(nodes: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Routing:
-    kind: Literal["d-mod-k", "destination-table"] = option("how switches choose cables", ...)
+    kind: Literal["d-mod-k", "destination-table"] = option(
+        "how switches choose cables", ...
+    )
     seed: int | None = option("of the destination table")
 
     def __post_init__(self) -> None:
@@ -262,16 +273,24 @@ class _Star:
 @dataclass(frozen=True, kw_only=True)
 class _FatTree:
     kind: str = option("", ...)
-    ports: Annotated[int, rules(minimum=2, multipleOf=2)] = option("an even number: those of a switch", ...)
-    levels: Annotated[int, rules(minimum=1, maximum=MOST_LEVELS)] = option("of switches", ...)
-    oversubscription: Positive = option("the hosts at a leaf over its cables upwards", 1.0)
+    ports: Annotated[int, rules(minimum=2, multipleOf=2)] = option(
+        "an even number: those of a switch", ...
+    )
+    levels: Annotated[int, rules(minimum=1, maximum=MOST_LEVELS)] = option(
+        "of switches", ...
+    )
+    oversubscription: Positive = option(
+        "the hosts at a leaf over its cables upwards", 1.0
+    )
     link_MBps: Positive = option("the rate of a cable between switches", ...)
     routing: _Routing = option("kind, and seed", ...)
 
     def topology(self, nodes: int) -> FatTree:
         """Return the tree; ValueError if it has no room for the nodes."""
         ports, levels = self.ports, self.levels
-        up = Fraction(ports) / (1 + Fraction(self.oversubscription).limit_denominator(ports))
+        up = Fraction(ports) / (
+            1 + Fraction(self.oversubscription).limit_denominator(ports)
+        )
         if up.denominator != 1 or not 1 <= up < ports:
             share = f"oversubscription: {self.oversubscription:g}"
             raise ValueError(
@@ -301,13 +320,17 @@ class _Dragonfly:
         groups, routers, ports = self.groups, self.routers, self.global_ports
         if routers * ports < groups - 1:
             few = f"global_ports: {routers} routers with {ports}"
-            raise ValueError(f"{few} do not reach the {groups - 1} other groups; write more")
+            raise ValueError(
+                f"{few} do not reach the {groups - 1} other groups; write more"
+            )
         room = groups * routers * self.hosts
         if nodes > room:
             have = f"hosts: there is room for {room} of the {nodes} nodes"
             raise ValueError(f"{have}; write more groups, routers or hosts")
         between_MBps = self.global_link_MBps or self.link_MBps
-        return Dragonfly(nodes, groups, routers, self.hosts, ports, self.link_MBps, between_MBps)
+        return Dragonfly(
+            nodes, groups, routers, self.hosts, ports, self.link_MBps, between_MBps
+        )
 
 
 _KINDS: dict[str, type[_Star | _FatTree | _Dragonfly]] = {
@@ -334,10 +357,14 @@ def read_topology(
         raise TwinError(f"{place}: {error}") from None
     if topology.parts > MOST_PARTS:
         many = f"asks for more than {MOST_PARTS} switches and cables"
-        raise TwinError(f"{place}: {many}; write fewer levels, ports, groups or routers")
+        raise TwinError(
+            f"{place}: {many}; write fewer levels, ports, groups or routers"
+        )
     if isinstance(keys, _Star):
         return topology, Routing("d-mod-k", 0, place)
-    return topology, Routing(keys.routing.kind, keys.routing.seed or 0, f"{place}: routing")
+    return topology, Routing(
+        keys.routing.kind, keys.routing.seed or 0, f"{place}: routing"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,7 +375,9 @@ class FaultKeys:
     switch: Text | None = option("a switch")
     host: Text | None = option("a host")
     swap: list[Any] | None = option("two hosts, or two cables")
-    fraction: Annotated[float, rules(minimum=0, maximum=1)] | None = option("of the rate")
+    fraction: Annotated[float, rules(minimum=0, maximum=1)] | None = option(
+        "of the rate"
+    )
 
     def __post_init__(self) -> None:
         """Refuse what makes no fault."""
@@ -359,25 +388,49 @@ class FaultKeys:
 
         :param location: file and key, for messages. :raises ValueError: if it makes none.
         """
-        given = {what: getattr(self, what) for what in _APPLY if getattr(self, what) is not None}
+        given = {
+            what: getattr(self, what)
+            for what in _APPLY
+            if getattr(self, what) is not None
+        }
         if len(given) != 1:
-            raise ValueError("does not say what is wrong; write one of cable, switch, host and swap")
+            raise ValueError(
+                "does not say what is wrong; write one of cable, switch, host and swap"
+            )
         ((what, value),) = given.items()
         if isinstance(value, list) and len(value) != 2:
-            raise ValueError(f"{what}: two names are expected here, as in [leaf-0, spine-1]")
-        if (self.fraction is None) != (what == "swap") or (what == "host" and not self.fraction):
+            raise ValueError(
+                f"{what}: two names are expected here, as in [leaf-0, spine-1]"
+            )
+        if (self.fraction is None) != (what == "swap") or (
+            what == "host" and not self.fraction
+        ):
             raise ValueError(
                 "fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap"
             )
-        ends = _swapped_ends(value) if what == "swap" else (tuple(value) if what == "cable" else (value,),)
-        return Fault(what, ends, 1.0 if self.fraction is None else self.fraction, f"{location}{what}")
+        ends = (
+            _swapped_ends(value)
+            if what == "swap"
+            else (tuple(value) if what == "cable" else (value,),)
+        )
+        return Fault(
+            what,
+            ends,
+            1.0 if self.fraction is None else self.fraction,
+            f"{location}{what}",
+        )
 
 
 def _swapped_ends(value: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
     """Return two hosts, or the ends of two cables."""
-    ends = tuple(tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in value)
+    ends = tuple(
+        tuple(map(str, each)) if isinstance(each, list) else (str(each),)
+        for each in value
+    )
     if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
-        raise ValueError("swap: does not swap two of a kind; write two hosts, or two cables")
+        raise ValueError(
+            "swap: does not swap two of a kind; write two hosts, or two cables"
+        )
     return ends
 
 
@@ -408,7 +461,9 @@ def number_of(names: Sequence[str], name: str, location: str) -> int:
     :raises TwinError: if there is none of that name.
     """
     if name not in names:
-        raise TwinError(f"{location}: there is no {name}; write one of {names[0]} to {names[-1]}")
+        raise TwinError(
+            f"{location}: there is no {name}; write one of {names[0]} to {names[-1]}"
+        )
     return names.index(name)
 
 
@@ -418,12 +473,20 @@ def _slow_cables(wiring: Wiring, fault: Fault) -> Wiring:
         slow = {_cable(wiring, fault.ends[0], fault.location)}
     else:
         switch = number_of(wiring.switches, fault.ends[0][0], fault.location)
-        slow = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
+        slow = {
+            number
+            for number, cable in enumerate(wiring.cables)
+            if switch in (cable.a, cable.b)
+        }
     cables = [
-        replace(cable, rate_MBps=fault.fraction * cable.rate_MBps) if number in slow else cable
+        replace(cable, rate_MBps=fault.fraction * cable.rate_MBps)
+        if number in slow
+        else cable
         for number, cable in enumerate(wiring.cables)
     ]
-    return replace(wiring, cables=tuple(cable for cable in cables if cable.rate_MBps > 0))
+    return replace(
+        wiring, cables=tuple(cable for cable in cables if cable.rate_MBps > 0)
+    )
 
 
 def _slow_host(wiring: Wiring, fault: Fault) -> Wiring:
@@ -440,11 +503,20 @@ def _swapped(wiring: Wiring, fault: Fault) -> Wiring:
         return replace(wiring, at=tuple(at))
     first, second = (_cable(wiring, end, fault.location) for end in fault.ends)
     (a, b), (c, d) = (
-        [number_of(wiring.switches, name, fault.location) for name in end] for end in fault.ends
+        [number_of(wiring.switches, name, fault.location) for name in end]
+        for end in fault.ends
     )
     cables = list(wiring.cables)
-    cables[first], cables[second] = replace(cables[first], a=a, b=d), replace(cables[second], a=c, b=b)
+    cables[first], cables[second] = (
+        replace(cables[first], a=a, b=d),
+        replace(cables[second], a=c, b=b),
+    )
     return replace(wiring, cables=tuple(cables))
 
 
-_APPLY = {"cable": _slow_cables, "switch": _slow_cables, "host": _slow_host, "swap": _swapped}
+_APPLY = {
+    "cable": _slow_cables,
+    "switch": _slow_cables,
+    "host": _slow_host,
+    "swap": _swapped,
+}

@@ -16,7 +16,9 @@ MANY = 50_000
 def fixtures():
     with (TESTS / "analysis/statistics" / "fixtures" / "intervals.csv").open() as lines:
         for row in csv.DictReader(lines):
-            yield pytest.param(row, id=f"{row['kind']}-{len(row['a'].split())}-{row['confidence']}")
+            yield pytest.param(
+                row, id=f"{row['kind']}-{len(row['a'].split())}-{row['confidence']}"
+            )
 
 
 def numbers(text):
@@ -53,9 +55,14 @@ def test_intervals_are_those_of_r(row):
     for name, interval in (
         ("median", lambda share: bootstrap.median([a], share, resamples=MANY)),
         ("ratio", lambda share: bootstrap.ratio([a], [b], share, resamples=MANY)),
-        ("difference", lambda share: bootstrap.difference([a], [b], share, resamples=MANY)),
+        (
+            "difference",
+            lambda share: bootstrap.difference([a], [b], share, resamples=MANY),
+        ),
     ):
-        held_to(interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"]))
+        held_to(
+            interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"])
+        )
 
 
 def test_a_series_among_others_has_the_interval_that_it_has_alone(monkeypatch):
@@ -66,8 +73,13 @@ def test_a_series_among_others_has_the_interval_that_it_has_alone(monkeypatch):
     in_parts = bootstrap.ratio(first, second)
     for number in (0, 6, 7, 49):
         alone = bootstrap.ratio(first[number : number + 1], second[number : number + 1])
-        assert (alone.low[0], alone.high[0]) == (together.low[number], together.high[number])
-    assert (in_parts.low == together.low).all() and (in_parts.high == together.high).all()
+        assert (alone.low[0], alone.high[0]) == (
+            together.low[number],
+            together.high[number],
+        )
+    assert (in_parts.low == together.low).all() and (
+        in_parts.high == together.high
+    ).all()
 
 
 def test_the_two_sides_are_drawn_independently():
@@ -82,7 +94,9 @@ def test_equal_values_have_an_interval_without_width():
     assert (found.low[0], found.estimate[0], found.high[0]) == (1.5, 1.5, 1.5)
 
 
-@pytest.mark.parametrize(("n", "least"), [(5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)])
+@pytest.mark.parametrize(
+    ("n", "least"), [(5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)]
+)
 def test_an_interval_at_95_percent_holds_the_median_about_as_often(n, least):
     found = bootstrap.median(np.random.default_rng(n).normal(100, 3, (3000, n)))
     assert np.mean((found.low <= 100) & (found.high >= 100)) > least

@@ -15,14 +15,25 @@ NCCL = {
     "stack": "modules",
     "command": f"{OUTPUTS}/{{benchmark}}_perf",
 }
-site_configuration = runpy.run_path(str(HERE.parents[2] / "config" / "settings.py"))["site_configuration"]
+site_configuration = runpy.run_path(str(HERE.parents[2] / "config" / "settings.py"))[
+    "site_configuration"
+]
 for system in site_configuration["systems"]:
     if system["name"] == "minicluster":
         for partition in system["partitions"]:
             partition["features"] = [*partition.get("features", []), "cuda"]
-            partition["devices"] = [{"type": "gpu", "arch": "sm_90", "num_devices": GPUS}]
-            partition["extras"] |= {"cores": GPUS, "oversubscribed": True, "fabric": ["mlx5_*", "eth0"]}
-            partition["env_vars"] = [*partition.get("env_vars", []), ["GPU_OUTPUTS", OUTPUTS]]
+            partition["devices"] = [
+                {"type": "gpu", "arch": "sm_90", "num_devices": GPUS}
+            ]
+            partition["extras"] |= {
+                "cores": GPUS,
+                "oversubscribed": True,
+                "fabric": ["mlx5_*", "eth0"],
+            }
+            partition["env_vars"] = [
+                *partition.get("env_vars", []),
+                ["GPU_OUTPUTS", OUTPUTS],
+            ]
 for environment in site_configuration["environments"]:
     if "mpi" in environment.get("features", []):
         environment["features"] = [*environment["features"], "nccl_tests"]

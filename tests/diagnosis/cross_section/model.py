@@ -37,7 +37,9 @@ class Fabric:
     def __post_init__(self):
         self.random = np.random.default_rng(self.seed)
         half = self.nodes // 2
-        own = np.random.default_rng([self.seed, 1]).standard_normal((self.nodes, self.nodes))
+        own = np.random.default_rng([self.seed, 1]).standard_normal(
+            (self.nodes, self.nodes)
+        )
         self.own = np.exp(self.spread * own)
         # Static routing: the same pairs share a link whenever the same round runs.
         self.shared_by = self.random.choice(
@@ -63,13 +65,17 @@ class Fabric:
         round_, sender = np.divmod(np.arange(half * half, dtype=np.int32), half)
         receiver = half + (sender + round_) % half
         return Transfers(
-            round_, sender, receiver, self.rate(sender, receiver, self.shared_by[round_, sender])
+            round_,
+            sender,
+            receiver,
+            self.rate(sender, receiver, self.shared_by[round_, sender]),
         )
 
     def again(self, sender, receiver, repeats, together):
         """Return pairs measured again, all of them `repeats` times, alone or with others."""
         sender, receiver = (
-            np.tile(np.asarray(ranks, dtype=np.int32), repeats) for ranks in (sender, receiver)
+            np.tile(np.asarray(ranks, dtype=np.int32), repeats)
+            for ranks in (sender, receiver)
         )
         shared_by = np.ones(len(sender))
         if together:
@@ -77,7 +83,10 @@ class Fabric:
                 np.arange(1, len(self.sharing) + 1), p=self.sharing, size=len(sender)
             )
         return Transfers(
-            np.arange(len(sender), dtype=np.int32), sender, receiver, self.rate(sender, receiver, shared_by)
+            np.arange(len(sender), dtype=np.int32),
+            sender,
+            receiver,
+            self.rate(sender, receiver, shared_by),
         )
 
 
@@ -98,32 +107,61 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
             pairs = [pair for pairs in rounds for pair in pairs]
             part = fabric.again(*zip(*pairs, strict=True), times, together=True)
             first = int(passes[-1].round[-1]) + 1 if passes else 0
-            passes.append(Transfers(first + part.round, part.sender, part.receiver, part.MBps))
-            return dict(zip(pairs, part.MBps.reshape(times, -1).mean(axis=0).tolist(), strict=True))
+            passes.append(
+                Transfers(first + part.round, part.sender, part.receiver, part.MBps)
+            )
+            return dict(
+                zip(
+                    pairs,
+                    part.MBps.reshape(times, -1).mean(axis=0).tolist(),
+                    strict=True,
+                )
+            )
 
-        slow = suspects.sift(found, listed, suspect_share, budget, measure, repeats=repeats)
-        joined = zip(*((part.round, part.sender, part.receiver, part.MBps) for part in passes), strict=True)
+        slow = suspects.sift(
+            found, listed, suspect_share, budget, measure, repeats=repeats
+        )
+        joined = zip(
+            *((part.round, part.sender, part.receiver, part.MBps) for part in passes),
+            strict=True,
+        )
         phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
         left = budget.total - -(-used // repeats) - len(alone)
         few, more = (
-            suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True)
+            suspects.controls(found, scan, slow, alone, left, is_slow=is_slow)
+            for is_slow in (False, True)
         )
         if alone:
-            phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
+            phases["alone"] = fabric.again(
+                *zip(*alone, strict=True), repeats, together=False
+            )
         if alone and few:
-            phases["control"] = fabric.again(*zip(*few, strict=True), repeats, together=False)
-        if len(more) > len(few) and suspects.is_any_slow(phases, len(few), len(alone), suspect_share):
-            phases["control"] = fabric.again(*zip(*more, strict=True), repeats, together=False)
+            phases["control"] = fabric.again(
+                *zip(*few, strict=True), repeats, together=False
+            )
+        if len(more) > len(few) and suspects.is_any_slow(
+            phases, len(few), len(alone), suspect_share
+        ):
+            phases["control"] = fabric.again(
+                *zip(*more, strict=True), repeats, together=False
+            )
     hosts = tuple(f"n{rank}" for rank in range(fabric.nodes))
-    return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 10000.0, 11000.0, phases)
+    return RotateOutput(
+        {}, "rotate", hosts, half, suspect_share, confirm, 10000.0, 11000.0, phases
+    )
 
 
 def text_of(output, repeats=4):
     """Return the output of the program for a run."""
     ranks = len(output.hosts)
     confirm = "yes" if output.confirmed else "no"
-    lines = ["# fabric-checks rotate 1", "# mpi: a model", "# compiler: none", f"# ranks: {ranks}"]
+    lines = [
+        "# fabric-checks rotate 1",
+        "# mpi: a model",
+        "# compiler: none",
+        f"# ranks: {ranks}",
+    ]
     lines += [f"# rank {rank}: host {host}" for rank, host in enumerate(output.hosts)]
     lines.append(
         f"# options: size 8388608 messages 10 tests 3 pattern rotate rails 1 adapters 0 confirm {confirm} "
@@ -149,5 +187,15 @@ def in_turns(phases, repeats):
     for repeat in range(repeats):
         for phase in ("control", "alone"):
             part = phases[phase]
-            each = slice(repeat * len(part) // repeats, (repeat + 1) * len(part) // repeats)
-            yield phase, Transfers(part.round[each], part.sender[each], part.receiver[each], part.MBps[each])
+            each = slice(
+                repeat * len(part) // repeats, (repeat + 1) * len(part) // repeats
+            )
+            yield (
+                phase,
+                Transfers(
+                    part.round[each],
+                    part.sender[each],
+                    part.receiver[each],
+                    part.MBps[each],
+                ),
+            )

@@ -13,7 +13,9 @@ PAIRS, REPEATS = 16, 6
 
 def samples(drift, spread, seed):
     draw = np.random.default_rng(seed)
-    logarithms = np.log(1000) + drift[:, None] + draw.normal(0, spread, (REPEATS, PAIRS))
+    logarithms = (
+        np.log(1000) + drift[:, None] + draw.normal(0, spread, (REPEATS, PAIRS))
+    )
     return logarithms.T
 
 
@@ -28,14 +30,17 @@ def test_a_drift_is_seen_and_noise_is_not():
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     """Beside each other the pairs of this cluster waited for cores; those that were measured alone did
     not."""
-    report = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin"))
+    report = evaluation.of_run(
+        evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin")
+    )
     (fault,) = [finding for finding in report.findings if finding.is_fault]
     assert (fault.kind, fault.hosts, fault.data["slow"]) == ("node", ("n1",), 14)
     assert fault.share == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize(
-    ("hosts", "named"), [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))]
+    ("hosts", "named"),
+    [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))],
 )
 def test_of_few_nodes_nothing_is_claimed(hosts, named):
     """All pairs of two nodes are those of a slow one: a run that cannot see it has a note of that."""

@@ -40,19 +40,26 @@ def test_the_right_leaf_is_named_where_ways_are_not_known(kind):
 
 
 @pytest.mark.parametrize(
-    ("parts", "kind", "words"), [("cables", "group", "or several"), ("spine", "switch", "above")]
+    ("parts", "kind", "words"),
+    [("cables", "group", "or several"), ("spine", "switch", "above")],
 )
-def test_three_slow_cables_are_no_switch_where_only_switches_are_known(parts, kind, words):
+def test_three_slow_cables_are_no_switch_where_only_switches_are_known(
+    parts, kind, words
+):
     trial = Trial("switch", 0.25, 32, known="switches")
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
     cables = np.random.default_rng(1).choice(len(known.cables), 3, replace=False)
     spine = known.ends[2 * cables[0]]
     slow = {"cables": np.append(2 * cables, 2 * cables + 1),
             "spine": np.flatnonzero((known.starts == spine) | (known.ends == spine))}[parts]  # fmt: skip
-    output = run(Fabric(wiring, known, NOISES["3 %"], 1, arcs=dict.fromkeys(slow.tolist(), 0.75)))
+    output = run(
+        Fabric(wiring, known, NOISES["3 %"], 1, arcs=dict.fromkeys(slow.tolist(), 0.75))
+    )
     (found,) = [
         each
-        for each in evaluation.of_run(output, known=known_part(trial, wiring, known)).findings
+        for each in evaluation.of_run(
+            output, known=known_part(trial, wiring, known)
+        ).findings
         if each.is_fault
     ]
     assert found.kind == kind and words in found.part
@@ -67,7 +74,8 @@ def test_other_shapes(shape, kind):
 
 
 @pytest.mark.parametrize(
-    "noise", ["3 %", "pairs differ by 3 %", "nodes differ by 3 %", "all drifts by 10 %", "10 %"]
+    "noise",
+    ["3 %", "pairs differ by 3 %", "nodes differ by 3 %", "all drifts by 10 %", "10 %"],
 )
 def test_nobody_is_blamed_on_a_healthy_fabric(noise):
     assert noise in NOISES
@@ -75,7 +83,9 @@ def test_nobody_is_blamed_on_a_healthy_fabric(noise):
     assert not wrong and found["right"] == len(SEEDS)
 
 
-@pytest.mark.parametrize(("nodes", "seed"), [(8, 700_007), (8, 700_048), (16, 700_012), (16, 700_142)])
+@pytest.mark.parametrize(
+    ("nodes", "seed"), [(8, 700_007), (8, 700_048), (16, 700_012), (16, 700_142)]
+)
 def test_a_slow_pair_is_named_where_there_are_few_others_to_hold_it_to(nodes, seed):
     """With eight controls these stayed uncertain, or by the spread of a scan that is no fault's."""
     _, found, _, _ = outcomes((Trial("pair", 0.2, nodes), [seed]))
@@ -84,7 +94,9 @@ def test_a_slow_pair_is_named_where_there_are_few_others_to_hold_it_to(nodes, se
 
 @pytest.mark.parametrize("seed", [4_200_026, 4_200_048])
 def test_a_pair_that_others_traffic_slowed_by_chance_is_not_blamed(seed):
-    _, found, wrong, _ = outcomes((Trial("healthy", 0.0, 16, noise="bursts of others' traffic"), [seed]))
+    _, found, wrong, _ = outcomes(
+        (Trial("healthy", 0.0, 16, noise="bursts of others' traffic"), [seed])
+    )
     assert not wrong and found["right"] == 1
 
 

@@ -41,10 +41,16 @@ def scenario(name, nodes, seed):
     return {
         "healthy": ({}, set()),
         "shared links": ({"sharing": (0.5, 0.3, 0.2)}, set()),
-        "shared trunks": ({"sharing": (0.4, 0.3, 0.2, 0.1), "link_MBps": 968, "single_MBps": 670}, set()),
+        "shared trunks": (
+            {"sharing": (0.4, 0.3, 0.2, 0.1), "link_MBps": 968, "single_MBps": 670},
+            set(),
+        ),
         "slow sender": ({"senders": {sender: share}}, {("sender", sender)}),
         "slow receiver": ({"receivers": {receiver: share}}, {("receiver", receiver)}),
-        "slow pair": ({"pairs": {(sender, receiver): share}}, {("pair", sender, receiver)}),
+        "slow pair": (
+            {"pairs": {(sender, receiver): share}},
+            {("pair", sender, receiver)},
+        ),
         "sender and receiver": (
             {"senders": {sender: share}, "receivers": {receiver: share}},
             {("sender", sender), ("receiver", receiver)},
@@ -72,7 +78,9 @@ def found(output):
 
 def blamed(output):
     """Return the parts that are slow for certain, as (kind, ranks...)."""
-    return {(finding.kind, *finding.ranks) for finding in findings.faults(found(output))}
+    return {
+        (finding.kind, *finding.ranks) for finding in findings.faults(found(output))
+    }
 
 
 def right_answers(name, nodes, noise, trials=TRIALS):
@@ -111,10 +119,24 @@ def test_pairs_that_only_share_are_no_finding():
 
 
 @pytest.mark.parametrize(("sender", "receiver"), [(0.4, 0.6), (0.6, 0.4)])
-def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender, receiver):
-    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}, pairs={(9, 25): 0.5}))
+def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(
+    sender, receiver
+):
+    output = run(
+        Fabric(
+            32,
+            0.01,
+            1,
+            senders={3: sender},
+            receivers={20: receiver},
+            pairs={(9, 25): 0.5},
+        )
+    )
     texts = [finding.text for finding in found(output) if finding.is_fault]
-    words = [f"node n3 sends at {100 * sender:.0f} %", f"node n20 receives at {100 * receiver:.0f} %"]
+    words = [
+        f"node n3 sends at {100 * sender:.0f} %",
+        f"node n20 receives at {100 * receiver:.0f} %",
+    ]
     words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 50 %"]
     for text, beginning in zip(texts, words, strict=True):
         assert text.startswith(f"{beginning} of the typical rate (")
@@ -122,17 +144,36 @@ def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender,
 
 def test_more_than_three_slow_pairs_are_one_finding_that_lists_them():
     slow = {(1, 20): 0.7, (5, 29): 0.6, (9, 25): 0.5, (14, 18): 0.65}
-    output = run(Fabric(32, 0.01, 1, pairs=slow | {pair[::-1]: share for pair, share in slow.items()}))
+    output = run(
+        Fabric(
+            32,
+            0.01,
+            1,
+            pairs=slow | {pair[::-1]: share for pair, share in slow.items()},
+        )
+    )
     (group,) = found(output)
     assert group.kind == "group" and group.is_fault
     assert group.text.startswith("8 paths among n1, n5, n9, n14, n18 and 3 more run")
     listed = re.findall(r"(n\d+) and (n\d+) \((\d\d) %\)", group.details[0])
-    assert [(int(one[1:]), int(other[1:])) for one, other, _ in listed] == sorted(slow, key=slow.get)
-    assert [int(share) / 100 for *_, share in listed] == pytest.approx(sorted(slow.values()), rel=0.05)
+    assert [(int(one[1:]), int(other[1:])) for one, other, _ in listed] == sorted(
+        slow, key=slow.get
+    )
+    assert [int(share) / 100 for *_, share in listed] == pytest.approx(
+        sorted(slow.values()), rel=0.05
+    )
 
 
 def test_a_run_without_confirmation_has_no_findings():
-    assert found(run(Fabric(32, 0.01, 1, receivers={20: 0.41}, pairs={(9, 25): 0.5}), confirm=False)) == []
+    assert (
+        found(
+            run(
+                Fabric(32, 0.01, 1, receivers={20: 0.41}, pairs={(9, 25): 0.5}),
+                confirm=False,
+            )
+        )
+        == []
+    )
 
 
 def test_nobody_is_blamed_where_nothing_repeats():
@@ -147,14 +188,19 @@ def test_nobody_is_blamed_where_nothing_repeats():
 @pytest.mark.parametrize("spread", [0.05, 0.10])
 def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spread):
     """As on nodes that share cores."""
-    blameless = sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
+    blameless = sum(
+        blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set()
+        for seed in range(trials)
+    )
     assert blameless >= 0.98 * trials
 
 
 @pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 30)])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
     faults = {"senders": {3: 0.5}}
-    runs = [run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(trials)]
+    runs = [
+        run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(trials)
+    ]
     assert sum(("sender", 3) in blamed(output) for output in runs) >= 0.9 * trials
 
 
@@ -162,7 +208,11 @@ def test_nodes_that_share_cores_have_no_slow_cable(golden):
     """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at
     0.73."""
     (noise,) = found(rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt")))
-    assert noise.kind == "noise" and "healthy pairs by up to" in noise.text and not noise.is_fault
+    assert (
+        noise.kind == "noise"
+        and "healthy pairs by up to" in noise.text
+        and not noise.is_fault
+    )
     assert "--confirm-repeats" not in noise.advice, "they would change nothing"
 
 
@@ -175,7 +225,10 @@ def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     output = run(Fabric(16, 0.01, 1))
     change = Change(3, "sending", 0.5, 2, 7, low=9, of=12, usual=0.8)
     found = sentences.changed(mapped(output), output.hosts, change)
-    assert found.text == "node n3 is intermittent: at 50 % of its own rate in 9 of 12 measurements"
+    assert (
+        found.text
+        == "node n3 is intermittent: at 50 % of its own rate in 9 of 12 measurements"
+    )
     rounds = "from round 2 to 7 of"
     assert found.details[0].startswith(rounds) and found.details[0].endswith(
         "in at most 80 % of their measurements"
@@ -183,9 +236,14 @@ def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     assert found.details[1] == "only while it sent" and not found.is_fault
 
 
-@pytest.mark.parametrize(("hosts", "nodes"), [(("n0",) * 16, 16), (("n0",) * 8 + ("n1",) * 8, 2)])
+@pytest.mark.parametrize(
+    ("hosts", "nodes"), [(("n0",) * 16, 16), (("n0",) * 8 + ("n1",) * 8, 2)]
+)
 def test_processes_of_one_host_count_as_nodes_and_those_of_several_do_not(hosts, nodes):
-    assert evidence.of_output(replace(run(Fabric(16, 0.01, 1)), hosts=hosts)).nodes == nodes
+    assert (
+        evidence.of_output(replace(run(Fabric(16, 0.01, 1)), hosts=hosts)).nodes
+        == nodes
+    )
 
 
 def culprit(kind, share, *pairs):

@@ -38,12 +38,21 @@ def is_sure(mapped, choice):
 @pytest.mark.parametrize(("near", "is_node"), [(2, True), (1, False)])
 def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_node):
     """Most nodes have such pairs; node 0 has so many, and one with a node that is far."""
-    pairs = [(number, number + 1) for number in range(1, 7)] + [(0, 1), (2, 0)][:near] + [(0, 7)]
+    pairs = (
+        [(number, number + 1) for number in range(1, 7)]
+        + [(0, 1), (2, 0)][:near]
+        + [(0, 7)]
+    )
     sender, receiver = np.array(pairs).T
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8, rails=1)
-    part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
+    part = SimpleNamespace(
+        kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0))
+    )
     assert (
-        _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part)
+        _has_neighbours(
+            SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)),
+            part,
+        )
         is is_node
     )
 
@@ -57,21 +66,39 @@ NAN = float("nan")
         # Sender, receiver, rate alone, rate in the scan.
         ([(0, 2, -0.7, 0.0), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)], ("receiver", (2,))),
         ([(0, 2, -0.7, 0.0), (1, 2, -0.7, NAN), (2, 5, -0.7, 0.0)], ("node", (2,))),
-        ([(0, 2, -0.7, -0.7), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)], None),  # it was never fast
-        ([(0, 2, -0.7, 0.0), (1, 2, -0.7, 0.0), (3, 2, 0.0, 0.0)], None),  # a third of its pairs is not slow
+        (
+            [(0, 2, -0.7, -0.7), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)],
+            None,
+        ),  # it was never fast
+        (
+            [(0, 2, -0.7, 0.0), (1, 2, -0.7, 0.0), (3, 2, 0.0, 0.0)],
+            None,
+        ),  # a third of its pairs is not slow
         ([(0, 2, -0.7, 0.0), (2, 0, -0.7, 0.0)], None),  # either end
-        ([(0, 2, -0.7, 0.0), (3, 4, -0.7, 0.0), (3, 5, NAN, 0.0)], None),  # nothing in common
+        (
+            [(0, 2, -0.7, 0.0), (3, 4, -0.7, 0.0), (3, 5, NAN, 0.0)],
+            None,
+        ),  # nothing in common
         ([(3, 4, 0.0, 0.0)], None),
     ],
 )
 def test_what_became_slow_is_a_node_if_all_its_pairs_alone_are_slow(pairs, expected):
     sender, receiver, alone, scan = map(np.array, zip(*pairs, strict=True))
     evidence = SimpleNamespace(
-        sender=sender, receiver=receiver, alone=alone, scan=scan, ranks=6, rounds=(4, 60)
+        sender=sender,
+        receiver=receiver,
+        alone=alone,
+        scan=scan,
+        ranks=6,
+        rounds=(4, 60),
     )
-    found = slow_since_scan(SimpleNamespace(evidence=evidence), np.flatnonzero(alone < -0.1))
+    found = slow_since_scan(
+        SimpleNamespace(evidence=evidence), np.flatnonzero(alone < -0.1)
+    )
     assert (found and (found.part.kind, found.part.key)) == expected
-    assert found is None or (not found.sure and found.share == pytest.approx(np.exp(-0.7)))
+    assert found is None or (
+        not found.sure and found.share == pytest.approx(np.exp(-0.7))
+    )
 
 
 @pytest.fixture
@@ -79,17 +106,24 @@ def slow_pair():
     """A pair that is slow both ways, and a run on its fabric; the scan has one of its directions."""
     wiring, known = wired("fat tree 2", 32, "d-mod-k")
     pair = 8, 21
-    output = run(Fabric(wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)))
+    output = run(
+        Fabric(
+            wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)
+        )
+    )
     return pair, on_map(of_output(output), output.hosts, known)
 
 
 @pytest.mark.parametrize(("in_scan", "is_sure"), [(-0.35, True), (-0.02, False)])
-def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(slow_pair, in_scan, is_sure):
+def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(
+    slow_pair, in_scan, is_sure
+):
     """The scan has one direction of a pair that is slow both ways; traffic of others may begin after it."""
     pair, mapped = slow_pair
     found = mapped.evidence
     there, back = (
-        int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0]) for a, b in (pair, pair[::-1])
+        int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0])
+        for a, b in (pair, pair[::-1])
     )
     assert np.isnan(found.scan[back]) and not np.isnan(found.scan[there])
     scan = found.scan.copy()
@@ -115,31 +149,47 @@ def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_f
 ):
     pair, mapped = slow_pair
     found = mapped.evidence
-    there = int(np.flatnonzero((found.sender == pair[0]) & (found.receiver == pair[1]))[0])
+    there = int(
+        np.flatnonzero((found.sender == pair[0]) & (found.receiver == pair[1]))[0]
+    )
     alone, bound, repeats = found.alone.copy(), found.bound.copy(), found.repeats.copy()
     alone[there], bound[there], repeats[there] = np.nan, beside_others, 0
     all_expected, all_rest = mapped.expected.copy(), mapped.rest.copy()
     all_expected[there], all_rest[there] = expected, rest
     found = replace(found, alone=alone, bound=bound, repeats=repeats)
     mapped = replace(mapped, evidence=found, expected=all_expected, rest=all_rest)
-    assert {each.part.key for each in explain(mapped)[0] if each.sure} == ({pair[::-1]} if is_sure else set())
+    assert {each.part.key for each in explain(mapped)[0] if each.sure} == (
+        {pair[::-1]} if is_sure else set()
+    )
 
 
-def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(searched):
+def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(
+    searched,
+):
     mapped, parts = searched
     (choice,) = Search(mapped, parts).best()
     assert choice.part.kind == "node" and is_sure(mapped, choice)
     pairs = choice.part.pairs
     bound = mapped.evidence.bound.copy()
     bound[pairs] = 0.4 * choice.level
-    assert not is_sure(replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice)
+    assert not is_sure(
+        replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice
+    )
 
 
 @pytest.mark.parametrize(
     ("rank", "share", "expected"),
-    [(0, 0.94, True), (0, 0.88, False), (0, 0.80, True), (1, 0.94, False), (1, 0.85, True)],
+    [
+        (0, 0.94, True),
+        (0, 0.88, False),
+        (0, 0.80, True),
+        (1, 0.94, False),
+        (1, 0.85, True),
+    ],
 )
-def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(rank, share, expected):
+def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(
+    rank, share, expected
+):
     """Kinds at 1, 0.94 and 0.80; rank 0 is of the first and rank 1 of the second."""
     kinds = [SimpleNamespace(share=each) for each in (1.0, 0.94, 0.80)]
     evidence = SimpleNamespace(kinds=kinds, of_kind=np.log([1.0, 0.94]))
@@ -150,28 +200,44 @@ def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(rank, shar
 def test_a_slow_node_that_may_be_of_a_slower_kind_is_not_certain(searched):
     mapped, parts = searched
     (choice,) = Search(mapped, parts).best()
-    kinds = tuple(SimpleNamespace(share=share) for share in (1.0, float(np.exp(choice.level))))
+    kinds = tuple(
+        SimpleNamespace(share=share) for share in (1.0, float(np.exp(choice.level)))
+    )
     of_kinds = replace(mapped, evidence=replace(mapped.evidence, kinds=kinds))
-    assert [[each.sure for each in explain(one)[0]] for one in (mapped, of_kinds)] == [[True], [False]]
+    assert [[each.sure for each in explain(one)[0]] for one in (mapped, of_kinds)] == [
+        [True],
+        [False],
+    ]
 
 
 @pytest.mark.parametrize(
     ("errors", "since", "expected"),
     [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)],
 )
-def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(errors, since, expected):
+def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(
+    errors, since, expected
+):
     unknown, level = np.full(5, NAN), -0.3
     alone = np.array([level, level, level, level, level + errors * 0.07])
     series = SimpleNamespace(bound_since=lambda pairs, since: unknown)
-    known = {"alone": alone, "of_alone": np.full(5, 0.07), "bound": unknown, "of_bound": 0.03}
+    known = {
+        "alone": alone,
+        "of_alone": np.full(5, 0.07),
+        "bound": unknown,
+        "of_bound": 0.03,
+    }
     evidence = SimpleNamespace(series=series)
-    search = SimpleNamespace(**known, levels=lambda part, level: np.full(5, level), evidence=evidence)
+    search = SimpleNamespace(
+        **known, levels=lambda part, level: np.full(5, level), evidence=evidence
+    )
     choice = Choice(SimpleNamespace(pairs=np.arange(5)), level, 1.0, since=since)
     assert Search.contradicted(search, choice) is expected
 
 
 @pytest.mark.parametrize(("fast", "sure"), [(0.0, True), (0.25, True), (0.4, False)])
-def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(searched, fast, sure):
+def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(
+    searched, fast, sure
+):
     mapped, parts = searched
     (choice,) = Search(mapped, parts).best()
     pairs = choice.part.pairs

@@ -20,9 +20,15 @@ def findings(history, *, nodes=32, seed=1, known=True, share=0.7, table="d-mod-k
     """Return what is found where a node is slow for a part of the run."""
     wiring, of_fabric = wired("fat tree 2", nodes, table)
     faults = {"senders": {RANK: share}, "receivers": {RANK: share}}
-    output = run(Fabric(wiring, of_fabric, Noise(0.03), seed, **faults, history=history))
+    output = run(
+        Fabric(wiring, of_fabric, Noise(0.03), seed, **faults, history=history)
+    )
     return [
-        each for each in evaluation.of_run(output, known=of_fabric if known else None).findings if each.hosts
+        each
+        for each in evaluation.of_run(
+            output, known=of_fabric if known else None
+        ).findings
+        if each.hosts
     ]
 
 
@@ -34,7 +40,8 @@ def test_a_node_that_becomes_slow_is_named_with_since_when(begin, known):
     round_ = int(finding.text.split("(round ")[1].split(")")[0])
     assert begin <= round_ <= begin + 2
     assert (
-        f"since about {100 * round_ / 16:.0f} % of the scan" in finding.text and 0 < finding.data["since"] < 1
+        f"since about {100 * round_ / 16:.0f} % of the scan" in finding.text
+        and 0 < finding.data["since"] < 1
     )
 
 
@@ -42,13 +49,18 @@ def test_a_node_that_becomes_slow_is_named_with_since_when(begin, known):
 def test_a_node_slow_since_the_scan_is_an_observation(known):
     (finding,) = findings(History(begin=16), known=known)
     assert not finding.is_fault and finding.part == "node n06"
-    assert " since late in the scan or after it (6 of 6 pairs, measured alone)" in finding.text
+    assert (
+        " since late in the scan or after it (6 of 6 pairs, measured alone)"
+        in finding.text
+    )
     assert finding.details[0].startswith("traffic of others that began meanwhile")
 
 
 def test_a_node_that_is_always_slow_has_no_beginning():
     (finding,) = findings(History())
-    assert finding.is_fault and "since" not in finding.text and finding.data["since"] == 0
+    assert (
+        finding.is_fault and "since" not in finding.text and finding.data["since"] == 0
+    )
 
 
 @pytest.mark.parametrize("kind", ["host", "host sends", "cable"])
@@ -66,19 +78,32 @@ def test_a_cable_that_is_always_slow_is_no_node_that_became_slow(seed):
 def test_a_node_that_comes_and_goes_is_an_observation():
     (finding,) = findings(History(period=3))
     assert not finding.is_fault
-    assert finding.part == "node n06" and "is intermittent: at 69 % of its own rate in " in finding.text
+    assert (
+        finding.part == "node n06"
+        and "is intermittent: at 69 % of its own rate in " in finding.text
+    )
     assert re.fullmatch(
-        r"from round \d+ to \d+ of \d+; others vary so much in at most \d % of .*", finding.details[0]
+        r"from round \d+ to \d+ of \d+; others vary so much in at most \d % of .*",
+        finding.details[0],
     )
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(seed, known):
+def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(
+    seed, known
+):
     """And none of the nodes whose pairs it carries is said to."""
     wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
     output = run(
-        Fabric(wiring, of_fabric, Noise(0.03), seed, arcs={4: 0.5, 5: 0.5}, history=History(period=3))
+        Fabric(
+            wiring,
+            of_fabric,
+            Noise(0.03),
+            seed,
+            arcs={4: 0.5, 5: 0.5},
+            history=History(period=3),
+        )
     )
     found = evaluation.of_run(output, known=of_fabric if known else None).findings
     past = [each for each in found if each.kind == "past"]
@@ -86,7 +111,10 @@ def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(se
     if known:
         (finding,) = past
         assert finding.part == f"cable {of_fabric.cables[2]}" and finding.hosts == ()
-        assert re.match(rf"{finding.part} is intermittent: at \d\d % of its own rate in ", finding.text)
+        assert re.match(
+            rf"{finding.part} is intermittent: at \d\d % of its own rate in ",
+            finding.text,
+        )
         assert finding.advice.startswith("look at the cable")
     else:
         assert not any("cable" in each.part for each in past)
@@ -96,10 +124,15 @@ def with_tests(slow_test, **faults):
     """Return what is found in a run whose slowest tests are below the best by noise, and as a function
     says."""
     wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
-    output, random = run(Fabric(wiring, of_fabric, Noise(0.03), 1, **faults)), np.random.default_rng(1)
+    output, random = (
+        run(Fabric(wiring, of_fabric, Noise(0.03), 1, **faults)),
+        np.random.default_rng(1),
+    )
     phases = {
         phase: replace(
-            part, slowest_MBps=part.MBps * np.exp(-np.ptp(random.normal(0, 0.04, (3, len(part))), axis=0))
+            part,
+            slowest_MBps=part.MBps
+            * np.exp(-np.ptp(random.normal(0, 0.04, (3, len(part))), axis=0)),
         )
         for phase, part in output.phases.items()
     }
@@ -113,9 +146,14 @@ def test_a_node_that_becomes_slow_within_a_measurement_is_named_with_since_when(
     text = golden("rotate/mpich-5.0.2.mid-scan.txt")
     (finding,) = evaluation.of_run(evaluation.read(text)).findings
     assert finding.is_fault and (finding.part, finding.side) == ("node n8", "receiving")
-    assert "since about 62 % of the scan (round 2) (7 of 7 pairs, measured alone)" in finding.text
+    assert (
+        "since about 62 % of the scan (round 2) (7 of 7 pairs, measured alone)"
+        in finding.text
+    )
     # Had both tests been as fast, it would have begun after the scan.
-    (finding,) = evaluation.of_run(evaluation.read(changed(text, "18.4653 11.7038", "18.4653 18.1"))).findings
+    (finding,) = evaluation.of_run(
+        evaluation.read(changed(text, "18.4653 11.7038", "18.4653 18.1"))
+    ).findings
     assert (
         not finding.is_fault
         and finding.part == "node n8"
@@ -132,7 +170,10 @@ def test_a_node_that_comes_and_goes_within_measurements_is_an_observation(side):
 
     (finding,) = [each for each in with_tests(slow_test) if each.kind == "past"]
     assert not finding.is_fault and (finding.part, finding.side) == ("node n06", side)
-    assert "node n06 is intermittent: at 5" in finding.text and " of its own rate in " in finding.text
+    assert (
+        "node n06 is intermittent: at 5" in finding.text
+        and " of its own rate in " in finding.text
+    )
 
 
 def test_a_node_whose_measurements_alone_vary_is_not_blamed():
@@ -140,10 +181,21 @@ def test_a_node_whose_measurements_alone_vary_is_not_blamed():
     slow = {"receivers": {RANK: 0.8}}
     (steady,) = with_tests(lambda part: np.zeros(len(part), dtype=bool), **slow)
     assert steady.is_fault and (steady.part, steady.side) == ("node n06", "receiving")
-    (varies,) = with_tests(lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow)
-    assert varies.kind == "past" and not varies.is_fault and "node n06 is intermittent" in varies.text
-    (pair,) = with_tests(lambda part: (part.sender == RANK) & (part.receiver == 16), pairs={(RANK, 16): 0.7})
-    assert pair.is_fault and (pair.kind, pair.ranks) == ("pair", (RANK, 16)), "four measurements do not tell"
+    (varies,) = with_tests(
+        lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow
+    )
+    assert (
+        varies.kind == "past"
+        and not varies.is_fault
+        and "node n06 is intermittent" in varies.text
+    )
+    (pair,) = with_tests(
+        lambda part: (part.sender == RANK) & (part.receiver == 16),
+        pairs={(RANK, 16): 0.7},
+    )
+    assert pair.is_fault and (pair.kind, pair.ranks) == ("pair", (RANK, 16)), (
+        "four measurements do not tell"
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,11 +203,15 @@ def test_a_node_whose_measurements_alone_vary_is_not_blamed():
     [
         lambda part: np.zeros(len(part), dtype=bool),
         lambda part: np.arange(len(part)) % 7 == 0,  # of all nodes alike
-        lambda part: (part.sender == RANK) & (part.receiver == RANK + 10),  # with one partner only
+        lambda part: (
+            (part.sender == RANK) & (part.receiver == RANK + 10)
+        ),  # with one partner only
         lambda part: (part.sender == RANK) & (part.round == 0),  # once
     ],
 )
-def test_tests_that_are_slow_by_chance_or_for_all_are_no_node_that_comes_and_goes(slow_test):
+def test_tests_that_are_slow_by_chance_or_for_all_are_no_node_that_comes_and_goes(
+    slow_test,
+):
     assert not [each for each in with_tests(slow_test) if each.kind == "past"]
 
 

@@ -47,12 +47,20 @@ def test_a_slow_node_of_the_smallest_kind_is_one_of_it():
 @pytest.mark.parametrize("rate, seed", [(0.78, 42), (0.78, 55), (0.6, 2), (0.6, 8)])
 def test_a_switch_is_not_blamed_for_the_kind_of_its_nodes(rate, seed):
     wiring, known = wired("fat tree 2", 32, "random")
-    output = run(Fabric(wiring, known, Noise(0.03), seed, kinds=dict.fromkeys(range(8, 16), rate)))
+    output = run(
+        Fabric(
+            wiring, known, Noise(0.03), seed, kinds=dict.fromkeys(range(8, 16), rate)
+        )
+    )
     assert not evaluation.of_run(output, None, known).has_faults
 
 
 def test_a_node_of_a_fast_kind_is_claimed_beyond_the_slowest_kind_only():
-    assert report(dict.fromkeys(range(8, 16), 0.8)).limits["node"] > 0.2 > report({}).limits["node"]
+    assert (
+        report(dict.fromkeys(range(8, 16), 0.8)).limits["node"]
+        > 0.2
+        > report({}).limits["node"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["node", "sender", "receiver"])
@@ -60,13 +68,16 @@ def test_what_a_node_lost_is_read_back_from_its_pairs_with_slower_kinds(kind):
     """A pair shows no more than what its node lost beyond the pair's own kind."""
     mapped = report(dict.fromkeys(range(8, 16), 0.8)).mapped
     evidence = mapped.evidence
-    pairs = np.flatnonzero((evidence.sender == 3) | ((evidence.receiver == 3) if kind == "node" else False))
+    pairs = np.flatnonzero(
+        (evidence.sender == 3) | ((evidence.receiver == 3) if kind == "node" else False)
+    )
     part = parts.Part(kind, (3,), 1.0, pairs, np.zeros(len(pairs)))
     search = Search(mapped, [part])
     search.alone = np.zeros(len(evidence.sender))
     search.alone[pairs] = search.levels(part, np.log(0.7))
     fast = np.isin(
-        np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs], np.arange(8, 16)
+        np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs],
+        np.arange(8, 16),
     )
     assert search.alone[pairs][~fast] == pytest.approx(np.log(0.7), abs=0.02)
     assert search.alone[pairs][fast] == pytest.approx(np.log(0.7 / 0.8), abs=0.03)
@@ -108,13 +119,17 @@ def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
 @pytest.mark.parametrize("nodes", [6, 8, 16])
 def test_half_of_a_machine_is_two_kinds(nodes):
     """And what is slow alone for that reason is not said to be slow only while others run."""
-    (finding,) = report(dict.fromkeys(range(nodes // 2, nodes), 0.5), nodes=nodes, is_mapped=False).findings
+    (finding,) = report(
+        dict.fromkeys(range(nodes // 2, nodes), 0.5), nodes=nodes, is_mapped=False
+    ).findings
     assert finding.kind == "node classes" and finding.text.startswith(
         f"2 node classes: {nodes // 2} of {nodes} nodes reach"
     )
 
 
-@pytest.mark.parametrize("slower, is_said", [(range(2, 4), True), ((), False), ((3,), False)])
+@pytest.mark.parametrize(
+    "slower, is_said", [(range(2, 4), True), ((), False), ((3,), False)]
+)
 def test_half_of_a_machine_is_said_beside_other_observations(slower, is_said):
     found = report(dict.fromkeys(slower, 0.5), nodes=4).findings
     assert any(each.text.startswith("most pairs reach") for each in found) == is_said
@@ -122,7 +137,10 @@ def test_half_of_a_machine_is_said_beside_other_observations(slower, is_said):
 
 def test_all_nodes_slow_against_their_links_are_told():
     (finding,) = of(report({}, link_MBps=2000.0), "line rate")
-    assert finding.text == "all nodes are slow: isolated pairs reach 1.04 of 2 GB/s (52 % of line rate)"
+    assert (
+        finding.text
+        == "all nodes are slow: isolated pairs reach 1.04 of 2 GB/s (52 % of line rate)"
+    )
     assert of(report({}, link_MBps=1660.0), "line rate"), "two fifths are lost"
     assert not of(report({}, link_MBps=1500.0), "line rate"), "as on Feynman"
 
@@ -157,7 +175,11 @@ def scan_of(slow, shared, rate=0.6):
     wobble = np.random.default_rng(1).normal(1, 0.01, (32, 32))
     return {
         (one, other): wobble[one, other]
-        * (rate if {one, other} & slow or ({one, other} & shared and min(one, other) > 1) else 0.95)
+        * (
+            rate
+            if {one, other} & slow or ({one, other} & shared and min(one, other) > 1)
+            else 0.95
+        )
         for one in range(32)
         for other in range(32)
         if one != other
@@ -171,9 +193,15 @@ def test_the_level_of_a_kind_is_that_of_its_pairs_alone_where_links_are_shared()
     control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
     of_scan, _ = kinds_of(scan, 32)
     of_alone, of_kind = kinds_of(pl.concat([scan, alone, control]), 32)
-    assert [len(each.ranks) for each in of_scan] == [len(each.ranks) for each in of_alone] == [16, 16]
+    assert (
+        [len(each.ranks) for each in of_scan]
+        == [len(each.ranks) for each in of_alone]
+        == [16, 16]
+    )
     assert of_scan[1].share == pytest.approx(0.6 / 0.95, rel=0.02)
-    assert of_alone[1].share == pytest.approx(0.6) and np.exp(of_kind[20]) == pytest.approx(0.6)
+    assert of_alone[1].share == pytest.approx(0.6) and np.exp(
+        of_kind[20]
+    ) == pytest.approx(0.6)
     as_fast = rows("alone", {(one, (one + 1) % 32): 0.98 for one in slow})
     found, of_kind = kinds_of(pl.concat([scan, as_fast, control]), 32)
     assert len(found) == 1 and not of_kind.any(), "it is the links that are shared"
@@ -202,7 +230,10 @@ def test_nodes_of_which_two_pairs_are_as_fast_as_others_are_no_kind():
     """Where most pairs share links, few of a node have one for themselves."""
     scan = scan_of(set(range(20, 32)), set(), rate=0.85)
     free = {pair: 0.95 for one in range(20, 32) for pair in ((one, 0), (1, one))}
-    assert [len(kinds_of(rows("scan", scan | each), 32)[0]) for each in ({}, free)] == [2, 1]
+    assert [len(kinds_of(rows("scan", scan | each), 32)[0]) for each in ({}, free)] == [
+        2,
+        1,
+    ]
 
 
 def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
@@ -222,21 +253,34 @@ def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
 
 
 def test_a_node_of_a_single_pair_has_no_level_and_is_of_the_fastest_kind():
-    scan = {pair: rate for pair, rate in scan_of(set(range(20, 31)), set()).items() if 31 not in pair}
+    scan = {
+        pair: rate
+        for pair, rate in scan_of(set(range(20, 31)), set()).items()
+        if 31 not in pair
+    }
     found, _ = kinds_of(rows("scan", scan | {(0, 31): 0.95}), 32)
     assert [len(each.ranks) for each in found] == [21, 11] and 31 in found[0].ranks
 
 
 def test_kinds_within_the_noise_of_repeats_are_one():
     scan = rows("scan", scan_of(set(range(20, 32)), set(), rate=0.85))
-    assert [len(kinds_of(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [2, 1]
+    assert [len(kinds_of(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [
+        2,
+        1,
+    ]
 
 
 def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
     scan = scan_of(set(range(20, 32)) | {10}, set())
     alone = rows("alone", {(0, 10): 0.95})
-    found = [kinds_of(table, 32)[0] for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))]
-    assert [(len(each), 10 in each[0].ranks) for each in found] == [(2, False), (2, True)]
+    found = [
+        kinds_of(table, 32)[0]
+        for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))
+    ]
+    assert [(len(each), 10 in each[0].ranks) for each in found] == [
+        (2, False),
+        (2, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -274,22 +318,34 @@ def test_an_eighth_of_the_nodes_are_a_kind_at_the_rate_of_their_pairs_alone():
     found = report(dict.fromkeys((4, 12, 20, 28), 0.88))
     slow = found.mapped.evidence.kinds[1]
     assert (
-        slow.ranks == (4, 12, 20, 28) and slow.share == pytest.approx(0.88, rel=0.01) and not found.has_faults
+        slow.ranks == (4, 12, 20, 28)
+        and slow.share == pytest.approx(0.88, rel=0.01)
+        and not found.has_faults
     )
 
 
 def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
     """A shared uplink may be what is slow."""
     scan = scan_of({3, 11, 19, 27}, set(), rate=0.6)
-    apart = {pair: rate for pair, rate in scan.items() if not {*pair} <= {3, 11, 19, 27}}
-    assert [len(kinds_of(rows("scan", each), 32)[0]) for each in (scan, apart)] == [2, 1]
+    apart = {
+        pair: rate for pair, rate in scan.items() if not {*pair} <= {3, 11, 19, 27}
+    }
+    assert [len(kinds_of(rows("scan", each), 32)[0]) for each in (scan, apart)] == [
+        2,
+        1,
+    ]
 
 
-@pytest.mark.parametrize(("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)])
+@pytest.mark.parametrize(
+    ("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)]
+)
 def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     level = np.ones(32)
     level[[3, 11, 19, 27]] = levels
     pairs = [(one, other) for one in range(32) for other in range(32) if one != other]
     chance = np.random.default_rng(1).normal(0, 0.02, len(pairs))
-    scan = {pair: min(level[list(pair)]) * np.exp(each) for pair, each in zip(pairs, chance, strict=True)}
+    scan = {
+        pair: min(level[list(pair)]) * np.exp(each)
+        for pair, each in zip(pairs, chance, strict=True)
+    }
     assert len(kinds_of(rows("scan", scan), 32)[0]) == count

@@ -21,13 +21,17 @@ def report_of(routing, lost=0, *, seed=1, groups=None, fabric="", **shares):
     wiring, known = wired("fat tree 2", NODES, "d-mod-k")
     arcs = np.flatnonzero(known.starts == LEAF)[:lost] // 2
     dead = {int(arc): 0.0 for cable in arcs for arc in (2 * cable, 2 * cable + 1)}
-    ways = ManyWays(fabric or routing, wiring, known, Noise(0.03), seed, arcs=dead, **shares)
+    ways = ManyWays(
+        fabric or routing, wiring, known, Noise(0.03), seed, arcs=dead, **shares
+    )
     output = run(ways, known.at.tolist() if groups is None else groups)
     return evaluation.of_run(output, known=replace(known, routing=routing))
 
 
 def faults(report):
-    return [(finding.part, finding.side) for finding in report.findings if finding.is_fault]
+    return [
+        (finding.part, finding.side) for finding in report.findings if finding.is_fault
+    ]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +39,11 @@ def faults(report):
     [
         ("adaptive", 1, "about a quarter of its uplink bandwidth"),
         ("adaptive", 2, "about half of its uplink bandwidth"),
-        ("hashed", 2, "of its uplink bandwidth (both ways): its 4 nodes together send and receive"),
+        (
+            "hashed",
+            2,
+            "of its uplink bandwidth (both ways): its 4 nodes together send and receive",
+        ),
     ],
 )
 def test_a_switch_without_some_of_its_cables_is_named(routing, lost, words):
@@ -50,8 +58,14 @@ def test_healthy_switches_are_alike_and_no_cable_is_claimed(routing):
     for seed in range(3):
         report = report_of(routing, seed=seed)
         assert faults(report) == []
-        assert report.limits["cable"] is None and report.metrics()["smallest_cable_fault"] == 100
-        assert any(line.startswith("cables and switches without hosts") for line in report.missed)
+        assert (
+            report.limits["cable"] is None
+            and report.metrics()["smallest_cable_fault"] == 100
+        )
+        assert any(
+            line.startswith("cables and switches without hosts")
+            for line in report.missed
+        )
 
 
 def test_where_all_switches_met_no_path_between_them_is_listed():
@@ -59,7 +73,9 @@ def test_where_all_switches_met_no_path_between_them_is_listed():
 
 
 def note_of(report):
-    return next(found.text for found in report.all_findings() if found.kind == "by leaf")
+    return next(
+        found.text for found in report.all_findings() if found.kind == "by leaf"
+    )
 
 
 def test_a_slow_node_is_named_and_its_switch_is_not():
@@ -81,14 +97,20 @@ def test_of_three_switches_none_is_said_to_have_lost_cables():
 
 
 def test_what_would_have_been_named_is_stated():
-    assert "any leaf's uplinks together slower by 8 % or more" in report_of("adaptive").limits_text
+    assert (
+        "any leaf's uplinks together slower by 8 % or more"
+        in report_of("adaptive").limits_text
+    )
     assert 0.15 < report_of("hashed").limits["leaf"] < 0.25
 
 
 def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed():
     """Tables of static routes may be uneven, and nodes of several kinds get uneven shares."""
     found = report_of("unknown", 1, fabric="adaptive")
-    assert faults(found) == [] and "leaf-3 has lost about a quarter" in found.findings[0].text
+    assert (
+        faults(found) == []
+        and "leaf-3 has lost about a quarter" in found.findings[0].text
+    )
     assert "extras['routing']" in found.findings[0].details[0]
     # A map by which routes are static is doubted here, and nothing is known of them without it.
     static = report_of("static", 1, fabric="adaptive")
@@ -109,7 +131,10 @@ def test_where_routes_are_static_the_phase_blames_no_switch():
     of = report.mapped, report.output.hosts, []
     assert leaves.lost(report.ways, *of)
     static = replace(report.ways, routing="static")
-    assert leaves.lost(static, *of) == [] and "tables may be uneven" in leaves.note(static).text
+    assert (
+        leaves.lost(static, *of) == []
+        and "tables may be uneven" in leaves.note(static).text
+    )
 
 
 def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed():
@@ -118,29 +143,43 @@ def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed(
     share = report.ways.share.copy()
     share[5] -= 0.3
     share[LEAF] = share[5] - 0.4
-    found = leaves.lost(replace(report.ways, share=share), report.mapped, report.output.hosts, [])
+    found = leaves.lost(
+        replace(report.ways, share=share), report.mapped, report.output.hosts, []
+    )
     assert [(each.part, each.is_fault) for each in found] == [
         ("all uplinks of leaf-3", True),
         ("all uplinks of leaf-5", False),
     ]
     assert (
-        "leaf-5 has lost about" in found[1].text and "look again once that is repaired" in found[1].details[0]
+        "leaf-5 has lost about" in found[1].text
+        and "look again once that is repaired" in found[1].details[0]
     )
     share[LEAF] = share[5] - 0.1
-    alike = leaves.lost(replace(report.ways, share=share), report.mapped, report.output.hosts, [])
+    alike = leaves.lost(
+        replace(report.ways, share=share), report.mapped, report.output.hosts, []
+    )
     assert [each.is_fault for each in alike] == [True, True]
 
 
 def test_switches_that_differ_by_design_make_a_loss_less_certain():
     ways = report_of("adaptive").ways
-    uneven = replace(ways, share=ways.share + np.linspace(0, 0.5, len(ways.share))[:, None])
+    uneven = replace(
+        ways, share=ways.share + np.linspace(0, 0.5, len(ways.share))[:, None]
+    )
     assert uneven.smallest > 3 * ways.smallest
-    assert leaves.lost(uneven, report_of("adaptive").mapped, report_of("adaptive").output.hosts, []) == []
+    assert (
+        leaves.lost(
+            uneven, report_of("adaptive").mapped, report_of("adaptive").output.hosts, []
+        )
+        == []
+    )
 
 
 def test_what_switches_differ_by_counts_only_beyond_chance():
     ways = replace(report_of("adaptive").ways, error=np.full(3, 0.03))
     alike = replace(ways, share=np.zeros_like(ways.share))
     some = np.array([-1.5, -1, -0.7, 0, 0, 0.7, 1, 1.5])[:, None] * 0.028
-    by_chance, by_design = (replace(alike, share=alike.share + times * some) for times in (1, 4))
+    by_chance, by_design = (
+        replace(alike, share=alike.share + times * some) for times in (1, 4)
+    )
     assert by_chance.smallest == alike.smallest < by_design.smallest

@@ -36,7 +36,10 @@ def test_a_node_as_slow_as_one_that_looks_slow_and_was_not_measured_alone_is_not
     mapped = on_map(of_output(measured), measured.hosts, known)
     evidence = mapped.evidence
     own = (evidence.sender == 5) | (evidence.receiver == 5)
-    scan, alone = np.where(own, evidence.scan - 0.4, evidence.scan), np.where(own, np.nan, evidence.alone)
+    scan, alone = (
+        np.where(own, evidence.scan - 0.4, evidence.scan),
+        np.where(own, np.nan, evidence.alone),
+    )
     mapped = replace(mapped, evidence=replace(evidence, scan=scan, alone=alone))
     asked = (mapped, 0.06, measured.phases["together"])
     assert limits(*asked)["node"] > 0.3 > 0.15 > limits(*asked, slow_nodes=[5])["node"]
@@ -61,15 +64,17 @@ def test_a_claim_on_pairs_allows_for_another_spread_of_nodes_in_the_next_run():
         own = replace(mapped, evidence=replace(mapped.evidence, noise=noise))
         return limits(own, 0.06, measured.phases["together"])["pair"]
 
-    assert claim(0.04, 0.03) == pytest.approx(claim(0.06, 0.06)) and claim(0.04, 0.03) > claim(0.04, 0.04)
+    assert claim(0.04, 0.03) == pytest.approx(claim(0.06, 0.06)) and claim(
+        0.04, 0.03
+    ) > claim(0.04, 0.04)
 
 
 def test_a_faster_cable_has_to_lose_more():
     measured, known = output("fat tree 2", 16, "d-mod-k")
     plain, fast = (
-        evaluation.of_run(measured, known=replace(known, rates=np.full(len(known.starts), rate))).limits[
-            "cable"
-        ]
+        evaluation.of_run(
+            measured, known=replace(known, rates=np.full(len(known.starts), rate))
+        ).limits["cable"]
         for rate in (1.0, 2.0)
     )
     assert fast == pytest.approx(1 - (1 - plain) / 2, abs=0.01)
@@ -86,9 +91,16 @@ def test_nodes_that_look_slow_by_sharing_explain_that_their_pairs_are():
     measured, known = output("fat tree 2", 32, "d-mod-k")
     mapped = on_map(of_output(measured), measured.hosts, known)
     found = mapped.evidence
-    scan = np.where(np.isin(found.sender, (3, 9)) & ~np.isnan(found.scan), np.log(0.6), found.scan)
+    scan = np.where(
+        np.isin(found.sender, (3, 9)) & ~np.isnan(found.scan), np.log(0.6), found.scan
+    )
     shared = replace(mapped, evidence=replace(found, scan=scan))
-    alone, some = (limits(each, 0.06, measured.phases["together"])["pair"] for each in (mapped, shared))
+    alone, some = (
+        limits(each, 0.06, measured.phases["together"])["pair"]
+        for each in (mapped, shared)
+    )
     assert alone < 0.3 < 0.4 < some
-    blamed = limits(shared, 0.06, measured.phases["together"], slow_nodes=[3, 9])["pair"]
+    blamed = limits(shared, 0.06, measured.phases["together"], slow_nodes=[3, 9])[
+        "pair"
+    ]
     assert blamed < 0.3

@@ -24,7 +24,9 @@ def test_medians_within_and_between_switches_are_measured_where_these_are_known(
     halves = of_switches("a test", {"a": hosts[:8], "b": hosts[8:]})
     found = evaluation.of_run(run(fabric), known=halves)
     assert found.of_switches.keys() == {"median_between_switches"}
-    mixed = of_switches("a test", {"a": hosts[:4] + hosts[8:12], "b": hosts[4:8] + hosts[12:]})
+    mixed = of_switches(
+        "a test", {"a": hosts[:4] + hosts[8:12], "b": hosts[4:8] + hosts[12:]}
+    )
     values = evaluation.of_run(run(fabric), known=mixed).metrics()
     assert {metric.name for metric in (*METRICS, *OF_SWITCHES)} == values.keys()
     assert values["median_within_switches"] == pytest.approx(1000, rel=0.02)
@@ -32,12 +34,27 @@ def test_medians_within_and_between_switches_are_measured_where_these_are_known(
 
 def test_the_smallest_faults_are_metrics_and_a_note():
     exact = evaluation.of_run(run(Fabric(16, 0.01, 1)))
-    assert 6 <= exact.metrics()["smallest_node_fault"] <= 10 < exact.metrics()["smallest_cable_fault"] == 100
+    assert (
+        6
+        <= exact.metrics()["smallest_node_fault"]
+        <= 10
+        < exact.metrics()["smallest_cable_fault"]
+        == 100
+    )
     rough = evaluation.of_run(run(Fabric(16, 0.10, 1)))
-    assert rough.metrics()["smallest_node_fault"] > 10 and rough.metrics()["smallest_pair_fault"] > 20
-    assert f"any node slower by {100 * rough.limits['node']:.0f} % or more" in rough.limits_text
+    assert (
+        rough.metrics()["smallest_node_fault"] > 10
+        and rough.metrics()["smallest_pair_fault"] > 20
+    )
+    assert (
+        f"any node slower by {100 * rough.limits['node']:.0f} % or more"
+        in rough.limits_text
+    )
     once = evaluation.of_run(run(Fabric(16, 0.01, 1), confirm=False))
-    assert once.metrics()["smallest_node_fault"] == 100 and once.limits_text.startswith("no slow node")
+    assert once.metrics()["smallest_node_fault"] == 100 and once.limits_text.startswith(
+        "no slow node"
+    )
     assert any(
-        "without `rotate --confirm` no node or path is blamed" in note.text for note in once.all_findings()
+        "without `rotate --confirm` no node or path is blamed" in note.text
+        for note in once.all_findings()
     )

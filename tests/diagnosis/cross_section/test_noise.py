@@ -12,7 +12,9 @@ REPEAT, OF_NODES = 0.02, 0.2
 def samples(count, *, seed, levels=0.0):
     """Return four measurements of each of so many healthy pairs, at one level or at their own."""
     draw = np.random.default_rng(seed)
-    return np.broadcast_to(np.atleast_1d(levels), count)[:, None] + draw.normal(0, REPEAT, (count, 4))
+    return np.broadcast_to(np.atleast_1d(levels), count)[:, None] + draw.normal(
+        0, REPEAT, (count, 4)
+    )
 
 
 def of_controls(suspects, reached_alone):
@@ -23,12 +25,16 @@ def of_controls(suspects, reached_alone):
 
 
 @pytest.mark.parametrize(("reached_alone", "is_bounded"), [(0.9, True), (0.5, False)])
-def test_suspects_that_are_healthy_alone_bound_the_spread_of_nodes(reached_alone, is_bounded):
+def test_suspects_that_are_healthy_alone_bound_the_spread_of_nodes(
+    reached_alone, is_bounded
+):
     """Where links are shared, the rates of nodes in the scan differ without any node being slow."""
     suspects = samples(40, seed=2)
     suspects[:10] = samples(10, seed=3, levels=-0.3)  # some are slow
     found = of_controls(suspects, reached_alone)
-    assert (found.nodes < OF_NODES / 5) is is_bounded and (found.nodes == OF_NODES) is not is_bounded
+    assert (found.nodes < OF_NODES / 5) is is_bounded and (
+        found.nodes == OF_NODES
+    ) is not is_bounded
 
 
 def test_suspects_that_differ_leave_the_spread_of_nodes_as_it_is():

@@ -37,7 +37,9 @@ def test_a_cable_at_half_its_rate_is_named_though_no_pair_alone_is_slow(seed):
 def test_one_direction_is_named_as_such():
     known, report = analysed(7, arcs={8: 0.5})
     (fault,) = faults(report.findings)
-    assert fault.part == f"cable {known.cables[4]}" and fault.data["side"].startswith("towards ")
+    assert fault.part == f"cable {known.cables[4]}" and fault.data["side"].startswith(
+        "towards "
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -21,14 +21,19 @@ def mapped(spread, seed=1, nodes=16):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "seed"), [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)]
+    ("nodes", "seed"),
+    [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)],
 )
 def test_no_node_is_blamed_where_all_differ_as_much(nodes, seed):
-    assert outcome(Trial("healthy", 0.0, nodes, noise="nodes differ by 3 %"), seed)[0] == "right"
+    assert (
+        outcome(Trial("healthy", 0.0, nodes, noise="nodes differ by 3 %"), seed)[0]
+        == "right"
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "seed"), [("host sends", 15), ("host sends", 97), ("host", 60), ("host receives", 98)]
+    ("kind", "seed"),
+    [("host sends", 15), ("host sends", 97), ("host", 60), ("host receives", 98)],
 )
 def test_a_node_that_loses_a_tenth_is_named_where_the_others_are_alike(kind, seed):
     assert outcome(Trial(kind, 0.1, 16), seed)[0] == "right"
@@ -46,11 +51,15 @@ def test_nothing_is_said_of_nodes_of_which_nothing_is_left():
     some = mapped(0.03)
     everything = np.arange(len(some.evidence.sender))
     assert slowest.by_chance(some, everything) == np.inf
-    assert slowest.by_chance(some, everything[:-20]) > slowest.by_chance(some, everything[:0])
+    assert slowest.by_chance(some, everything[:-20]) > slowest.by_chance(
+        some, everything[:0]
+    )
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_pairs_of_a_slow_cable_do_not_hide_a_slow_node(seed):
     """Nothing is known of the cable, so only its pairs are slow; that is not how much healthy nodes
     differ."""
-    assert outcome(Trial("host and cable", 0.2, 16, known="nothing"), seed)[0] == "right"
+    assert (
+        outcome(Trial("host and cable", 0.2, 16, known="nothing"), seed)[0] == "right"
+    )

@@ -9,10 +9,15 @@ from fabric_checks.parsers.rotate import RotateOutput, Transfers
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
-BOTH_WAYS = {"ping-pong": lambda there, back: 2 / (1 / there + 1 / back), "both at once": np.minimum}
+BOTH_WAYS = {
+    "ping-pong": lambda there, back: 2 / (1 / there + 1 / back),
+    "both at once": np.minimum,
+}
 
 
-def report(way, repeats=3, *, each=0.03, tail=0.0, seed=1, rounds=True, unseen=(), **faults):
+def report(
+    way, repeats=3, *, each=0.03, tail=0.0, seed=1, rounds=True, unseen=(), **faults
+):
     """Return the report of a fabric of 16 nodes of which all pairs were measured.
 
     :param way: ``alone``, ``at once``, ``not said``, or one of :data:`BOTH_WAYS`; :param each: the noise.
@@ -34,11 +39,20 @@ def report(way, repeats=3, *, each=0.03, tail=0.0, seed=1, rounds=True, unseen=(
     usual = np.abs(np.log(np.median(rate, axis=0) / np.quantile(rate, 0.8))) < 0.1
 
     def some(which, values):
-        count, round_ = len(values), step if rounds or way != "at once" else np.full(len(step), -1)
-        columns = (np.tile(each[which], count).astype(np.int32) for each in (round_, sender, receiver))
+        count, round_ = (
+            len(values),
+            step if rounds or way != "at once" else np.full(len(step), -1),
+        )
+        columns = (
+            np.tile(each[which], count).astype(np.int32)
+            for each in (round_, sender, receiver)
+        )
         return Transfers(*columns, values[:, which].ravel())
 
-    phases = {"scan": some(np.ones_like(usual), rate[:1]), "together": some(usual, rate[:0])}
+    phases = {
+        "scan": some(np.ones_like(usual), rate[:1]),
+        "together": some(usual, rate[:0]),
+    }
     phases |= {"control": some(usual, rate), "alone": some(~usual, rate)}
     output = RotateOutput({}, "table", tuple(wiring.hosts), 0, 0.0, repeats > 1, np.nan, np.nan, phases,
                           program="others", both_ways=way in BOTH_WAYS,
@@ -78,17 +92,28 @@ def test_the_ways_between_switches_that_no_pair_took_are_listed(unseen, ways):
     found = report("alone", unseen=unseen)
     lines = [line for line in found.missed if line.startswith("paths between switches")]
     names = ", ".join(ways).format(*found.mapped.known.switches)
-    assert lines == ([f"paths between switches that no pair took: {names}"] if ways else [])
+    assert lines == (
+        [f"paths between switches that no pair took: {names}"] if ways else []
+    )
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_a_loss_of_nodes_is_claimed_where_each_pair_was_measured_more_than_once(repeats):
+def test_a_loss_of_nodes_is_claimed_where_each_pair_was_measured_more_than_once(
+    repeats,
+):
     limits = report("at once", repeats).limits
-    assert (limits["node"] is not None) is (repeats > 1) and (limits["pair"], limits["cable"]) == (None, None)
+    assert (limits["node"] is not None) is (repeats > 1) and (
+        limits["pair"],
+        limits["cable"],
+    ) == (None, None)
 
 
-@pytest.mark.parametrize(("unseen", "is_said"), [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)])
-def test_a_slow_node_without_a_pair_behind_its_own_switch_may_have_a_slow_path(unseen, is_said):
+@pytest.mark.parametrize(
+    ("unseen", "is_said"), [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)]
+)
+def test_a_slow_node_without_a_pair_behind_its_own_switch_may_have_a_slow_path(
+    unseen, is_said
+):
     """Its neighbours by rank are behind another one."""
     found = report("alone", unseen=unseen, senders={4: 0.7}, receivers={4: 0.7})
     (finding,) = (each for each in found.findings if each.is_fault)
@@ -98,28 +123,44 @@ def test_a_slow_node_without_a_pair_behind_its_own_switch_may_have_a_slow_path(u
 
 @pytest.mark.parametrize("silent", [0, 3])
 def test_a_node_of_the_slow_kind_that_never_sends_is_not_blamed(silent):
-    found = report("at once", kinds={rank: 0.65 for rank in range(4)}, unseen=[(silent, ...)])
-    assert not named(found) and [len(each.ranks) for each in found.mapped.evidence.kinds] == [12, 4]
+    found = report(
+        "at once", kinds={rank: 0.65 for rank in range(4)}, unseen=[(silent, ...)]
+    )
+    assert not named(found) and [
+        len(each.ranks) for each in found.mapped.evidence.kinds
+    ] == [12, 4]
 
 
 def test_a_node_at_once_that_receives_from_the_slow_kind_only_is_not_blamed():
     """But for one pair, which is slow, and named."""
     kinds = dict.fromkeys(range(1, 16, 4), 0.7)
-    some = {"unseen": [(sender, 2) for sender in range(3, 16) if sender not in kinds], "pairs": {(0, 2): 0.5}}
+    some = {
+        "unseen": [(sender, 2) for sender in range(3, 16) if sender not in kinds],
+        "pairs": {(0, 2): 0.5},
+    }
     assert list(named(report("not said", kinds=kinds, **some))) == ["n00 to n02"]
 
 
 def test_a_node_that_sends_slowly_is_held_to_the_kind_that_it_receives_as():
-    found = report("alone", senders={9: 0.8}, kinds={rank: 0.9 for rank in (2, 6, 10, 14)})
-    assert named(found) == {"node n09": 0.8} and len(found.mapped.evidence.kinds[0].ranks) == 12
+    found = report(
+        "alone", senders={9: 0.8}, kinds={rank: 0.9 for rank in (2, 6, 10, 14)}
+    )
+    assert (
+        named(found) == {"node n09": 0.8}
+        and len(found.mapped.evidence.kinds[0].ranks) == 12
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_kinds_too_near_to_be_distinguished_blame_nobody_at_once(seed):
-    assert not named(report("at once", seed=seed, kinds={rank: 0.94 for rank in (8, 9, 10, 11)}))
+    assert not named(
+        report("at once", seed=seed, kinds={rank: 0.94 for rank in (8, 9, 10, 11)})
+    )
 
 
-@pytest.mark.parametrize(("repeats", "tail", "count"), [(2, 0.01, 0), (4, 0.01, 1), (2, 0.0, 1)])
+@pytest.mark.parametrize(
+    ("repeats", "tail", "count"), [(2, 0.01, 0), (4, 0.01, 1), (2, 0.0, 1)]
+)
 def test_a_pair_is_named_if_chance_does_not_make_it_low_each_time(repeats, tail, count):
     found = report("alone", repeats, each=0.01, tail=tail, pairs={(2, 13): 0.6})
     assert len(named(found)) == count and (found.limits["pair"] is None) is (count == 0)
@@ -138,5 +179,11 @@ def test_disturbed_measurements_do_not_hide_a_slow_node():
 
 def test_a_pair_of_a_slow_node_is_no_evidence_against_its_partner():
     wiring, known = wired("fat tree 2", 32, "d-mod-k")
-    output = run(Fabric(wiring, known, Noise(0.03), 24, senders={8: 0.6}, receivers={8: 0.6}))
-    assert [each.ranks for each in evaluation.of_run(output, known=known).findings if each.is_fault] == [(8,)]
+    output = run(
+        Fabric(wiring, known, Noise(0.03), 24, senders={8: 0.6}, receivers={8: 0.6})
+    )
+    assert [
+        each.ranks
+        for each in evaluation.of_run(output, known=known).findings
+        if each.is_fault
+    ] == [(8,)]

@@ -26,5 +26,17 @@ def test_every_kind_has_its_name():
     found, mapped = of_slow((0, 28), (1, 20))
     hosts = tuple(f"n{number:02}" for number in range(32))
     named = {part.kind: words.of_part(mapped, hosts, part).name for part in found}
-    assert {"pair", "node", "leaf", "switch", "downlink", "leaf pair", "above"} <= named.keys()
-    assert {kind: name for kind, name in named.items() if not name.startswith(BEGINNINGS[kind])} == {}
+    assert {
+        "pair",
+        "node",
+        "leaf",
+        "switch",
+        "downlink",
+        "leaf pair",
+        "above",
+    } <= named.keys()
+    assert {
+        kind: name
+        for kind, name in named.items()
+        if not name.startswith(BEGINNINGS[kind])
+    } == {}

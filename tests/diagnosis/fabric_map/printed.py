@@ -26,11 +26,19 @@ def lid(kind, number, wiring):
 
 def _guid(number, wiring):
     host = number - 1
-    return guid("H", host) if host < len(wiring.hosts) else guid("S", host - len(wiring.hosts))
+    return (
+        guid("H", host)
+        if host < len(wiring.hosts)
+        else guid("S", host - len(wiring.hosts))
+    )
 
 
 def _name(kind, number, wiring):
-    return f"MF0;{wiring.switches[number]}:MSB7700/U1" if kind == "S" else f"{wiring.hosts[number]} mlx5_0"
+    return (
+        f"MF0;{wiring.switches[number]}:MSB7700/U1"
+        if kind == "S"
+        else f"{wiring.hosts[number]} mlx5_0"
+    )
 
 
 def ibnetdiscover(wiring):
@@ -74,12 +82,16 @@ def dump_lfts(wiring, ways):
                 cable = wiring.cables[arc.cable]
                 end = cable.b if number % 2 == 0 else cable.a
                 port_of[number] = next(
-                    p for p, (kind, other, _) in enumerate(own, 1) if (kind, other) == ("S", end)
+                    p
+                    for p, (kind, other, _) in enumerate(own, 1)
+                    if (kind, other) == ("S", end)
                 )
         for host in range(len(wiring.hosts)):
             here = ("H", host, 1)
             arc = ways.next[switch][host]
-            table[lid("H", host, wiring)] = own.index(here) + 1 if here in own else port_of.get(arc, 255)
+            table[lid("H", host, wiring)] = (
+                own.index(here) + 1 if here in own else port_of.get(arc, 255)
+            )
         table = {number: port for number, port in table.items() if port != 255}
         name = _name("S", switch, wiring)
         lines.append(

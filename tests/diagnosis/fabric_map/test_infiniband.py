@@ -32,13 +32,21 @@ TABLE = "Unicast lids [0x0-0xc] of switch Lid 7 guid 0x{} (leaf):\n0x000b 004 : 
 
 
 def test_cables_and_the_lids_of_adapters():
-    text = NET.replace('[9]\t"H-03"', '[8]\t"H-03"[1](4)\t# "n2 mlx5_0" lid 13 4xEDR\n[9]\t"H-03"')
+    text = NET.replace(
+        '[9]\t"H-03"', '[8]\t"H-03"[1](4)\t# "n2 mlx5_0" lid 13 4xEDR\n[9]\t"H-03"'
+    )
     fabric = cabling.parse_ibnetdiscover(text)
     assert fabric.devices["H-02"] == Device(
         "H-02", "n1 mlx5_0", is_switch=False, lids={1: 11}, guids={1: f"{2:016x}"}
     )
-    assert fabric.devices["H-03"].lids == {1: 13, 2: 12} and fabric.devices["S-01"].is_switch
-    ends = {frozenset({(each.one, each.one_port), (each.other, each.other_port)}) for each in fabric.links}
+    assert (
+        fabric.devices["H-03"].lids == {1: 13, 2: 12}
+        and fabric.devices["S-01"].is_switch
+    )
+    ends = {
+        frozenset({(each.one, each.one_port), (each.other, each.other_port)})
+        for each in fabric.links
+    }
     assert {each.kind for each in fabric.links} == {"4xEDR"}
     assert ends == {
         frozenset({("S-01", 4), ("H-02", 1)}),
@@ -54,11 +62,17 @@ def test_a_cable_with_one_end_is_refused():
 
 def named(*descriptions):
     """Return the output for a switch with an adapter of each description."""
-    ports = "".join(f'[{n}]\t"H-{n}"[1]\t# "{name}" lid {n}\n' for n, name in enumerate(descriptions, 1))
-    own = "".join(
-        f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n' for n, name in enumerate(descriptions, 1)
+    ports = "".join(
+        f'[{n}]\t"H-{n}"[1]\t# "{name}" lid {n}\n'
+        for n, name in enumerate(descriptions, 1)
     )
-    return cabling.parse_ibnetdiscover(f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}')
+    own = "".join(
+        f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n'
+        for n, name in enumerate(descriptions, 1)
+    )
+    return cabling.parse_ibnetdiscover(
+        f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,12 +89,21 @@ def named(*descriptions):
 )
 def test_an_adapter_that_names_no_host_is_left_out_with_a_doubt(name):
     known = infiniband.of_fabric(
-        named("n1 mlx5_0", name, "ubuntu-7 HCA-1", "Mellanox Technologies Aggregation Node", name)
+        named(
+            "n1 mlx5_0",
+            name,
+            "ubuntu-7 HCA-1",
+            "Mellanox Technologies Aggregation Node",
+            name,
+        )
     )
     assert known.hosts == ("n1 mlx5_0", "ubuntu-7 HCA-1")
-    assert known.warnings == (f"2 adapters without the name of a host, as in {name!r}: left out",)
+    assert known.warnings == (
+        f"2 adapters without the name of a host, as in {name!r}: left out",
+    )
     with pytest.raises(
-        OutputError, match="^1 adapter without the name of a host, .*: no adapter names its host; have"
+        OutputError,
+        match="^1 adapter without the name of a host, .*: no adapter names its host; have",
     ):
         infiniband.of_fabric(named(name))
 
@@ -101,9 +124,24 @@ def test_a_host_with_several_adapters_is_on_the_map_with_each():
     ("patterns", "hosts", "positions", "warning"),
     [
         (["mlx5_0"], ("n1 mlx5_0", "n2 mlx5_0", "n3 mlx5_0"), [0, 1, 2], None),
-        (["mlx5_1:1", "mlx5_1"], ("n1 mlx5_1", "n2 mlx5_1"), [0, 1, -1], "1 host with other adapters than "),
-        (["HCA-1"], ALL, [-1, -1, 4], "2 hosts with several ports, such as n1 (mlx5_0, mlx5_1): "),
-        ([], ALL, [-1, -1, 4], "2 hosts with several ports, such as n1 (mlx5_0, mlx5_1): "),
+        (
+            ["mlx5_1:1", "mlx5_1"],
+            ("n1 mlx5_1", "n2 mlx5_1"),
+            [0, 1, -1],
+            "1 host with other adapters than ",
+        ),
+        (
+            ["HCA-1"],
+            ALL,
+            [-1, -1, 4],
+            "2 hosts with several ports, such as n1 (mlx5_0, mlx5_1): ",
+        ),
+        (
+            [],
+            ALL,
+            [-1, -1, 4],
+            "2 hosts with several ports, such as n1 (mlx5_0, mlx5_1): ",
+        ),
     ],
 )
 def test_the_adapter_that_was_used_has_to_be_known(patterns, hosts, positions, warning):
@@ -111,13 +149,17 @@ def test_the_adapter_that_was_used_has_to_be_known(patterns, hosts, positions, w
     known = names.on_adapters(infiniband.of_fabric(named(*SEVERAL)), patterns)
     found, _ = names.positions(("n1", "n2", "n3"), known.hosts)
     assert (known.hosts, found.tolist()) == (hosts, positions)
-    assert len(known.warnings) == (warning is not None) and "".join(known.warnings).startswith(warning or "")
+    assert len(known.warnings) == (warning is not None) and "".join(
+        known.warnings
+    ).startswith(warning or "")
 
 
 def test_a_rank_that_names_its_adapter_is_at_that_adapter():
     """As in matrices of several rails, whose fault was told at the leaf of another rail."""
     known = names.on_adapters(infiniband.of_fabric(named(*SEVERAL)), [])
-    found, missing = names.positions(("n2 mlx5_1", "n1 mlx5_0", "n4 mlx5_0"), known.hosts)
+    found, missing = names.positions(
+        ("n2 mlx5_1", "n1 mlx5_0", "n4 mlx5_0"), known.hosts
+    )
     assert found.tolist() == [3, 0, -1] and missing == ("n4 mlx5_0",)
 
 
@@ -136,11 +178,21 @@ Ca\t1 "H-02"\t# "n1 mlx5_0"
 
 @pytest.mark.parametrize(
     ("up", "expected"),
-    [("4xHDR", [2, 2, 1, 1]), ("4xQDR", [0.32, 0.32, 1, 1]), ("4xEDR", None), ("", None), ("4xZDR", None)],
+    [
+        ("4xHDR", [2, 2, 1, 1]),
+        ("4xQDR", [0.32, 0.32, 1, 1]),
+        ("4xEDR", None),
+        ("", None),
+        ("4xZDR", None),
+    ],
 )
 def test_rates_of_cables_are_multiples_of_a_hosts(up, expected):
     known = infiniband.of_fabric(cabling.parse_ibnetdiscover(RATES.format(up=up)))
-    assert expected is known.rates if expected is None else known.rates.tolist() == expected
+    assert (
+        expected is known.rates
+        if expected is None
+        else known.rates.tolist() == expected
+    )
 
 
 def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
@@ -148,7 +200,9 @@ def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 2)
     assert infiniband.of_fabric(devices, tables).switches == ("leaf",)
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 1)
-    with pytest.raises(OutputError, match="^1 switches and 2 hosts are more than can be analysed"):
+    with pytest.raises(
+        OutputError, match="^1 switches and 2 hosts are more than can be analysed"
+    ):
         infiniband.of_fabric(devices, tables)
 
 
@@ -156,7 +210,10 @@ def test_tables_are_read_and_a_torn_one_is_refused():
     whole = "".join(TABLE.format(guid) + "2 valid lids dumped\n" for guid in "ab")
     route = {11: 4, 12: 9}
     assert forwarding.parse(whole).ports == {"a".zfill(16): route, "b".zfill(16): route}
-    for torn, line in ((TABLE.format("a"), 3), (TABLE.format("a") + TABLE.format("b"), 3)):
+    for torn, line in (
+        (TABLE.format("a"), 3),
+        (TABLE.format("a") + TABLE.format("b"), 3),
+    ):
         with pytest.raises(OutputError, match=f"line {line}: the table ends here"):
             forwarding.parse(torn)
 
@@ -178,5 +235,8 @@ def test_the_farewell_of_dump_lfts_is_passed_over():
 
 
 def test_the_table_of_a_switch_that_did_not_answer_is_refused():
-    with pytest.raises(OutputError, match="switch 0x000000000000000a did not answer.* run the command again"):
+    with pytest.raises(
+        OutputError,
+        match="switch 0x000000000000000a did not answer.* run the command again",
+    ):
         forwarding.parse(OF_ONE_SWITCH.format(first="000"))

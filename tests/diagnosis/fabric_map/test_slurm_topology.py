@@ -11,7 +11,8 @@ TREE = (
     "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[00-06,09] Switches=s[0-1]\n"
 )
 BLOCKS = (
-    "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+    "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
+    "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
 )
 
 
@@ -53,7 +54,8 @@ ONE = """- topology: blocks
 
 
 @pytest.mark.parametrize(
-    ("text", "switches"), [(RINGS, ("r1", "r2")), (SEVERAL, ("leaf1", "leaf2")), (ONE, ("b1", "b2"))]
+    ("text", "switches"),
+    [(RINGS, ("r1", "r2")), (SEVERAL, ("leaf1", "leaf2")), (ONE, ("b1", "b2"))],
 )
 def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):
     assert slurm_topology.is_topology(text)
@@ -75,7 +77,9 @@ def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):
     ],
 )
 def test_a_topology_yaml_without_one_default_is_refused(text):
-    with pytest.raises(OutputError, match="not a topology.yaml with one default topology: "):
+    with pytest.raises(
+        OutputError, match="not a topology.yaml with one default topology: "
+    ):
         slurm_topology.parse(text)
 
 
@@ -103,4 +107,8 @@ def test_a_malformed_list_of_nodes_is_refused(text):
 
 
 def test_a_name_may_end_in_a_long_number():
-    assert slurm_topology.hostlist("i-12345678901,n[1-2]") == ["i-12345678901", "n1", "n2"]
+    assert slurm_topology.hostlist("i-12345678901,n[1-2]") == [
+        "i-12345678901",
+        "n1",
+        "n2",
+    ]

@@ -22,7 +22,9 @@ def known(*files, adapters=("mlx5_0",), change=str):
     """
     texts = [(name, (GOLDEN / name).read_text()) for name in files]
     texts[-1] = texts[-1][0], change(texts[-1][1])
-    return names.on_adapters(topology_files.of_texts([*texts, ("log", SWEEP)]), adapters)
+    return names.on_adapters(
+        topology_files.of_texts([*texts, ("log", SWEEP)]), adapters
+    )
 
 
 def routes(fabric):
@@ -32,16 +34,31 @@ def routes(fabric):
     senders, receivers = np.repeat(positions, 8), np.tile(positions, 8)
     arcs = arcs_of(fabric, senders, receivers)
     found = {}
-    for (one, other), own in zip(((a, b) for a in HOSTS for b in HOSTS), arcs.tolist(), strict=True):
-        cables = [" - ".join(sorted(fabric.cables[arc // 2].split(" to "))) for arc in own if arc >= 0]
+    for (one, other), own in zip(
+        ((a, b) for a in HOSTS for b in HOSTS), arcs.tolist(), strict=True
+    ):
+        cables = [
+            " - ".join(sorted(fabric.cables[arc // 2].split(" to ")))
+            for arc in own
+            if arc >= 0
+        ]
         rate = min((float(fabric.rates[arc]) for arc in own if arc >= 0), default=1.0)
         found[one, other] = None if own[0] == UNKNOWN else (cables, rate)
     return found
 
 
-@pytest.mark.parametrize("cabling", ["ibnetdiscover.txt", "ibnetdiscover-g.txt", "opensm-subnet.lst"])
 @pytest.mark.parametrize(
-    "tables", ["dump_fts.txt", "dump_fts-n.txt", "dump_lfts.txt", "opensm-lfts.dump", "opensm.fdbs"]
+    "cabling", ["ibnetdiscover.txt", "ibnetdiscover-g.txt", "opensm-subnet.lst"]
+)
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "dump_fts.txt",
+        "dump_fts-n.txt",
+        "dump_lfts.txt",
+        "opensm-lfts.dump",
+        "opensm.fdbs",
+    ],
 )
 def test_all_forms_give_the_same_routes(cabling, tables):
     fabric = known(cabling, tables)
@@ -51,14 +68,17 @@ def test_all_forms_give_the_same_routes(cabling, tables):
     assert found["cn1", "cn2"] == ([], 1.0)
     # Of the two ways between the leaves one has a cable of half the rate.
     cables, rate = found["cn1", "cn5"]
-    assert len(cables) == 2 and cables[0].startswith("leaf1 port ") and rate in (0.5, 1.0)
+    assert (
+        len(cables) == 2 and cables[0].startswith("leaf1 port ") and rate in (0.5, 1.0)
+    )
     assert {rate for _, rate in found.values()} == {0.5, 1.0}
 
 
 @pytest.mark.parametrize("name", ["ibnetdiscover-p.txt", "iblinkinfo-line.txt"])
 def test_what_does_not_show_both_ends_of_cables_is_refused(name):
     with pytest.raises(
-        OutputError, match=f"^{name}: not a known form of topology; give the output of ibnetdiscover"
+        OutputError,
+        match=f"^{name}: not a known form of topology; give the output of ibnetdiscover",
     ):
         known(name)
 
@@ -67,9 +87,15 @@ def test_lids_that_were_assigned_anew_are_named():
     """Such tables were said to be of another fabric."""
 
     def changed(text):
-        return text.replace("0x0001 ", "0x00ff ").replace("0x0013 ", "0x0001 ").replace("0x00ff ", "0x0013 ")
+        return (
+            text.replace("0x0001 ", "0x00ff ")
+            .replace("0x0013 ", "0x0001 ")
+            .replace("0x00ff ", "0x0013 ")
+        )
 
-    fabric = known("ibnetdiscover.txt", "dump_fts.txt", change=changed, adapters=("mlx5_*",))
+    fabric = known(
+        "ibnetdiscover.txt", "dump_fts.txt", change=changed, adapters=("mlx5_*",)
+    )
     (warning,) = [line for line in fabric.warnings if "LIDs were assigned anew" in line]
     assert "LID 19 is cn8 mlx5_0 by the topology" in warning and "2 of 16" in warning
 
@@ -77,10 +103,16 @@ def test_lids_that_were_assigned_anew_are_named():
 def test_no_route_is_used_where_one_does_not_arrive():
     """As where a cable moved between two files: others arrived, by cables that they do not have."""
     fabric = known(
-        "ibnetdiscover.txt", "dump_fts.txt", change=lambda text: text.replace(" 012 : (Channel", " 008 : (Ch")
+        "ibnetdiscover.txt",
+        "dump_fts.txt",
+        change=lambda text: text.replace(" 012 : (Channel", " 008 : (Ch"),
     )
     (warning,) = fabric.warnings
-    assert "the table of leaf" in warning and "by these cables" in warning and "take both again" in warning
+    assert (
+        "the table of leaf" in warning
+        and "by these cables" in warning
+        and "take both again" in warning
+    )
     assert set(routes(fabric).values()) == {None}
 
 
@@ -90,13 +122,21 @@ def net(spines, kinds, hosts=("4xHDR",) * 4):
     above = {spine: [] for spine in range(spines)}
     adapters = []
     for number, kind in enumerate(hosts):
-        leaves[0].append(f'[{number + 1}]\t"H-{number + 1:x}"[1]\t# "cn{number + 1} mlx5_0" lid 1 {kind}')
+        leaves[0].append(
+            f'[{number + 1}]\t"H-{number + 1:x}"[1]\t# "cn{number + 1} mlx5_0" lid 1 {kind}'
+        )
         adapters.append(f'Ca\t1 "H-{number + 1:x}"\t# "cn{number + 1} mlx5_0"')
-        adapters.append(f'[1]\t"S-a0"[{number + 1}]\t# lid 1 lmc 0 "leaf1" lid 1 {kind}')
+        adapters.append(
+            f'[1]\t"S-a0"[{number + 1}]\t# lid 1 lmc 0 "leaf1" lid 1 {kind}'
+        )
     for leaf in (0, 1):
         for spine, kind in zip(above, kinds[leaf], strict=True):
-            leaves[leaf].append(f'[{20 + spine}]\t"S-b{spine}"[{leaf + 1}]\t# "spine" lid 1 {kind}')
-            above[spine].append(f'[{leaf + 1}]\t"S-a{leaf}"[{20 + spine}]\t# "leaf" lid 1 {kind}')
+            leaves[leaf].append(
+                f'[{20 + spine}]\t"S-b{spine}"[{leaf + 1}]\t# "spine" lid 1 {kind}'
+            )
+            above[spine].append(
+                f'[{leaf + 1}]\t"S-a{leaf}"[{20 + spine}]\t# "leaf" lid 1 {kind}'
+            )
     switches = [f'Switch\t40 "S-a{leaf}"\t# "leaf{leaf + 1}" lid 1' for leaf in (0, 1)]
     lines = [switches[0], *leaves[0], switches[1], *leaves[1]]
     for spine, own in above.items():
@@ -123,7 +163,9 @@ def test_a_link_that_runs_slower_than_its_fellows_is_named(kinds, hosts, links):
     found = topology_files.of_texts([("net", net(4, kinds, hosts))]).slow_links
     ends = [frozenset(link.split(" to ")) for link in found]
     assert ends == [frozenset(link.split(" to ")) for link in links]
-    assert all("runs at 4xEDR, 3 of its fellows at 4xHDR" in text for text in found.values())
+    assert all(
+        "runs at 4xEDR, 3 of its fellows at 4xHDR" in text for text in found.values()
+    )
 
 
 def test_boards_of_a_chassis_have_their_own_names():

@@ -17,10 +17,15 @@ DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"
 #: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside
 #: others.
 SWEEP = (
-    "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables configured on all switches\n"
+    "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables "
+    "configured on all switches\n"
 )
 MANAGER = "AR Manager - Configuration cycle (number 1) completed successfully\n"
-SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
+SHAPES = [
+    ("fat tree 2", 16, "d-mod-k"),
+    ("fat tree 3", 32, "random"),
+    ("dragonfly", 32, "d-mod-k"),
+]
 
 
 def drawn(shape, nodes, table):
@@ -33,13 +38,20 @@ def cables_between(known, sender, receiver):
     """Return the ends of the arcs between two hosts, by name."""
     arcs = arcs_of(known, np.array([sender]), np.array([receiver]))[0]
     assert arcs[0] != UNKNOWN
-    return [(known.switches[known.starts[arc]], known.switches[known.ends[arc]]) for arc in arcs if arc >= 0]
+    return [
+        (known.switches[known.starts[arc]], known.switches[known.ends[arc]])
+        for arc in arcs
+        if arc >= 0
+    ]
 
 
 @pytest.mark.parametrize(("shape", "nodes", "table"), SHAPES)
 def test_the_routes_are_those_of_the_printed_fabric(shape, nodes, table):
     wiring, ways, twin = drawn(shape, nodes, table)
-    texts = [("net", printed.ibnetdiscover(wiring)), ("lfts", printed.dump_lfts(wiring, ways))]
+    texts = [
+        ("net", printed.ibnetdiscover(wiring)),
+        ("lfts", printed.dump_lfts(wiring, ways)),
+    ]
     known = topology_files.of_texts([*texts, ("log", SWEEP.format("ftree"))])
     position, missing = names.positions(wiring.hosts, known.hosts)
     assert not missing and known.has_routes
@@ -47,15 +59,26 @@ def test_the_routes_are_those_of_the_printed_fabric(shape, nodes, table):
         for receiver in range(1, nodes, 5):
             if sender != receiver:
                 expected = cables_between(twin, sender, receiver)
-                assert cables_between(known, int(position[sender]), int(position[receiver])) == expected
+                assert (
+                    cables_between(
+                        known, int(position[sender]), int(position[receiver])
+                    )
+                    == expected
+                )
 
 
 def test_without_tables_switches_are_known_and_routes_are_not():
     wiring, _, _ = drawn(*SHAPES[0])
     known = topology_files.of_texts([("net", printed.ibnetdiscover(wiring))])
     assert not known.has_routes
-    at = {names.plain(host): known.switches[known.at[number]] for number, host in enumerate(known.hosts)}
-    assert at == {host: wiring.switches[at] for host, at in zip(wiring.hosts, wiring.at, strict=True)}
+    at = {
+        names.plain(host): known.switches[known.at[number]]
+        for number, host in enumerate(known.hosts)
+    }
+    assert at == {
+        host: wiring.switches[at]
+        for host, at in zip(wiring.hosts, wiring.at, strict=True)
+    }
     assert len(known.cables) == len(wiring.cables)
 
 
@@ -72,12 +95,17 @@ def test_without_tables_switches_are_known_and_routes_are_not():
 )
 def test_routing_is_what_the_log_of_opensm_has_last(log, routing):
     wiring, ways, _ = drawn(*SHAPES[0])
-    texts = [("net", printed.ibnetdiscover(wiring)), ("lfts", printed.dump_lfts(wiring, ways))]
+    texts = [
+        ("net", printed.ibnetdiscover(wiring)),
+        ("lfts", printed.dump_lfts(wiring, ways)),
+    ]
     known = topology_files.of_texts([*texts, ("log", log)] if log else texts)
     assert known.routing == routing and known.has_routes == (routing == "static")
 
 
-@pytest.mark.parametrize(("days", "words"), [(0, "on the day of the run"), (56, "56 days before the run")])
+@pytest.mark.parametrize(
+    ("days", "words"), [(0, "on the day of the run"), (56, "56 days before the run")]
+)
 def test_the_age_of_the_oldest_file_is_told(tmp_path, days, words):
     for name, age in (("net", days), ("lfts", 0)):
         (tmp_path / name).write_text("")
@@ -91,15 +119,20 @@ def test_torn_output_is_refused_with_its_line():
     net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
     lines = net.splitlines()
     for cut in range(10, len(lines) - 1, 7):
-        with pytest.raises(OutputError, match=r"^net: (line [0-9]+: |there is no switch)"):
+        with pytest.raises(
+            OutputError, match=r"^net: (line [0-9]+: |there is no switch)"
+        ):
             topology_files.of_texts([("net", "\n".join(lines[:cut]))])
     lines = lfts.splitlines()
     with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table ends here"):
         topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:-1]))])
     with pytest.raises(
-        OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"
+        OutputError,
+        match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17",
     ):
-        topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))])
+        topology_files.of_texts(
+            [("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))]
+        )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +150,10 @@ def test_torn_output_is_refused_with_its_line():
 def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
     wiring, ways, _ = drawn(*SHAPES[0])
     net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
-    texts = [("net", f"{warning}\n{net}"), ("lfts", lfts.replace("\n", f"\n{warning}\n", 3))]
+    texts = [
+        ("net", f"{warning}\n{net}"),
+        ("lfts", lfts.replace("\n", f"\n{warning}\n", 3)),
+    ]
     known = topology_files.of_texts(texts)
     assert len(known.hosts) == 16 and known.next is not None
     assert known.warnings == (
@@ -131,23 +167,35 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
     ("text", "message"),
     [
         ("hello", "not a known form of topology"),
-        ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: not a line of ibnetdiscover output: 'rubbish'"),
+        (
+            'Switch\t36 "S-1"\t# "a"\nrubbish\n',
+            "line 2: not a line of ibnetdiscover output: 'rubbish'",
+        ),
         (
             'Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n',
             "line 2: the cable from S-1 port 1 to S-2 port 1 is not",
         ),
-        ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
+        (
+            'Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n',
+            "line 2: port 999 is beyond what a switch has",
+        ),
         (
             'Ca\t1 "H-1"\t# "n1 mlx5_0"\n',
             "it has 1 adapter and no switch: the link of this host is down; run ibnet",
         ),
-        (DIRECT, "it has 2 adapters and no switch: adapters that are connected directly have no topology"),
+        (
+            DIRECT,
+            "it has 2 adapters and no switch: adapters that are connected directly have no topology",
+        ),
         (
             "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
             "do not show cables",
         ),
         ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of"),
-        ("SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n", "line 2: 'n1' is listed twice"),
+        (
+            "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n",
+            "line 2: 'n1' is listed twice",
+        ),
         ("SwitchName=s0 Nodes=n[0-\n", "line 1: not a list of"),
         ("SwitchName=s0 Switches=s[1-2]\n", "no switch, block or ring in it has nodes"),
     ],
@@ -161,10 +209,12 @@ def test_a_file_that_is_no_topology_is_refused_in_one_line(text, message):
 
 
 TWO_BLOCKS = (
-    "BlockName=b0 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b1 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+    "BlockName=b0 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
+    "BlockName=b1 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
 )
 TWO_LEAVES = (
-    "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Level=0 LinkSpeed=1 Nodes=n[3-4]\n"
+    "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+    "SwitchName=b1 Level=0 LinkSpeed=1 Nodes=n[3-4]\n"
 )
 
 
@@ -180,11 +230,13 @@ TWO_LEAVES = (
         TWO_LEAVES + "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=b[0-1]\n",
         TWO_LEAVES.lower().replace("switchname", "switchName"),
         TWO_LEAVES + "SwitchName=spare Level=0 LinkSpeed=1 Nodes= Switches=\n",
-        TWO_LEAVES + "SwitchName=spare Level=0 LinkSpeed=1 Nodes=(null) Switches=(null)\n",
+        TWO_LEAVES
+        + "SwitchName=spare Level=0 LinkSpeed=1 Nodes=(null) Switches=(null)\n",
         "slurm_load_topo: warning: old file\n"
         + TWO_LEAVES
         + "RingName=r1 Nodes=n[1-4]\nInclude /etc/slurm/more.conf\n",
-        TWO_BLOCKS + "BlockName=b2 BlockIndex=2 Nodes= BlockSize=2\nTopology=t Plugin=block Default=YES\n",
+        TWO_BLOCKS
+        + "BlockName=b2 BlockIndex=2 Nodes= BlockSize=2\nTopology=t Plugin=block Default=YES\n",
         # docs.coreweave.com, on SUNK: one file with both, of which Slurm uses one
         TWO_BLOCKS.replace("b", "rack") + TWO_LEAVES + "BlockSizes=2\n",
         # a lab with NVLink domains that topograph writes
@@ -213,7 +265,9 @@ def test_tables_of_another_fabric_are_refused():
     wiring, ways, _ = drawn(*SHAPES[0])
     lfts = printed.dump_lfts(wiring, ways).replace("guid 0x00000000", "guid 0x00000099")
     with pytest.raises(OutputError, match="belong to none of these switches"):
-        topology_files.of_texts([("net", printed.ibnetdiscover(wiring)), ("lfts", lfts)])
+        topology_files.of_texts(
+            [("net", printed.ibnetdiscover(wiring)), ("lfts", lfts)]
+        )
 
 
 def test_names_of_hosts_are_found_behind_adapters_and_domains():

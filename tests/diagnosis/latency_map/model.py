@@ -33,11 +33,19 @@ def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts
     of_node = np.exp(own * random.standard_normal(nodes))
     rounds = np.array(rotate_patterns.round_robin_rounds(nodes, shifts), dtype=np.int32)
     starter, other = rotate_patterns.pairs("round-robin", nodes, rounds)
-    lines = ["# fabric-checks latency_map 1", "# mpi: a model", "# compiler: none", f"# ranks: {nodes}"]
-    lines += [
-        f"# rank {rank}: host {(hosts or [f'n{r:03}' for r in range(nodes)])[rank]}" for rank in range(nodes)
+    lines = [
+        "# fabric-checks latency_map 1",
+        "# mpi: a model",
+        "# compiler: none",
+        f"# ranks: {nodes}",
     ]
-    lines.append(f"# options: size 8 samples 30 repetitions 4 warmup 10 passes {passes} shifts {shifts}")
+    lines += [
+        f"# rank {rank}: host {(hosts or [f'n{r:03}' for r in range(nodes)])[rank]}"
+        for rank in range(nodes)
+    ]
+    lines.append(
+        f"# options: size 8 samples 30 repetitions 4 warmup 10 passes {passes} shifts {shifts}"
+    )
     lines.append(f"# shifts: {len(rounds)} of {2 * rotate_patterns.turns(nodes)}")
     lines.append("# columns: pass round starter other latency_us least_us")
     rows = []
@@ -45,8 +53,13 @@ def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts
         for round_, ones, others in zip(rounds, starter, other, strict=True):
             true = latency_us[ones, others] * np.sqrt(of_node[ones] * of_node[others])
             for one, two, value in zip(
-                ones, others, true * np.exp(noise * random.standard_normal(len(ones))), strict=True
+                ones,
+                others,
+                true * np.exp(noise * random.standard_normal(len(ones))),
+                strict=True,
             ):
-                rows.append(f"{number} {round_} {one} {two} {value:.6g} {0.99 * value:.6g}")
+                rows.append(
+                    f"{number} {round_} {one} {two} {value:.6g} {0.99 * value:.6g}"
+                )
     text = "\n".join([*lines, *rows, "# elapsed: 100 s"]) + "\n"
     return text + fabric.last_line(text, len(rows))

@@ -36,7 +36,9 @@ def test_the_groups_are_the_leaves(noise):
     report = report_of(text_of(latencies(LEAVES), noise=noise))
     assert report.findings == ()
     assert NEAR_US < report.border_us < NEAR_US + HOP_US
-    assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
+    assert (
+        len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
+    )
 
 
 ONE = np.zeros(64, dtype=int)
@@ -52,7 +54,10 @@ SLOW_9, FAR = {("slow node", (9,), True)}, {("detour", (3, 40), True)}
         (latencies(LEAVES, node={9: 0.8}), SLOW_9),
         (latencies(LEAVES, node={9: 0.25}), SLOW_9),
         (latencies(ONE, node={9: 0.8}), SLOW_9),
-        (latencies(ONE, node={9: 0.3}), set()),  # a hop farther: it may be alone behind a switch
+        (
+            latencies(ONE, node={9: 0.3}),
+            set(),
+        ),  # a hop farther: it may be alone behind a switch
         (latencies(np.repeat([0, 1, 2], [31, 31, 2]), node={9: 0.8}), SLOW_9),
         (latencies(LEAVES, pair={(3, 40): 0.6}), FAR),
         # Groups of two have no expectation of their own.
@@ -79,7 +84,10 @@ def test_the_values():
 
 def test_the_words_of_misplaced_hosts():
     (found,) = report_of(text_of(latencies(swapped(1, 33)))).findings
-    assert "n001 and n033 are in each other's place" in found.text and found.hosts == ("n001", "n033")
+    assert "n001 and n033 are in each other's place" in found.text and found.hosts == (
+        "n001",
+        "n033",
+    )
     leaf = np.array(LEAVES)
     leaf[20] = 3
     (found,) = report_of(text_of(latencies(leaf))).findings
@@ -91,7 +99,10 @@ def test_switches_that_are_known_count_more_than_the_order_of_names():
     """Two hosts of neighbouring leaves at their border: the order of names does not show it."""
     at = swapped(15, 16)
     hosts = [f"n{rank:03}" for rank in range(64)]
-    known = of_switches("a test", {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)})
+    known = of_switches(
+        "a test",
+        {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)},
+    )
     assert findings(latencies(at), known) == {("misplaced", (15, 16), True)}
     assert findings(latencies(LEAVES), known) == set()
     other = of_switches("a test", {f"leaf-{leaf}": hosts[leaf::4] for leaf in range(4)})
@@ -103,12 +114,18 @@ def test_switches_that_are_known_count_more_than_the_order_of_names():
 def test_the_order_of_ranks_decides_nothing(leaf, seed):
     order = np.random.default_rng(seed).permutation(64)
     hosts = [f"n{node + 1}" for node in range(64)]
-    text = text_of(latencies(leaf)[np.ix_(order, order)], hosts=[hosts[node] for node in order])
-    assert [found.hosts for found in report_of(text).findings] == [("n2", "n34")] * (leaf is not LEAVES)
+    text = text_of(
+        latencies(leaf)[np.ix_(order, order)], hosts=[hosts[node] for node in order]
+    )
+    assert [found.hosts for found in report_of(text).findings] == [("n2", "n34")] * (
+        leaf is not LEAVES
+    )
 
 
 def test_several_detours_are_one_finding():
-    (found,) = report_of(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
+    (found,) = report_of(
+        text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))
+    ).findings
     assert found.ranks == (3, 40) and "and so are 1 more pair" in found.text
 
 
@@ -116,21 +133,29 @@ def test_what_only_some_measurements_show_is_no_fault():
     """All rows that the lower rank starts have the pair slow, the others do not."""
     slow = text_of(latencies(LEAVES, pair={(3, 40): 3.0})).splitlines(keepends=True)
     fast = text_of(latencies(LEAVES)).splitlines(keepends=True)
-    mixed = [a if " 3 40 " in a else b for a, b in zip(slow[:-1], fast, strict=False)] + fast[-1:]
+    mixed = [
+        a if " 3 40 " in a else b for a, b in zip(slow[:-1], fast, strict=False)
+    ] + fast[-1:]
     assert mixed != fast and mixed != slow
     assert report_of(summed("".join(mixed))).findings == ()
 
 
-@pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
+@pytest.mark.parametrize(
+    "leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"]
+)
 @pytest.mark.parametrize("more", [0.2, 0.3, 0.8])
-@pytest.mark.parametrize("far", [range(0, 32, 4), range(16, 32), (3, 4, 9, 14, 15, 20, 26, 31)])
+@pytest.mark.parametrize(
+    "far", [range(0, 32, 4), range(16, 32), (3, 4, 9, 14, 15, 20, 26, 31)]
+)
 def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf, more, far):
     own = dict.fromkeys(far, more / 2)
     healthy = findings(latencies(leaf, node=own), noise=0.02)
     assert not any(sure for _, _, sure in healthy)
     own[10] = own.get(10, 0.0) + 1.2
     found = findings(latencies(leaf, node=own), noise=0.02)
-    assert {(kind, ranks) for kind, ranks, sure in found if sure} == {("slow node", (10,))}
+    assert {(kind, ranks) for kind, ranks, sure in found if sure} == {
+        ("slow node", (10,))
+    }
 
 
 def test_nodes_of_two_kinds_are_counted_and_named():
@@ -138,7 +163,8 @@ def test_nodes_of_two_kinds_are_counted_and_named():
     (found,) = report_of(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
     assert not found.is_fault
     assert (
-        "24 of 32 nodes" in found.text and "8 (n000, n001, n002 and 5 more) are 0.40 us farther" in found.text
+        "24 of 32 nodes" in found.text
+        and "8 (n000, n001, n002 and 5 more) are 0.40 us farther" in found.text
     )
 
 
@@ -182,8 +208,16 @@ def test_the_smallest_fault_that_would_have_been_named_is_named(seed):
 def test_nobody_is_blamed_on_a_healthy_fabric(sizes):
     leaf = np.repeat(np.arange(len(sizes)), sizes)
     for seed in range(4):
-        for noise, own in ((0.0, 0.0), (0.01, 0.01), (0.05, 0.0), (0.03, 0.02), (0.3, 0.0)):
-            report = report_of(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
+        for noise, own in (
+            (0.0, 0.0),
+            (0.01, 0.01),
+            (0.05, 0.0),
+            (0.03, 0.02),
+            (0.3, 0.0),
+        ):
+            report = report_of(
+                text_of(latencies(leaf), noise=noise, own=own, seed=seed)
+            )
             assert report.metrics()["faults"] == 0, (seed, noise, own, report.findings)
 
 
@@ -197,4 +231,6 @@ def test_noise_is_said_and_nothing_else():
 def test_some_rounds_make_no_groups_but_find_a_slow_node():
     report = report_of(text_of(latencies(LEAVES, node={9: 1.0}), shifts=40))
     assert report.border_us is None
-    assert [(found.kind, found.ranks) for found in report.findings] == [("slow node", (9,))]
+    assert [(found.kind, found.ranks) for found in report.findings] == [
+        ("slow node", (9,))
+    ]

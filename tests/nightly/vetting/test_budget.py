@@ -13,7 +13,10 @@ def simulated(faulty, pass_minutes, fail_minutes):
 
     def run(groups):
         bad = [any(node in faulty for node in group) for group in groups]
-        return [(Outcome(not each, why="it hung"), fail_minutes if each else pass_minutes) for each in bad]
+        return [
+            (Outcome(not each, why="it hung"), fail_minutes if each else pass_minutes)
+            for each in bad
+        ]
 
     return run
 
@@ -31,7 +34,9 @@ def simulated(faulty, pass_minutes, fail_minutes):
 def test_costs_by_hand_and_of_large_machines(count, faults, cost):
     """Faulty nodes are as far from each other as can be: there a vet needs the most jobs."""
     faulty = {names(count)[number * count // faults] for number in range(faults)}
-    verdicts, spent = spend(names(count), simulated(faulty, 2.0, 5.0), float("inf"), 5.0)
+    verdicts, spent = spend(
+        names(count), simulated(faulty, 2.0, 5.0), float("inf"), 5.0
+    )
     assert spent == cost and set(verdicts.of(Word.FAULTY)) == faulty
 
 
@@ -41,11 +46,18 @@ def test_no_budget_is_exceeded_and_unseen_nodes_are_named(budget):
     verdicts, spent = spend(names(8), simulated({"n2"}, 1.0, 5.0), budget, 5.0)
     unseen = verdicts.of(Word.NOT_SEEN)
     assert (
-        spent.node_minutes <= budget and bool(unseen) is (budget < 100) and (spent.jobs > 0) is (budget >= 40)
+        spent.node_minutes <= budget
+        and bool(unseen) is (budget < 100)
+        and (spent.jobs > 0) is (budget >= 40)
     )
-    assert len(verdicts.of(Word.GOOD)) + len(verdicts.of(Word.FAULTY)) + len(unseen) == 8
+    assert (
+        len(verdicts.of(Word.GOOD)) + len(verdicts.of(Word.FAULTY)) + len(unseen) == 8
+    )
     for node in unseen:
-        assert f"the budget of {budget} node-minutes is too small" in verdicts.reasons[node]
+        assert (
+            f"the budget of {budget} node-minutes is too small"
+            in verdicts.reasons[node]
+        )
     assert unseen or verdicts.of(Word.FAULTY) == ["n2"]
 
 
@@ -54,6 +66,13 @@ def test_nodes_are_not_good_if_the_budget_ends_unsure():
         return [(Outcome(True, unsure="a pair differs by 8 %"), 1.0) for _ in groups]
 
     verdicts, spent = spend(names(8), run, 50, 5.0)
-    assert spent.jobs == 2 and verdicts.of(Word.NOT_SEEN) == names(8) and not verdicts.paths
+    assert (
+        spent.jobs == 2
+        and verdicts.of(Word.NOT_SEEN) == names(8)
+        and not verdicts.paths
+    )
     (why,) = set(verdicts.reasons.values())
-    assert why == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
+    assert (
+        why
+        == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
+    )

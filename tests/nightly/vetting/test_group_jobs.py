@@ -35,21 +35,39 @@ def test_a_case_that_passes_tells_who_is_slow():
     [
         ({"job_state": "CANCELLED", "nodelist": None}, True),
         (
-            {"job_state": "CANCELLED", "nodelist": None, "node_faults": {"n2": "n2 is down"}},
+            {
+                "job_state": "CANCELLED",
+                "nodelist": None,
+                "node_faults": {"n2": "n2 is down"},
+            },
             False,
         ),  # the cause
-        ({"job_state": "CANCELLED", "nodelist": None, "job_began": "2026-11-20T21:00:00+00:00"}, False),
+        (
+            {
+                "job_state": "CANCELLED",
+                "nodelist": None,
+                "job_began": "2026-11-20T21:00:00+00:00",
+            },
+            False,
+        ),
     ],
 )
 def test_a_job_that_never_began_tells_nothing_of_its_nodes(more, waited):
     late = case("R", "fail", "job 7 is still waiting")
-    assert outcome(late, records=[record("R", None, case_result="fail", **more)]).waited == waited
+    assert (
+        outcome(late, records=[record("R", None, case_result="fail", **more)]).waited
+        == waited
+    )
 
 
 @pytest.mark.parametrize(("phase", "refused"), [("run", True), ("sanity", False)])
-def test_a_job_that_is_not_accepted_has_no_record_and_tells_nothing_of_its_nodes(phase, refused):
+def test_a_job_that_is_not_accepted_has_no_record_and_tells_nothing_of_its_nodes(
+    phase, refused
+):
     """As Slurm refuses nodes of several blocks, with "Requested node configuration is not available"."""
-    found = outcome(case("R", "fail", "job scheduler error: sbatch: Batch job", phase), records=[])
+    found = outcome(
+        case("R", "fail", "job scheduler error: sbatch: Batch job", phase), records=[]
+    )
     assert (found.refused, found.failed, found.faulty) == (refused, not refused, {})
 
 
@@ -65,7 +83,12 @@ NOISE = {"kind": "noise", "severity": "suspect", "text": "a pair differs by 8 %"
         (None, 8, [], "no node would have been named"),
         (None, 4, [], "no node would have been named"),
         (None, 3, [NOISE], "a pair differs by 8 %"),
-        (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
+        (
+            None,
+            3,
+            [],
+            "",
+        ),  # so few never tell it, and all are tested together in the end
     ],
 )
 def test_a_case_that_could_miss_half_a_rate_is_unsure(node, nodes, more, unsure):
@@ -80,8 +103,15 @@ def test_a_case_that_misses_references_has_run():
 
 def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
     lost = case("R", "fail", "sanity error: job 7 ran on n1, n2\n  and more")
-    found = outcome(lost, records=[record("R", None, case_result="fail", node_faults={"n2": "n2 is\ndown"})])
-    assert found == Outcome(False, {"n2": "n2 is down"}, why="sanity error: job 7 ran on n1, n2")
+    found = outcome(
+        lost,
+        records=[
+            record("R", None, case_result="fail", node_faults={"n2": "n2 is\ndown"})
+        ],
+    )
+    assert found == Outcome(
+        False, {"n2": "n2 is down"}, why="sanity error: job 7 ran on n1, n2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +120,10 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
         ([], "0 cases ran instead of one: the last line"),
         ([case("R"), case("S")], "2 cases ran instead of one"),
         (
-            [case("R", "fail_deps"), case("B", "fail", "cc not found", "compile", fixture=True)],
+            [
+                case("R", "fail_deps"),
+                case("B", "fail", "cc not found", "compile", fixture=True),
+            ],
             "cc not found",
         ),
     ],
@@ -103,11 +136,19 @@ def test_a_session_without_its_one_case_blames_no_node(cases, says):
 def test_each_job_has_its_nodes_and_its_limit():
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
     line, environment = jobs._command("s-1", ("n1", "n2", "n5"))
-    assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
+    assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == [
+        "-C",
+        "x.py",
+        "-r",
+    ]
     limits = [line[at + 1] for at, word in enumerate(line) if word == "-S"]
     assert limits == ["time_limit=90s", "max_pending_time=300s"]
     assert line[line.index("--system") + 1] == "oak:all"
-    assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
+    assert environment == {
+        "FABRIC_SESSION": "s-1",
+        "FABRIC_RESULTS": "/r",
+        reservations.NODES: "n1,n2,n5",
+    }
 
 
 def test_the_last_line_of_each_command_and_its_minutes(monkeypatch):
@@ -123,24 +164,43 @@ def test_the_last_line_of_each_command_and_its_minutes(monkeypatch):
 
     monkeypatch.setattr("fabric_checks.nightly.supervision.subprocess.Popen", Process)
     monkeypatch.setattr(
-        group_jobs, "time", SimpleNamespace(monotonic=iter([9000.0, 9030.0, 9150.0, 9240.0]).__next__)
+        group_jobs,
+        "time",
+        SimpleNamespace(monotonic=iter([9000.0, 9030.0, 9150.0, 9240.0]).__next__),
     )
     done = run_all([(["reframe"], {"PRINTED": text}) for text in ("a\nb\n", "c", "\n")])
     assert done == [("b", 0.5), ("c", 2.5), ("it printed nothing", 4.0)]
 
 
 def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypatch):
-    monkeypatch.setattr(group_jobs, "run_all", lambda lines: [("end", 2.0) for _ in lines])
-    records = {"s-1": [record("R") | {"elapsed_s": 90.0}], "s-2": [record("R")], "s-3": [record("R")]}
     monkeypatch.setattr(
-        group_jobs.runs, "load_session", lambda _, name: session(case("R"), records=records[name])
+        group_jobs, "run_all", lambda lines: [("end", 2.0) for _ in lines]
+    )
+    records = {
+        "s-1": [record("R") | {"elapsed_s": 90.0}],
+        "s-2": [record("R")],
+        "s-3": [record("R")],
+    }
+    monkeypatch.setattr(
+        group_jobs.runs,
+        "load_session",
+        lambda _, name: session(case("R"), records=records[name]),
     )
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5)
-    assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [1.5, 2.0]
-    assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == ["s-1", "s-2", "s-3"]
+    assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [
+        1.5,
+        2.0,
+    ]
+    assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == [
+        "s-1",
+        "s-2",
+        "s-3",
+    ]
 
 
 def test_a_job_of_which_reframe_leaves_nothing_ends_the_vet(tmp_path, monkeypatch):
-    monkeypatch.setattr(group_jobs, "run_all", lambda lines: [("no room", 2.0) for _ in lines])
+    monkeypatch.setattr(
+        group_jobs, "run_all", lambda lines: [("no room", 2.0) for _ in lines]
+    )
     with pytest.raises(VetError, match="s-1: ReFrame left nothing: no room"):
         Jobs("s", tmp_path, "oak:all", "mpich", 1.5).run([("n1", "n2")])

@@ -26,10 +26,24 @@ class Machine:
     """
 
     def __init__(
-        self, count, faulty=(), paths=(), slow=(), named=(), least=4, largest=math.inf, unsure=0, block=None
+        self,
+        count,
+        faulty=(),
+        paths=(),
+        slow=(),
+        named=(),
+        least=4,
+        largest=math.inf,
+        unsure=0,
+        block=None,
     ):
         self.block = block
-        self.nodes, self.faulty, self.slow, self.named = names(count), set(faulty), set(slow), set(named)
+        self.nodes, self.faulty, self.slow, self.named = (
+            names(count),
+            set(faulty),
+            set(slow),
+            set(named),
+        )
         self.paths = [set(path) for path in paths]
         self.least, self.largest, self.unsure = least, largest, unsure
         self.jobs = self.rounds = 0
@@ -43,20 +57,32 @@ class Machine:
     def outcome(self, group):
         assert len(group) >= 2 and len(set(group)) == len(group)
         if not self.accepts(group):
-            return Outcome(False, why="Requested node configuration is not available", refused=True)
+            return Outcome(
+                False, why="Requested node configuration is not available", refused=True
+            )
         hit = self.faulty & set(group)
         if len(group) > self.largest:
             return Outcome(False, why="it ran over its time limit")
         if hit or any(path <= set(group) for path in self.paths):
-            return Outcome(False, {node: "is down" for node in hit & self.named}, why="it hung")
+            return Outcome(
+                False, {node: "is down" for node in hit & self.named}, why="it hung"
+            )
         self.unsure -= 1
         if self.unsure >= 0:
             return Outcome(True, unsure="a pair differs by 8 %")
         seen = self.slow.intersection(group) if len(group) >= self.least else ()
-        return Outcome(True, slow={node: f"{node} sends at 0.5" for node in seen}, notes=("it sees a tenth",))
+        return Outcome(
+            True,
+            slow={node: f"{node} sends at 0.5" for node in seen},
+            notes=("it sees a tenth",),
+        )
 
     def vet(self):
-        blocks = {node: f"b{int(node[1:]) // self.block}" for node in self.nodes} if self.block else None
+        blocks = (
+            {node: f"b{int(node[1:]) // self.block}" for node in self.nodes}
+            if self.block
+            else None
+        )
         vet = Vet(self.nodes, blocks)
         rounds, answers = vet.rounds(), None
         while True:
@@ -64,7 +90,9 @@ class Machine:
                 groups = rounds.send(answers)
             except StopIteration:
                 return vet.verdicts
-            assert len({node for group in groups for node in group}) == sum(map(len, groups))
+            assert len({node for group in groups for node in group}) == sum(
+                map(len, groups)
+            )
             self.jobs += len(groups)
             self.rounds += 1
             answers = [self.outcome(group) for group in groups]
@@ -93,8 +121,15 @@ def test_every_single_faulty_node_is_named_in_so_many_jobs(count):
     for node in names(count):
         machine = Machine(count, [node])
         found = machine.vet()
-        assert found.of(Word.FAULTY) == [node] and len(found.of(Word.GOOD)) == count - 1 and not found.paths
-        assert "it hung" in found.reasons[node] and "with the healthy n" in found.reasons[node]
+        assert (
+            found.of(Word.FAULTY) == [node]
+            and len(found.of(Word.GOOD)) == count - 1
+            and not found.paths
+        )
+        assert (
+            "it hung" in found.reasons[node]
+            and "with the healthy n" in found.reasons[node]
+        )
         # And one of all good ones together.
         assert machine.jobs <= 1 + 2 * math.ceil(math.log2(count)) + 1
         assert machine.rounds <= 4 + math.ceil(math.log(count, 4)) + 1
@@ -105,7 +140,11 @@ def test_a_slow_node_is_named_although_another_hangs(count):
     """In the small jobs that find the one, the other looks like its partner."""
     for node in names(count)[1:]:
         found = Machine(count, ["n0"], slow=[node]).vet()
-        assert found.of(Word.FAULTY) == ["n0"] and found.of(Word.SLOW) == [node] and not found.paths
+        assert (
+            found.of(Word.FAULTY) == ["n0"]
+            and found.of(Word.SLOW) == [node]
+            and not found.paths
+        )
         assert found.reasons[node] == f"{node} sends at 0.5"
 
 
@@ -113,7 +152,11 @@ def test_a_slow_node_is_named_although_another_hangs(count):
 def test_jobs_are_repeated_that_do_not_show_who_is_slow(faulty, unsure, jobs):
     machine = Machine(8, faulty, slow=["n4"], unsure=unsure)
     found = machine.vet()
-    assert (found.of(Word.FAULTY), found.of(Word.SLOW), machine.jobs) == (faulty, ["n4"], jobs)
+    assert (found.of(Word.FAULTY), found.of(Word.SLOW), machine.jobs) == (
+        faulty,
+        ["n4"],
+        jobs,
+    )
     assert len(found.of(Word.GOOD)) == 7 - len(faulty) and not found.paths
 
 
@@ -125,24 +168,33 @@ def test_no_node_is_good_whose_jobs_are_all_unsure(faulty):
         and len(found.of(Word.NOT_SEEN)) == 8 - len(faulty)
         and not found.paths
     )
-    assert found.reasons["n4"] == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
+    assert (
+        found.reasons["n4"]
+        == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
+    )
 
 
 def test_nodes_not_tested_all_together_are_noted():
     """Where a path fails, no job of all nodes can pass; those before the one and the one itself did."""
     found = Machine(8, paths=[("n1", "n6")]).vet()
-    assert found.paths and any("at most 6 at a time" in note for note in found.notes), found.notes
+    assert found.paths and any("at most 6 at a time" in note for note in found.notes), (
+        found.notes
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_several_faulty_nodes_are_all_named_and_nobody_else(seed):
     random_ = random.Random(seed)
     count = random_.randrange(6, 300)
-    faulty = set(random_.sample(names(count), random_.randrange(2, 1 + min(6, count // 3))))
+    faulty = set(
+        random_.sample(names(count), random_.randrange(2, 1 + min(6, count // 3)))
+    )
     named = {node for node in faulty if random_.random() < 0.3}
     machine = Machine(count, faulty, named=named)
     found = machine.vet()
-    assert set(found.of(Word.FAULTY)) == faulty and len(found.of(Word.GOOD)) == count - len(faulty)
+    assert set(found.of(Word.FAULTY)) == faulty and len(
+        found.of(Word.GOOD)
+    ) == count - len(faulty)
     assert machine.jobs <= 1 + 3 * len(faulty) * math.ceil(math.log2(count))
 
 
@@ -155,18 +207,24 @@ def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
         found = machine.vet()
         (path,) = found.paths
         assert (
-            f"the path between n{one} and n{other} fails: each side passes by itself" in path
+            f"the path between n{one} and n{other} fails: each side passes by itself"
+            in path
             and "it hung" in path
         )
         assert found.of(Word.GOOD) == machine.nodes
         assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
-@pytest.mark.parametrize(("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])])
+@pytest.mark.parametrize(
+    ("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])]
+)
 def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
     found = Machine(count, faulty, paths).vet()
     assert found.of(Word.NOT_SEEN) == names(count) and not found.paths
-    assert found.reasons["n1"] == "its jobs fail, and no healthy node was found to test it with: it hung"
+    assert (
+        found.reasons["n1"]
+        == "its jobs fail, and no healthy node was found to test it with: it hung"
+    )
 
 
 def test_a_failure_that_does_not_come_back_blames_nobody():
@@ -183,9 +241,13 @@ def test_a_failure_that_does_not_come_back_blames_nobody():
 
 
 @pytest.mark.parametrize(("count", "faulty", "largest"), [(8, [], 5), (16, ["n3"], 6)])
-def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(count, faulty, largest):
+def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(
+    count, faulty, largest
+):
     found = Machine(count, faulty, largest=largest).vet()
-    assert found.of(Word.FAULTY) == faulty and len(found.of(Word.GOOD)) == count - len(faulty)
+    assert found.of(Word.FAULTY) == faulty and len(found.of(Word.GOOD)) == count - len(
+        faulty
+    )
     (path,) = found.paths
     assert "some paths fail only together" in path and path.endswith(
         "failure was: it ran over its time limit"
@@ -197,7 +259,9 @@ def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
     assert next(rounds) == [tuple(names(4))]
     assert rounds.send([Outcome(False, why="it hung")]) == [("n0", "n1"), ("n2", "n3")]
     assert rounds.send([Outcome(True), Outcome(True)]) == [tuple(names(4))]
-    assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [("n0", "n2", "n3")]
+    assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [
+        ("n0", "n2", "n3")
+    ]
     with pytest.raises(StopIteration):
         rounds.send([Outcome(True)])
     assert verdicts.of(Word.FAULTY) == ["n1"] and not verdicts.paths
@@ -219,13 +283,19 @@ def test_a_vet_ends_at_a_job_that_never_began_and_blames_nobody_for_it(job):
 
     def outcome(group):
         count[0] += 1
-        return Outcome(False, why="job 7 is still waiting", waited=True) if count[0] >= job else whole(group)
+        return (
+            Outcome(False, why="job 7 is still waiting", waited=True)
+            if count[0] >= job
+            else whole(group)
+        )
 
     machine.outcome = outcome
     found = machine.vet()
     assert not found.paths
     assert set(found.of(Word.FAULTY)) <= {"n2"} and set(found.of(Word.SLOW)) <= {"n5"}
-    assert {found.reasons[node] for node in found.of(Word.NOT_SEEN)} <= {"job 7 is still waiting"}
+    assert {found.reasons[node] for node in found.of(Word.NOT_SEEN)} <= {
+        "job 7 is still waiting"
+    }
     assert (job > 1) or found.of(Word.NOT_SEEN) == machine.nodes
 
 

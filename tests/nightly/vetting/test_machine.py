@@ -12,12 +12,19 @@ from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 def test_the_nodes_of_the_default_partition(answers):
     found = machine.look("oak")
     assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1",))
-    assert found.away["n2"] == "n2 is drained (cable)" and "other jobs have it" in found.away["n3"]
+    assert (
+        found.away["n2"] == "n2 is drained (cable)"
+        and "other jobs have it" in found.away["n3"]
+    )
     only = machine.look("oak", ["n1"])
-    assert only.nodes == ("n1",) and only.size == found.size == 3  # not the one of another partition
+    assert (
+        only.nodes == ("n1",) and only.size == found.size == 3
+    )  # not the one of another partition
 
 
-@pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --part fast"]])
+@pytest.mark.parametrize(
+    "access", [["--partition=fast"], ["-p fast"], ["--exclusive --part fast"]]
+)
 def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access):
     answers[CONFIGURATION] = configuration(access=access)
     assert machine.look(None).nodes == ("n1",)
@@ -30,8 +37,14 @@ def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access)
             {CONFIGURATION: configuration("pbs")},
             "oak:p is run by 'pbs', whose jobs cannot be given their nodes",
         ),
-        ({CONFIGURATION: configuration("fabric-pbs", []), "-Bf": "Server: x\n"}, "PBS has no default queue"),
-        ({CONFIGURATION: configuration(environs=())}, "no partition has an environment"),
+        (
+            {CONFIGURATION: configuration("fabric-pbs", []), "-Bf": "Server: x\n"},
+            "PBS has no default queue",
+        ),
+        (
+            {CONFIGURATION: configuration(environs=())},
+            "no partition has an environment",
+        ),
         ({CONFIGURATION: None}, "show-config=systems/0: no such thing"),
         ({NODES: None}, "scontrol -a -o show node: no such thing"),
         ({NODES: OSError(2, "No such file")}, "scontrol: No such file"),
@@ -54,8 +67,15 @@ def test_the_nodes_of_flux(answers):
         "topology": TOPOLOGY,
     }
     found = machine.look("oak")
-    assert found.nodes == ("n1", "n3") and found.size == 5 and found.scheduler == "fabric-flux"
-    assert (found.away["n4"], found.away["n5"]) == ("n4 is drained (broken cable)", "n5 is down")
+    assert (
+        found.nodes == ("n1", "n3")
+        and found.size == 5
+        and found.scheduler == "fabric-flux"
+    )
+    assert (found.away["n4"], found.away["n5"]) == (
+        "n4 is drained (broken cable)",
+        "n5 is down",
+    )
     assert set(found.away) == {"n2", "n4", "n5"} and found.lost == {"n5"}
     assert not found.switches  # Slurm is not asked
 
@@ -63,16 +83,23 @@ def test_the_nodes_of_flux(answers):
 @pytest.mark.parametrize("access", [[], ["-q main"], ["-l place=excl -q main"]])
 def test_the_nodes_of_pbs(answers, access):
     vnode = (
-        "{0}\n     state = {1}\n     resources_available.host = {0}\n     resources_available.ncpus = 2\n\n"
+        "{0}\n     state = {1}\n     resources_available.host = {0}\n"
+        "     resources_available.ncpus = 2\n\n"
     )
     answers |= {
         CONFIGURATION: configuration("fabric-pbs", access),
         "-Bf": "Server: head\n    default_queue = main\n",
-        "-a": vnode.format("n1", "free") + vnode.format("n2", "down") + vnode.format("n3", "job-busy"),
+        "-a": vnode.format("n1", "free")
+        + vnode.format("n2", "down")
+        + vnode.format("n3", "job-busy"),
         "-Qf": "Queue: main\n    queue_type = Execution\n    enabled = True\n    started = True\n\n",
     }
     found = machine.look("oak")
-    assert found.nodes == ("n1",) and set(found.away) == {"n2", "n3"} and found.lost == {"n2"}
+    assert (
+        found.nodes == ("n1",)
+        and set(found.away) == {"n2", "n3"}
+        and found.lost == {"n2"}
+    )
 
 
 def test_a_node_that_is_meant_and_is_not_there_is_refused(answers):

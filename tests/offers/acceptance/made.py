@@ -10,7 +10,14 @@ from tests.builders import record
 
 #: Noon of the first day.
 FIRST = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
-CLAUSE = {"name": "rate", "check": "A", "metric": "rate", "good": 100, "bad": 90, "spread": 0.03}
+CLAUSE = {
+    "name": "rate",
+    "check": "A",
+    "metric": "rate",
+    "good": 100,
+    "bad": 90,
+    "spread": 0.03,
+}
 TOP = {"title": "Acceptance", "system": "s", "most": 20, "correlation": 0}
 
 
@@ -34,4 +41,11 @@ def run(day, value=100.0, hours=0.0, **changes):
 
 def failed(day, **changes):
     """Return the record of a run that failed before it had a value."""
-    return run(day, None, metric=None, case_result="fail", fail_reason="node n1 is down", **changes)
+    return run(
+        day,
+        None,
+        metric=None,
+        case_result="fail",
+        fail_reason="node n1 is down",
+        **changes,
+    )

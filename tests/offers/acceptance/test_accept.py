@@ -20,7 +20,14 @@ from tests.calling import invoke
 from tests.offers import offers
 from tests.offers.acceptance.made import CLAUSE, contract, failed, run
 
-PAIRS = {"name": "pairs", "check": "Rotate", "over": "pairs", "good": 0.95, "bad": 0.9, "spread": 0.02}
+PAIRS = {
+    "name": "pairs",
+    "check": "Rotate",
+    "over": "pairs",
+    "good": 0.95,
+    "bad": 0.9,
+    "spread": 0.02,
+}
 
 
 def results(folder, *runs):
@@ -38,14 +45,25 @@ def accept(*words):
     return done.exit_code, done.output
 
 
-@pytest.mark.parametrize(("value", "status", "word"), [(101, 0, "met"), (88, 3, "violated")])
-def test_status_and_exit_status_are_those_of_the_contract(tmp_path, value, status, word):
-    given, folder = contract(tmp_path).path, results(tmp_path / "r", run(0, value), run(1, value))
+@pytest.mark.parametrize(
+    ("value", "status", "word"), [(101, 0, "met"), (88, 3, "violated")]
+)
+def test_status_and_exit_status_are_those_of_the_contract(
+    tmp_path, value, status, word
+):
+    given, folder = (
+        contract(tmp_path).path,
+        results(tmp_path / "r", run(0, value), run(1, value)),
+    )
     code, text = accept("status", given, folder)
     assert (code, "open" in text, "2 sessions counted" in text) == (4, True, True)
     results(folder, *(run(day, value) for day in range(3)))
     code, text = accept("status", given, folder, "--json")
-    assert (code, json.loads(text)[0]["verdict"], json.loads(text)[0]["left"]) == (status, word, 0)
+    assert (code, json.loads(text)[0]["verdict"], json.loads(text)[0]["left"]) == (
+        status,
+        word,
+        0,
+    )
 
 
 def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):
@@ -55,15 +73,23 @@ def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):
     results(folder, runs[0], runs[2])
     code, text = accept("status", given, folder)
     assert (
-        code == 3 and f"{runs[1]['session']}: it was counted on 20" in text and "its records are gone" in text
+        code == 3
+        and f"{runs[1]['session']}: it was counted on 20" in text
+        and "its records are gone" in text
     )
     results(folder, runs[0], {**runs[1], "value": 120.0}, runs[2])
-    assert "its records are not those that were counted" in accept("status", given, folder)[1]
+    assert (
+        "its records are not those that were counted"
+        in accept("status", given, folder)[1]
+    )
     results(folder, *runs, run(0, 120, hours=2))
     assert "was not there when that was counted" in accept("status", given, folder)[1]
     target = tmp_path / "v.html"
     results(folder, runs[0], runs[2])
-    with pytest.raises(FabricError, match="no verdict: .* its records are gone; restore what was counted"):
+    with pytest.raises(
+        FabricError,
+        match="no verdict: .* its records are gone; restore what was counted",
+    ):
         accept("verdict", given, target, folder)
     assert not target.exists()
 
@@ -80,7 +106,8 @@ def test_a_ledger_whose_lines_were_changed_is_found(tmp_path):
     path = folder / "acceptance" / "c.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     assert (
-        "does not follow from the line before: the ledger was changed" in accept("status", given, folder)[1]
+        "does not follow from the line before: the ledger was changed"
+        in accept("status", given, folder)[1]
     )
     path.write_text("{}\n")
     with pytest.raises(RecordError, match="is no line of a ledger; restore its copy"):
@@ -91,7 +118,18 @@ def keys(folder):
     """Make a key for each side, and the file of allowed signers."""
     lines = []
     for role in ("seller", "buyer"):
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", role, "-f", str(folder / role)]
+        command = [
+            "ssh-keygen",
+            "-q",
+            "-t",
+            "ed25519",
+            "-N",
+            "",
+            "-C",
+            role,
+            "-f",
+            str(folder / role),
+        ]
         subprocess.run(command, check=True)
         lines.append(f"{role} {(folder / f'{role}.pub').read_text()}")
     (folder / "signers").write_text("".join(lines))
@@ -115,12 +153,16 @@ def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_
     path = tmp_path / "offer.tar"
     offers.bundle_file.write(path, facts, offers.with_records(members, changed))
     with (
-        mock.patch.object(session_records.recomputation, "recompute", offers.in_process),
+        mock.patch.object(
+            session_records.recomputation, "recompute", offers.in_process
+        ),
         session_records.of_bundle(offers.OFFER) as genuine,
         session_records.of_bundle(path) as found,
     ):
         values = [
-            sorted(each["value"] for each in side.records if each["metric"] == "latency_8B")
+            sorted(
+                each["value"] for each in side.records if each["metric"] == "latency_8B"
+            )
             for side in (genuine, found)
         ]
     assert values[0] == pytest.approx(values[1])
@@ -130,9 +172,20 @@ def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_
 
 def test_the_document_has_what_both_sides_sign(tmp_path):
     given = contract(
-        tmp_path, {**CLAUSE, "text": "at least 100"}, parties={"seller": "Oak Inc.", "buyer": "Elm"}
+        tmp_path,
+        {**CLAUSE, "text": "at least 100"},
+        parties={"seller": "Oak Inc.", "buyer": "Elm"},
     )
-    folder = results(tmp_path / "r", run(0), failed(1), run(2), run(3), run(3, 99, hours=1), run(4), run(5))
+    folder = results(
+        tmp_path / "r",
+        run(0),
+        failed(1),
+        run(2),
+        run(3),
+        run(3, 99, hours=1),
+        run(4),
+        run(5),
+    )
     target = tmp_path / "v.html"
     _, text = accept("verdict", given.path, target, folder)
     page = target.read_text()
@@ -156,7 +209,9 @@ def test_a_plan_has_units_hours_and_the_smallest_violation_found(tmp_path):
     given = contract(tmp_path, {**CLAUSE, "spread": 0.1})
     folder = results(tmp_path / "r", run(0, elapsed_s=360.0, nodes=8))
     (row,) = json.loads(accept("plan", given.path, folder, "--json")[1])
-    assert row["fixed"] == 11 and row["most"] <= 20 and row["found_from"].startswith("90")
+    assert (
+        row["fixed"] == 11 and row["most"] <= 20 and row["found_from"].startswith("90")
+    )
     assert row["node_hours"] == pytest.approx(row["most"] * 0.8)
     text = accept("plan", given.path)[1]
     assert "A good machine fails some clause with at most 5 %" in text and "?" in text
@@ -166,20 +221,33 @@ def system():
     """Return the catalogue of a system with one case."""
     metrics = (Metric("rate", "MB/s", "larger"),)
     case = Case("A", "s:p", "e", "8x1", "s", Extras(), {"pattern": "x"}, metrics)
-    return mock.patch.object(cases, "of_system", lambda *_: cases.Catalogue(("A",), (case,)))
+    return mock.patch.object(
+        cases, "of_system", lambda *_: cases.Catalogue(("A",), (case,))
+    )
 
 
 @pytest.mark.parametrize(
     ("clause", "text"),
     [
-        ({**CLAUSE, "metric": "rat"}, "nothing on s measures metric rat: did you mean rate?"),
+        (
+            {**CLAUSE, "metric": "rat"},
+            "nothing on s measures metric rat: did you mean rate?",
+        ),
         ({**CLAUSE, "check": "B"}, "nothing on s measures check B: there are A"),
-        ({**CLAUSE, "layout": "16x1"}, "nothing on s measures layout 16x1: there are 8x1"),
-        ({**CLAUSE, "parameters": {"pattern": "y"}}, "measures parameters .*: there are pattern=x"),
+        (
+            {**CLAUSE, "layout": "16x1"},
+            "nothing on s measures layout 16x1: there are 8x1",
+        ),
+        (
+            {**CLAUSE, "parameters": {"pattern": "y"}},
+            "measures parameters .*: there are pattern=x",
+        ),
     ],
 )
 def test_what_nobody_measures_is_refused(tmp_path, clause, text):
     with system(), pytest.raises(ClauseError, match=text):
         run_plan.require_measured(contract(tmp_path, clause), "s")
     with system():
-        run_plan.require_measured(contract(tmp_path, CLAUSE, {**PAIRS, "check": "A"}), "s")
+        run_plan.require_measured(
+            contract(tmp_path, CLAUSE, {**PAIRS, "check": "A"}), "s"
+        )

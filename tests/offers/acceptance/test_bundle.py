@@ -23,20 +23,33 @@ SIGNATURE = f"{PACKED['verdict']}.seller.sig"
 def acceptance(tmp_path_factory):
     """Return the files of a bundle with a signed acceptance, and who may sign."""
     folder = tmp_path_factory.mktemp("acceptance")
-    given, signers, target = contract(folder, LATENCY, **LOCAL).path, keys(folder), folder / "v.html"
+    given, signers, target = (
+        contract(folder, LATENCY, **LOCAL).path,
+        keys(folder),
+        folder / "v.html",
+    )
     members, results = offers.parts()[1], folder / "results"
     for name, content in members.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_bytes(content)
-    sessions = {each["session"] for lines in offers.records(members).values() for each in lines}
+    sessions = {
+        each["session"] for lines in offers.records(members).values() for each in lines
+    }
     for number, session in enumerate(sorted(sessions)):
         write_session(results, [], session=session, number=number)
-    reports = {f"reports/{path.name}": path.read_bytes() for path in (results / "reports").iterdir()}
+    reports = {
+        f"reports/{path.name}": path.read_bytes()
+        for path in (results / "reports").iterdir()
+    }
     assert accept("verdict", given, target, results)[0] == 0
     for role in session_records.ROLES:
         accept("sign", target, "--as", role, "--key", folder / role)
     packed = session_records.packed(given, results, target)
-    return {**members, **reports, **{name: path.read_bytes() for name, path in packed.items()}}, signers
+    return {
+        **members,
+        **reports,
+        **{name: path.read_bytes() for name, path in packed.items()},
+    }, signers
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +74,23 @@ CAUSES = (
         "its count of sessions",
         "its records are not",
     ),
-    *("its verdict is not", "never counted", "the ledger was changed", "its clauses are not those"),
+    *(
+        "its verdict is not",
+        "never counted",
+        "the ledger was changed",
+        "its clauses are not those",
+    ),
 )
 
 
 def test_the_verdict_is_repeated_from_the_bundle_alone(tmp_path, acceptance, known):
     files, signers = acceptance
     _, text = checked(tmp_path, known, files, signers)
-    assert "signed by the seller: Good" in text and "signed by the buyer: Good" in text and "met" in text
+    assert (
+        "signed by the seller: Good" in text
+        and "signed by the buyer: Good" in text
+        and "met" in text
+    )
     assert not [cause for cause in CAUSES if cause in text]
 
 
@@ -83,7 +105,10 @@ def without(files, left_out):
 
 def counted_anew(files):
     """Return files with a ledger that follows from the records, but was begun later."""
-    entry = {**json.loads(files[PACKED["ledger"]]), "counted": "2030-01-01T00:00:00+00:00"}
+    entry = {
+        **json.loads(files[PACKED["ledger"]]),
+        "counted": "2030-01-01T00:00:00+00:00",
+    }
     return {**files, PACKED["ledger"]: (json.dumps(entry) + "\n").encode()}
 
 
@@ -95,11 +120,15 @@ def counted_anew(files):
             "it is about other clauses",
         ),
         (
-            lambda files: changed(files, PACKED["ledger"], b'"before": ""', b'"before": "0"'),
+            lambda files: changed(
+                files, PACKED["ledger"], b'"before": ""', b'"before": "0"'
+            ),
             "the ledger was changed",
         ),
         (
-            lambda files: changed(files, PACKED["ledger"], b'"sha256": "', b'"sha256": "0'),
+            lambda files: changed(
+                files, PACKED["ledger"], b'"sha256": "', b'"sha256": "0'
+            ),
             "its records are not those",
         ),
         (counted_anew, "its count of sessions does not end with the last line"),
@@ -108,19 +137,29 @@ def counted_anew(files):
             lambda files: without(files, PACKED["ledger"]),
             "its count of sessions does not end with the last line",
         ),
-        (lambda files: changed(files, PACKED["verdict"], b"<h1", b"<h1 "), "not a signature of the seller"),
         (
-            lambda files: changed(files, PACKED["verdict"], b'"verdict met"', b'"verdict open"'),
+            lambda files: changed(files, PACKED["verdict"], b"<h1", b"<h1 "),
+            "not a signature of the seller",
+        ),
+        (
+            lambda files: changed(
+                files, PACKED["verdict"], b'"verdict met"', b'"verdict open"'
+            ),
             "its verdict is not met",
         ),
         (
-            lambda files: {**files, SIGNATURE: files[SIGNATURE.replace("seller", "buyer")]},
+            lambda files: {
+                **files,
+                SIGNATURE: files[SIGNATURE.replace("seller", "buyer")],
+            },
             "not a signature of the s",
         ),
         (lambda files: without(files, SIGNATURE), "the seller has not signed"),
     ],
 )
-def test_a_changed_part_of_an_acceptance_is_named(tmp_path, acceptance, known, change, cause):
+def test_a_changed_part_of_an_acceptance_is_named(
+    tmp_path, acceptance, known, change, cause
+):
     files, signers = acceptance
     code, text = checked(tmp_path, known, change(files), signers)
     assert (code, cause in text) == (3, True), text
@@ -129,7 +168,10 @@ def test_a_changed_part_of_an_acceptance_is_named(tmp_path, acceptance, known, c
 def test_ones_own_copies_are_compared_with_the_bundle(tmp_path, acceptance, known):
     files, signers = acceptance
     own = contract(tmp_path, {**LATENCY, "good": 49}, **LOCAL).path
-    assert "its clauses are not those of" in checked(tmp_path, known, files, signers, "--clauses", own)[1]
+    assert (
+        "its clauses are not those of"
+        in checked(tmp_path, known, files, signers, "--clauses", own)[1]
+    )
 
 
 def test_a_bundle_without_clauses_is_refused(tmp_path, known):
@@ -142,5 +184,7 @@ def test_a_bundle_without_clauses_is_refused(tmp_path, known):
 
 def test_what_is_to_be_packed_has_to_be_there(tmp_path):
     given = contract(tmp_path, LATENCY, **LOCAL).path
-    with pytest.raises(RecordError, match="the ledger is not there; `accept status` writes it"):
+    with pytest.raises(
+        RecordError, match="the ledger is not there; `accept status` writes it"
+    ):
         session_records.packed(given, tmp_path, None)

@@ -24,7 +24,9 @@ def verdicts(tmp_path, name, twin):
     own = clauses.read(path)
     given = next(clause.select["partition"] for clause in own.clauses)
     changed = tmp_path / path.name
-    changed.write_text(path.read_text().replace(f"partition: {given}\n", f"partition: {twin}\n"))
+    changed.write_text(
+        path.read_text().replace(f"partition: {given}\n", f"partition: {twin}\n")
+    )
     found = clause_verdicts.judge(clauses.read(changed), RECORDS, tmp_path)
     return [each.word for each in found if each.clause.select["check"] == "Streaming"]
 
@@ -47,7 +49,9 @@ def test_the_tables_of_sand_are_met_by_their_own_twin_only(tmp_path, offer, twin
         ("rotate-rogue-myrinet", "rogue-myrinet", ("feynman", "rogue-gige")),
     ],
 )
-def test_rates_of_pairs_and_networks_are_met_by_their_own_twin_only(tmp_path, name, own, others):
+def test_rates_of_pairs_and_networks_are_met_by_their_own_twin_only(
+    tmp_path, name, own, others
+):
     assert set(verdicts(tmp_path, name, own)) == {MET}
     for twin in others:
         assert VIOLATED in verdicts(tmp_path, name, twin), twin

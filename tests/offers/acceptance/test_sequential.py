@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from fabric_offers.acceptance import sequential
-from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED, Model, design, fixed_steps, follow
+from fabric_offers.acceptance.sequential import (
+    MET,
+    OPEN,
+    VIOLATED,
+    Model,
+    design,
+    fixed_steps,
+    follow,
+)
 
 VALUE = Model(0.95, 0.90, 0.05, 0.3)
 LATENCY = Model(2.0, 2.2, 0.2)
@@ -24,7 +32,10 @@ def test_both_risks_are_those_of_the_clause(model, risks):
 
 @pytest.mark.parametrize("model", [VALUE, SHARE])
 def test_far_fewer_units_than_a_fixed_test_takes_on_average(model):
-    plan, fixed = design(model, 0.05, 0.05, 150, 3), fixed_steps(model, 0.05, 0.05) * model.design_effect
+    plan, fixed = (
+        design(model, 0.05, 0.05, 150, 3),
+        fixed_steps(model, 0.05, 0.05) * model.design_effect,
+    )
     assert max(plan.at(model.good).mean, plan.at(model.bad).mean) <= 0.6 * fixed
 
 
@@ -35,7 +46,10 @@ def test_a_fixed_test_is_that_of_the_textbook():
 
     def at_most(count, failing):
         """Return the probability of at most so many failures, by the binomial formula."""
-        return sum(math.comb(n, k) * failing**k * (1 - failing) ** (n - k) for k in range(count + 1))
+        return sum(
+            math.comb(n, k) * failing**k * (1 - failing) ** (n - k)
+            for k in range(count + 1)
+        )
 
     allowed = next(count for count in range(n) if at_most(count, 0.05) >= 0.95)
     assert at_most(allowed, 0.25) <= 0.05
@@ -45,24 +59,38 @@ def test_a_fixed_test_is_that_of_the_textbook():
 def test_the_lattice_agrees_with_machines_drawn_one_by_one(truth):
     draw = np.random.default_rng(7)
     plan = design(SHARE, 0.05, 0.05, 60, 3)
-    found = [follow(plan, (draw.random(60) < truth).astype(float).tolist()) for _ in range(4000)]
+    found = [
+        follow(plan, (draw.random(60) < truth).astype(float).tolist())
+        for _ in range(4000)
+    ]
     expected = plan.at(truth)
-    assert np.mean([state.word == MET for state in found]) == pytest.approx(expected.met, abs=0.02)
-    assert np.mean([state.units for state in found]) == pytest.approx(expected.mean, rel=0.03)
+    assert np.mean([state.word == MET for state in found]) == pytest.approx(
+        expected.met, abs=0.02
+    )
+    assert np.mean([state.units for state in found]) == pytest.approx(
+        expected.mean, rel=0.03
+    )
 
 
 def autoregressive(draw, correlation, count):
     out = [draw.normal()]
     for _ in range(count - 1):
-        out.append(correlation * out[-1] + math.sqrt(1 - correlation**2) * draw.normal())
+        out.append(
+            correlation * out[-1] + math.sqrt(1 - correlation**2) * draw.normal()
+        )
     return np.array(out)
 
 
 @pytest.mark.parametrize(("truth", "wrong"), [(0.95, VIOLATED), (0.90, MET)])
 def test_days_that_depend_on_each_other_keep_the_risks(truth, wrong):
     draw, plan = np.random.default_rng(11), design(VALUE, 0.05, 0.05, 60, 3)
-    states = [follow(plan, (truth + 0.05 * autoregressive(draw, 0.3, 60)).tolist()) for _ in range(3000)]
-    assert np.mean([state.word == wrong for state in states]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 3000)
+    states = [
+        follow(plan, (truth + 0.05 * autoregressive(draw, 0.3, 60)).tolist())
+        for _ in range(3000)
+    ]
+    assert np.mean([state.word == wrong for state in states]) <= 0.05 + 3 * math.sqrt(
+        0.05 * 0.95 / 3000
+    )
 
 
 def test_one_wild_day_decides_nothing():
@@ -89,5 +117,7 @@ def test_it_ends_at_its_last_unit_and_not_before_its_least():
 def test_too_few_units_have_no_test_and_the_needed_number_has():
     assert design(VALUE, 0.05, 0.05, 15, 3) is None
     units = sequential.needed(VALUE, 0.05, 0.05, 3)
-    assert design(VALUE, 0.05, 0.05, units, 3) and not design(VALUE, 0.05, 0.05, units - 1, 3)
+    assert design(VALUE, 0.05, 0.05, units, 3) and not design(
+        VALUE, 0.05, 0.05, units - 1, 3
+    )
     assert sequential.needed(Model(1, 0.9999, 0.1), 0.05, 0.05) is None

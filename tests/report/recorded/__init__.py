@@ -41,10 +41,36 @@ OF_CASE = (
         "findings",
     ),
     "limits",
-    *("not_offered", "stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
+    *(
+        "not_offered",
+        "stack",
+        "time",
+        "elapsed_s",
+        "collection",
+        "reframe",
+        "link_MBps",
+    ),
 )
-SHARED = ("unit", "quantity", "better", "can_be_zero", "result", "no_reference", "evidence", "headline")
-OWN = ("metric", "value", "size_B", "reference", "lower", "upper", "compared", "reference_source")
+SHARED = (
+    "unit",
+    "quantity",
+    "better",
+    "can_be_zero",
+    "result",
+    "no_reference",
+    "evidence",
+    "headline",
+)
+OWN = (
+    "metric",
+    "value",
+    "size_B",
+    "reference",
+    "lower",
+    "upper",
+    "compared",
+    "reference_source",
+)
 
 
 def records_of(name):
@@ -70,8 +96,19 @@ def session_of(name):
         key = f"{record['test']} @{record['system']}:{record['partition']}+{record['environ']}"
         measured.setdefault(key, set()).add(record["metric"])
     cases = tuple(
-        Case(case, result, phase, reason, fixture, frozenset(measured.get(case, ())), failed_before, system)
-        for case, result, phase, reason, fixture, failed_before, system in content["cases"]
+        Case(
+            case,
+            result,
+            phase,
+            reason,
+            fixture,
+            frozenset(measured.get(case, ())),
+            failed_before,
+            system,
+        )
+        for case, result, phase, reason, fixture, failed_before, system in content[
+            "cases"
+        ]
     )
     return Session(content["session"], HERE / "report.json", cases, tuple(records))
 
@@ -83,20 +120,26 @@ def _declared():
     found = {}
     for record in (record for name in NAMES for record in records_of(name)):
         found[record["check"]] = record["family"]
-        found[record["check"], record["quantity"], json.dumps(record["parameters"])] = record["headline"]
+        found[record["check"], record["quantity"], json.dumps(record["parameters"])] = (
+            record["headline"]
+        )
     return found
 
 
 def declared(check, quantity, parameters):
     """Return family and headline of a metric, as its check has declared them in a recorded run."""
     of = _declared()
-    return {"family": of.get(check), "headline": of.get((check, quantity, json.dumps(parameters)))}
+    return {
+        "family": of.get(check),
+        "headline": of.get((check, quantity, json.dumps(parameters))),
+    }
 
 
 def with_times(records):
     """Return records whose times are times, as a store gives them."""
     return [
-        record | {"time": datetime.fromisoformat(record["time"]).astimezone(timezone.utc)}
+        record
+        | {"time": datetime.fromisoformat(record["time"]).astimezone(timezone.utc)}
         for record in records
         if record["time"]
     ]

@@ -31,8 +31,12 @@ def now(monkeypatch):
 def test_before_the_first_case_ends_nobody_knows_how_many_there_are():
     begun = state(SAID[: SAID.index(next(line for line in SAID if "RUN" in line))])
     assert begun.text() == "choosing cases, 0 s"
-    begun.read("[ RUN      ] FabricPrograms ~local:node+mpich /5c7ed743 @local:node+mpich")
-    assert begun.text() == "begun, 0 s, FabricPrograms ~local:node+mpich @local:node+mpich"
+    begun.read(
+        "[ RUN      ] FabricPrograms ~local:node+mpich /5c7ed743 @local:node+mpich"
+    )
+    assert (
+        begun.text() == "begun, 0 s, FabricPrograms ~local:node+mpich @local:node+mpich"
+    )
 
 
 def test_a_run_is_followed_to_its_end(now):
@@ -42,13 +46,17 @@ def test_a_run_is_followed_to_its_end(now):
 
 
 def test_what_runs_is_what_began_first_and_has_not_ended():
-    lines = SAID[: next(at for at, line in enumerate(SAID) if "( 2/" in line or "(2/" in line)]
+    lines = SAID[
+        : next(at for at, line in enumerate(SAID) if "( 2/" in line or "(2/" in line)
+    ]
     assert state(lines).text().endswith(", OsuLatency 1x2 @local:node+mpich")
 
 
 @pytest.mark.parametrize("cases", [1, 2])
 def test_passes_are_counted(cases):
-    found = state([f"[       OK ] ({n}/{cases}) A @s:p+e" for n in range(1, cases + 1)] * 3)
+    found = state(
+        [f"[       OK ] ({n}/{cases}) A @s:p+e" for n in range(1, cases + 1)] * 3
+    )
     assert found.text() == f"pass 3, {cases} of {cases} done, 0 s"
 
 
@@ -62,7 +70,10 @@ def test_warnings_of_reframe_are_kept_and_cases_are_not():
             "WARNING: test 'FabricPrograms': the following variables were not set: 'largest_B'",
         ]
     )
-    assert list(found.messages) == ["WARNING: run session stopped: x?[2J", "./reframe: error: bad"]
+    assert list(found.messages) == [
+        "WARNING: run session stopped: x?[2J",
+        "./reframe: error: bad",
+    ]
 
 
 def test_plain_lines_are_few(now, capsys):

@@ -33,7 +33,9 @@ def printed(session, width=100, *, elapsed_s=206.0, messages=(), most=screen.LIN
     raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     terminal = console.rich_console(console.Stream(raw, "x"))
     terminal.width = width
-    for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most):
+    for part in screen.render(
+        session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most
+    ):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
     return [line.rstrip() for line in raw.buffer.getvalue().decode().splitlines()]
@@ -48,22 +50,35 @@ def of_records(rows, name=NAME):
     for case, group in by_case.items():
         last, metrics = group[-1], frozenset(row["metric"] for row in group)
         phase = "performance" if last["metric"] else "run"
-        cases.append(Case(case, last["case_result"], phase, last["fail_reason"], False, metrics))
+        cases.append(
+            Case(case, last["case_result"], phase, last["fail_reason"], False, metrics)
+        )
     return Session(name, Path("x"), tuple(cases), tuple(rows))
 
 
 def eight_nodes():
     """A cluster of eight nodes with three MPIs, on which all was measured, with a slow node."""
     return of_records(
-        [row for environ in ("mpich", "openmpi", "impi") for row in records.everything(environ=environ)]
+        [
+            row
+            for environ in ("mpich", "openmpi", "impi")
+            for row in records.everything(environ=environ)
+        ]
     )
 
 
 def failures(number):
     """A run with so many cases that failed, of few causes."""
-    causes = ("node n{} died while the job ran", "the table ends after {} B", "job timed out ({}.5s > 1.0s)")
+    causes = (
+        "node n{} died while the job ran",
+        "the table ends after {} B",
+        "job timed out ({}.5s > 1.0s)",
+    )
     names = [f"Check{at} %layout=1x2 @s:p+e" for at in range(number)]
-    cases = [Case(name, "fail", "run", causes[at % 3].format(at), False) for at, name in enumerate(names)]
+    cases = [
+        Case(name, "fail", "run", causes[at % 3].format(at), False)
+        for at, name in enumerate(names)
+    ]
     passed = Case("A %layout=1x2 @s:p+e", "pass", None, None, False, frozenset("t"))
     return Session(NAME, Path("x"), (*cases, passed), (record(),))
 
@@ -78,7 +93,11 @@ def killed():
 
 
 def one_case():
-    rows = [row for row in recorded.records_of("one_machine") if row["check"] == "Notification"][:40]
+    rows = [
+        row
+        for row in recorded.records_of("one_machine")
+        if row["check"] == "Notification"
+    ][:40]
     test = rows[0]["test"]
     return of_records([row for row in rows if row["test"] == test])
 
@@ -93,7 +112,12 @@ def missed():
             "text": "node n12 receives at 0.41 of the median from everybody, alone as well",
         }
     ]
-    return of_records([record(metric=f"t{at}", value=1.5 + at, findings=slow, **judged) for at in range(30)])
+    return of_records(
+        [
+            record(metric=f"t{at}", value=1.5 + at, findings=slow, **judged)
+            for at in range(30)
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", recorded.NAMES)
@@ -137,7 +161,9 @@ def test_a_log_has_all_rows_and_reasons(name):
     session = SESSIONS[name]()
     whole = printed(session, most=10**6)
     assert len(whole) >= len(printed(session))
-    assert not [line for line in whole if re.match(r" *and \d+ more( lines| finding|$)", line)]
+    assert not [
+        line for line in whole if re.match(r" *and \d+ more( lines| finding|$)", line)
+    ]
 
 
 def test_values_without_room_are_counted_and_are_all_in_the_log():
@@ -155,14 +181,25 @@ def test_what_a_run_would_have_found_is_one_line_and_no_finding():
             "severity": "note",
             "text": f"{kind}: nodes of one switch reach 0.97 of their best rate",
         }
-        for kind in ("by leaf", "topology", "wire", "container", "invented by a new check")
+        for kind in (
+            "by leaf",
+            "topology",
+            "wire",
+            "container",
+            "invented by a new check",
+        )
     ]
     limits = [{"node": 0.5}, {"node": 0.08, "leaf": None}]
     rows = [
-        record(test=f"A{at} %layout=8x1", nodes=8, findings=notes, limits=of) for at, of in enumerate(limits)
+        record(test=f"A{at} %layout=8x1", nodes=8, findings=notes, limits=of)
+        for at, of in enumerate(limits)
     ]
     lines = printed(of_records(rows))
-    assert lines[0].startswith("Passed: ") and "Nothing to look at." in lines and "0.97" not in "".join(lines)
+    assert (
+        lines[0].startswith("Passed: ")
+        and "Nothing to look at." in lines
+        and "0.97" not in "".join(lines)
+    )
     (line,) = [line for line in lines if "would have been found" in line]
     assert "node slower by 8 %" in line and "leaf" not in line
 
@@ -172,10 +209,25 @@ def test_what_a_run_would_have_found_is_one_line_and_no_finding():
     [
         ({}, "Passed"),
         (
-            {"findings": [{"kind": "line rate", "severity": "fault", "text": "all pairs reach 0.40"}]},
+            {
+                "findings": [
+                    {
+                        "kind": "line rate",
+                        "severity": "fault",
+                        "text": "all pairs reach 0.40",
+                    }
+                ]
+            },
             "Findings",
         ),
-        ({"findings": [{"kind": "noise", "severity": "suspect", "text": "pairs vary"}]}, "Passed"),
+        (
+            {
+                "findings": [
+                    {"kind": "noise", "severity": "suspect", "text": "pairs vary"}
+                ]
+            },
+            "Passed",
+        ),
         ({"nodes": 8, "limits": {"node": 0.4}}, "Blind"),
         ({"metric": None, "value": None}, "Failed"),
     ],
@@ -190,7 +242,10 @@ def loaded(number, runnable, load=24.0):
     moments = {f"{name}_{moment}": value
                for name, value in (("load_1min", load), ("runnable_processes", runnable))
                for moment in ("before", "after")}  # fmt: skip
-    return [record(test=f"A{at} %layout=1x2", host_cores=2, ppn=2, **moments) for at in range(number)]
+    return [
+        record(test=f"A{at} %layout=1x2", host_cores=2, ppn=2, **moments)
+        for at in range(number)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +253,10 @@ def loaded(number, runnable, load=24.0):
     [
         (
             loaded(3, 26),
-            ["Busy: 3 of 3", "busy: load 24.0 on 2 cores, 25 other processes ready to run in 3 of 3 cases"],
+            [
+                "Busy: 3 of 3",
+                "busy: load 24.0 on 2 cores, 25 other processes ready to run in 3 of 3 cases",
+            ],
         ),
         (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores"]),
         (loaded(3, 1, 1.96), ["Passed: 3 of 3", "on s:p; load 2.0 on 2 cores"]),
@@ -210,16 +268,22 @@ def test_a_busy_machine_is_said_first(rows, words):
 
 
 def test_each_failed_case_is_named_however_many_causes_there_are():
-    reasons = [f"/home/{name}/stage/{name}.err: cannot open {name}" for name in "abcdefghijklmnopqrst"]
+    reasons = [
+        f"/home/{name}/stage/{name}.err: cannot open {name}"
+        for name in "abcdefghijklmnopqrst"
+    ]
     cases = [
-        Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)
+        Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False)
+        for at, why in enumerate(reasons)
     ]
     unknown = {
         "kind": "own",
         "severity": "suspect",
         "text": "nothing is known about the ports: it did not finish",
     }
-    text = "\n".join(printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),))))
+    text = "\n".join(
+        printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),)))
+    )
     assert all(f"Check{at} 1x2" in text for at in range(20)) and "more" not in text
     assert text.index("Check19") < text.index("nothing is known")
 
@@ -228,7 +292,14 @@ def test_values_of_one_row_are_of_one_program_in_one_layout():
     """That which most machines have, though another is preferred."""
 
     def point(check, quantity, environ):
-        of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ, "nodes": 1, "ppn": 2}
+        of = {
+            "check": check,
+            "quantity": quantity,
+            "size_B": 0,
+            "environ": environ,
+            "nodes": 1,
+            "ppn": 2,
+        }
         return record(**of, **recorded.declared(check, quantity, {}))
 
     rows = [
@@ -236,13 +307,19 @@ def test_values_of_one_row_are_of_one_program_in_one_layout():
         *(point("Streaming", "ping_pong_time", name) for name in "ab"),
     ]
     (row,) = headlines.Values([row | {"program": row["check"]} for row in rows]).rows()
-    assert (set(row.cells), row.layout, row.program) == ({"s:p+a", "s:p+b"}, "1x2", "Streaming")
+    assert (set(row.cells), row.layout, row.program) == (
+        {"s:p+a", "s:p+b"},
+        "1x2",
+        "Streaming",
+    )
     assert (row.section, row.title) == ("Within a node", "latency, smallest size")
 
 
 def test_a_strangers_headline_is_on_the_screen():
     own = asdict(Headline("waves", "waves", "Sea", 35))
-    lines = printed(of_records([record(metric="waves", quantity="waves", headline=own)]))
+    lines = printed(
+        of_records([record(metric="waves", quantity="waves", headline=own)])
+    )
     assert lines[lines.index("Sea") + 1].split()[:3] == ["waves", "1x2", "x"]
 
 
@@ -266,9 +343,12 @@ def test_sizes_that_are_not_those_asked_for_are_named():
 
 def test_messages_of_reframe_are_shown_and_only_text():
     lines = printed(
-        of_records([record()]), messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",)
+        of_records([record()]),
+        messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",),
     )
     (message,) = lines[lines.index("  messages of ReFrame:") + 1 :][:1]
     assert (
-        "[bold]x[/bold]" in message and message.isprintable() and "error:" not in [line[:6] for line in lines]
+        "[bold]x[/bold]" in message
+        and message.isprintable()
+        and "error:" not in [line[:6] for line in lines]
     )

@@ -15,32 +15,48 @@ from tests.builders import bare as record
 
 def shown(*records, cases=(), unreadable=(), width=160):
     out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, force_terminal=True, color_system=None)
-    for part in summary.render(Session(NAME, None, tuple(cases), tuple(records), (), tuple(unreadable))):
+    console = Console(
+        file=out, width=width, highlight=False, force_terminal=True, color_system=None
+    )
+    for part in summary.render(
+        Session(NAME, None, tuple(cases), tuple(records), (), tuple(unreadable))
+    ):
         console.print(part, soft_wrap=isinstance(part, Text))
     return out.getvalue()
 
 
 def curve(*points, **changes):
     return [
-        record(metric=f"latency_{size}B", quantity="latency", size_B=size, value=value, **changes)
+        record(
+            metric=f"latency_{size}B",
+            quantity="latency",
+            size_B=size,
+            value=value,
+            **changes,
+        )
         for size, value in points
     ]
 
 
 def test_curves_are_folded_and_scalars_are_not():
     text = shown(
-        *curve((0, 1.0), (1024, 2.5), (4 * 1024**2, 1234.5)), record(metric="t", value=0.012345, unit="s")
+        *curve((0, 1.0), (1024, 2.5), (4 * 1024**2, 1234.5)),
+        record(metric="t", value=0.012345, unit="s"),
     )
     (line,) = (line for line in text.splitlines() if "latency" in line)
-    assert "0:1 1K:2.5 4M:1234" in line and " us " in line and "no reference: [1]" in line
+    assert (
+        "0:1 1K:2.5 4M:1234" in line and " us " in line and "no reference: [1]" in line
+    )
     assert any("t " in line and "0.01235" in line for line in text.splitlines())
     assert "[1] why" in text
 
 
 def test_what_missed_its_reference_stands_by_itself():
     judged = {"no_reference": None, "reference": 1.0, "lower": None, "upper": 0.1}
-    good, bad = curve((0, 1.0), **judged), curve((1, 2.0), **judged | {"result": "fail"})
+    good, bad = (
+        curve((0, 1.0), **judged),
+        curve((1, 2.0), **judged | {"result": "fail"}),
+    )
     text = shown(*good, *bad)
     assert "pass: 1, at most 1.1" in text
     (line,) = (line for line in text.splitlines() if "fail: 1," in line)
@@ -57,7 +73,12 @@ def test_what_missed_its_reference_stands_by_itself():
     ],
 )
 def test_bounds(reference, lower, upper, text):
-    judged = {"no_reference": None, "reference": reference, "lower": lower, "upper": upper}
+    judged = {
+        "no_reference": None,
+        "reference": reference,
+        "lower": lower,
+        "upper": upper,
+    }
     assert summary.reference_text(record(**judged), summary.Footnotes()) == text
 
 
@@ -87,7 +108,9 @@ def test_any_width_keeps_every_value(width):
 def test_findings_are_there_once():
     found = [{"kind": "sender", "severity": "note", "text": "node n7 is slow\x1b[2J"}]
     text = shown(
-        record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None)
+        record(findings=found),
+        record(metric="other", findings=found),
+        record(test="Other", findings=None),
     )
     assert text.count("node n7 is slow") == 1
     assert "What else was seen:" in text and "\x1b" not in text
@@ -107,6 +130,12 @@ def test_values_of_a_simulation_say_what_they_are():
         record(metric="c", evidence="simulated"),
         width=200,
     )
-    for metric, words in (("a", "fitted; pass: 1,"), ("b", "predicted; pass: 1,"), ("c", "simulated; no")):
-        assert any(f" {metric} " in line and words in line for line in text.splitlines()), text
+    for metric, words in (
+        ("a", "fitted; pass: 1,"),
+        ("b", "predicted; pass: 1,"),
+        ("c", "simulated; no"),
+    ):
+        assert any(
+            f" {metric} " in line and words in line for line in text.splitlines()
+        ), text
     assert "[1] SAND Table 2" in text

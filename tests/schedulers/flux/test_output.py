@@ -14,7 +14,9 @@ PRINTED = GOLDEN / "flux" / "0.88.0"
 
 
 def job(name, **more):
-    (found,) = parse(json.dumps(json.loads((PRINTED / f"{name}.json").read_text()) | more)).values()
+    (found,) = parse(
+        json.dumps(json.loads((PRINTED / f"{name}.json").read_text()) | more)
+    ).values()
     return found
 
 
@@ -40,9 +42,16 @@ NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), busy="n1")
 )
 def test_jobs(name, state, status, nodes, reason):
     found = job(name)
-    assert (found.state, found.exit_status, found.nodes, found.reason) == (state, status, nodes, reason)
+    assert (found.state, found.exit_status, found.nodes, found.reason) == (
+        state,
+        status,
+        nodes,
+        reason,
+    )
     assert found.least_nodes == 2
-    assert found.waits == (state == "PENDING") and found.has_ended == (state not in ("PENDING", "RUNNING"))
+    assert found.waits == (state == "PENDING") and found.has_ended == (
+        state not in ("PENDING", "RUNNING")
+    )
     assert (found.began is not None) == bool(nodes)
 
 
@@ -60,7 +69,13 @@ def test_another_text_is_no_list_of_jobs(text):
 
 def test_terminal_controls_are_taken_out():
     found = job(
-        "cancelled", exception={"occurred": True, "type": "cancel", "severity": 0, "note": "a\x1b[2Jb\nc"}
+        "cancelled",
+        exception={
+            "occurred": True,
+            "type": "cancel",
+            "severity": 0,
+            "note": "a\x1b[2Jb\nc",
+        },
     )
     assert found.note.isprintable()
 
@@ -69,12 +84,16 @@ def test_nodes():
     assert model.faults(NODES) == {
         "n2": "n2 is down", "n3": "n3 is down and is drained (gone)", "n4": "n4 is drained (broken | cable)",
     }  # fmt: skip
-    assert [node.name for node in NODES] == ["n1", "n2", "n3", "n4"], "the head is left out"
+    assert [node.name for node in NODES] == ["n1", "n2", "n3", "n4"], (
+        "the head is left out"
+    )
     assert [node.name for node in NODES if node.is_busy] == ["n1"]
 
 
 def test_another_line_is_no_node():
-    with pytest.raises(OutputError, match="flux resource status printed 'avail n1' for"):
+    with pytest.raises(
+        OutputError, match="flux resource status printed 'avail n1' for"
+    ):
         flux.parse_nodes("avail n1\n")
 
 
@@ -111,21 +130,39 @@ def test_an_exception_that_did_not_end_a_job_is_no_exit_reason():
 
 def resources(*groups, **properties):
     lite = [{"rank": rank, "children": {"core": core}} for rank, core in groups]
-    return json.dumps({"version": 1, "execution": {"R_lite": lite, "properties": properties}})
+    return json.dumps(
+        {"version": 1, "execution": {"R_lite": lite, "properties": properties}}
+    )
 
 
 def test_without_queues_it_is_one():
     (one,) = flux.queues(resources(("0-2", "0-3"), ("7", "0-1")))
-    assert (one.name, one.nodes, one.cores, one.differ, one.is_default) == ("", 4, 2, True, True)
+    assert (one.name, one.nodes, one.cores, one.differ, one.is_default) == (
+        "",
+        4,
+        2,
+        True,
+        True,
+    )
 
 
 def test_queues_are_properties():
     one, two = flux.queues(resources(("0-7", "0-3,8-11"), a="0-5", b="6,7"))
-    assert [(queue.name, queue.nodes, queue.cores) for queue in (one, two)] == [("a", 6, 8), ("b", 2, 8)]
+    assert [(queue.name, queue.nodes, queue.cores) for queue in (one, two)] == [
+        ("a", 6, 8),
+        ("b", 2, 8),
+    ]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "flux-resource: ERROR", "[]", resources(("x", "0")), resources(("9-1000009999", "0"))]
+    "text",
+    [
+        "",
+        "flux-resource: ERROR",
+        "[]",
+        resources(("x", "0")),
+        resources(("9-1000009999", "0")),
+    ],
 )
 def test_another_text_is_no_list_of_resources(text):
     with pytest.raises(OutputError, match="not a list of Flux resources"):

@@ -27,7 +27,13 @@ BUSY = pbs.parse_nodes(Pbs.nodes("busy_nodes"))
     ("name", "state", "status", "nodes", "reason"),
     [
         ("pending", "QUEUED", None, (), "Server job limit has been reached."),
-        ("never", "QUEUED", None, (), "Can Never Run: Not enough total nodes available"),
+        (
+            "never",
+            "QUEUED",
+            None,
+            (),
+            "Can Never Run: Not enough total nodes available",
+        ),
         ("held", "HELD", None, (), "it is held (Hold_Types u)"),
         ("dependency", "HELD", None, (), "it waits for afterok:5.head@head"),
         ("running", "RUNNING", None, ("n1", "n2"), ""),
@@ -42,7 +48,12 @@ BUSY = pbs.parse_nodes(Pbs.nodes("busy_nodes"))
 )
 def test_jobs(name, state, status, nodes, reason):
     found = job(name)
-    assert (found.state, found.exit_status, found.nodes, found.reason) == (state, status, nodes, reason)
+    assert (found.state, found.exit_status, found.nodes, found.reason) == (
+        state,
+        status,
+        nodes,
+        reason,
+    )
     assert found.least_nodes == (9 if name == "never" else 2)
     assert found.waits == (state in ("QUEUED", "HELD"))
     assert found.has_ended == (state not in ("QUEUED", "HELD", "RUNNING"))
@@ -51,8 +62,13 @@ def test_jobs(name, state, status, nodes, reason):
 
 def test_several_jobs_and_one_that_is_unknown():
     # Two were asked for: OpenPBS prints the first.
-    assert [each.exit_status for each in pbs.parse_jobs((PRINTED / "two.json").read_text()).values()] == [0]
-    assert list(pbs.parse_jobs((PRINTED / "one_unknown.json").read_text())) == ["2.head"]
+    assert [
+        each.exit_status
+        for each in pbs.parse_jobs((PRINTED / "two.json").read_text()).values()
+    ] == [0]
+    assert list(pbs.parse_jobs((PRINTED / "one_unknown.json").read_text())) == [
+        "2.head"
+    ]
     assert pbs.parse_jobs('{"timestamp": 1}') == {}
 
 
@@ -72,40 +88,94 @@ def test_nodes():
         "n3": "n3 is down",
         "n4": 'n4 is offline (broken "cable")',
     }
-    assert [node.name for node in BUSY if node.is_busy] == ["n1", "n2"] and not model.faults(BUSY)
+    assert [node.name for node in BUSY if node.is_busy] == [
+        "n1",
+        "n2",
+    ] and not model.faults(BUSY)
 
 
 @pytest.mark.parametrize(
     ("name", "more", "says", "blamed"),
     [
-        ("timeout", {}, "ran on n1, n2; it ran over its time limit (Exit_status -29; Job run", ()),
-        ("timeout", {"Exit_status": -30}, "ran on n1, n2; a node of it failed (Exit_status -30", ()),
-        ("timeout", {"Exit_status": -26}, "ran on n1, n2; it ran out of memory (Exit_status -26", ()),
-        ("cancelled", {}, "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0;", ()),
-        ("cancelled_waiting", {}, "had not started; it was cancelled, but not by this session (substate", ()),
-        ("node_lost", {}, "ran on n1, n2; a node of it failed (Exit_status 0; Job run", ("n2",)),
-        ("first_node_lost", {}, "ran on n3, n4; a node of it failed (Exit_status -20", ("n3", "n4")),
+        (
+            "timeout",
+            {},
+            "ran on n1, n2; it ran over its time limit (Exit_status -29; Job run",
+            (),
+        ),
+        (
+            "timeout",
+            {"Exit_status": -30},
+            "ran on n1, n2; a node of it failed (Exit_status -30",
+            (),
+        ),
+        (
+            "timeout",
+            {"Exit_status": -26},
+            "ran on n1, n2; it ran out of memory (Exit_status -26",
+            (),
+        ),
+        (
+            "cancelled",
+            {},
+            "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0;",
+            (),
+        ),
+        (
+            "cancelled_waiting",
+            {},
+            "had not started; it was cancelled, but not by this session (substate",
+            (),
+        ),
+        (
+            "node_lost",
+            {},
+            "ran on n1, n2; a node of it failed (Exit_status 0; Job run",
+            ("n2",),
+        ),
+        (
+            "first_node_lost",
+            {},
+            "ran on n3, n4; a node of it failed (Exit_status -20",
+            ("n3", "n4"),
+        ),
     ],
 )
 def test_exit_reasons(name, more, says, blamed):
-    reason = pbs.exit_reason("7.head", job(name, **more), NODES if "lost" in name else BUSY)
-    assert reason.text.startswith(f"job 7.head {says}") and tuple(reason.node_faults) == blamed
+    reason = pbs.exit_reason(
+        "7.head", job(name, **more), NODES if "lost" in name else BUSY
+    )
+    assert (
+        reason.text.startswith(f"job 7.head {says}")
+        and tuple(reason.node_faults) == blamed
+    )
 
 
 def test_ends_that_the_output_or_nothing_explains():
-    assert pbs.exit_reason("7", job("completed"), BUSY) is pbs.exit_reason("7", job("failed"), BUSY) is None
-    assert "PBS ended it (Exit_status 0;" in pbs.exit_reason("7", job("node_lost"), []).text
+    assert (
+        pbs.exit_reason("7", job("completed"), BUSY)
+        is pbs.exit_reason("7", job("failed"), BUSY)
+        is None
+    )
+    assert (
+        "PBS ended it (Exit_status 0;"
+        in pbs.exit_reason("7", job("node_lost"), []).text
+    )
 
 
 LISTED = (
     "n1\n     state = free\n     resources_available.ncpus = 8\n\n"
     "n2\n     state = down\n     pcpus = 4\n     queue = b\n"
 )
-QUEUE = "Queue: {}\n    queue_type = Execution\n    enabled = {}\n    started = True\n\n"
+QUEUE = (
+    "Queue: {}\n    queue_type = Execution\n    enabled = {}\n    started = True\n\n"
+)
 
 
 def test_a_node_of_a_queue_is_of_no_other():
-    one, two = pbs.queues(LISTED, QUEUE.format("a", True) + QUEUE.format("b", True), "a")
+    one, two = pbs.queues(
+        LISTED, QUEUE.format("a", True) + QUEUE.format("b", True), "a"
+    )
     assert [(queue.name, queue.nodes, queue.cores, queue.is_default) for queue in (one, two)] == [
         ("a", 1, 8, True), ("b", 0, None, False),
     ]  # fmt: skip
@@ -119,48 +189,89 @@ def test_queues_that_take_no_jobs():
 
 
 def test_another_text_is_no_list_of_queues():
-    with pytest.raises(OutputError, match="no node: 'pbsnodes: Server has no node list"):
+    with pytest.raises(
+        OutputError, match="no node: 'pbsnodes: Server has no node list"
+    ):
         pbs.queues("pbsnodes: Server has no node list MSG", "")
-    with pytest.raises(OutputError, match="line 1: an attribute that belongs to nothing"):
+    with pytest.raises(
+        OutputError, match="line 1: an attribute that belongs to nothing"
+    ):
         pbs.queues("   state = free", "")
 
 
 def vnode(name, host=None, state="free", ncpus=8, **more):
     """Return a vnode as `pbsnodes -a` prints it; :param more: attributes, with two underscores for a dot."""
-    of = {"state": state, "resources_available.host": host or name, "resources_available.ncpus": ncpus} | {
-        key.replace("__", "."): value for key, value in more.items()
-    }
-    return f"{name}\n" + "".join(f"     {key} = {value}\n" for key, value in of.items()) + "\n"
+    of = {
+        "state": state,
+        "resources_available.host": host or name,
+        "resources_available.ncpus": ncpus,
+    } | {key.replace("__", "."): value for key, value in more.items()}
+    return (
+        f"{name}\n"
+        + "".join(f"     {key} = {value}\n" for key, value in of.items())
+        + "\n"
+    )
 
 
 def queue(name, kind="Execution", **more):
     lines = [f"    {key.replace('__', '.')} = {value}\n" for key, value in more.items()]
     return (
-        f"Queue: {name}\n    queue_type = {kind}\n    enabled = True\n    started = True\n{''.join(lines)}\n"
+        f"Queue: {name}\n    queue_type = {kind}\n    enabled = True\n"
+        f"    started = True\n{''.join(lines)}\n"
     )
 
 
 def seen(nodes, *queues):
-    return {each.name: (each.nodes, each.cores) for each in pbs.queues(nodes, "".join(queues))}
+    return {
+        each.name: (each.nodes, each.cores)
+        for each in pbs.queues(nodes, "".join(queues))
+    }
 
 
 @pytest.mark.parametrize(
     ("vnodes", "hosts", "cores", "faults"),
     [
         # github.com/marbl/canu/issues/166: a cpuset machine of 24 vnodes, one host.
-        ("".join(vnode(f"uv[{n}]", "uv", ("job-exclusive", "free")[n % 2]) for n in range(24)), 1, 192, {}),
-        (vnode("n1", ncpus=0) + vnode("n1[0]", "n1") + vnode("n1[1]", "n1"), 1, 16, {}),
-        (vnode("n1[0]", "n1", "offline") + vnode("n1[1]", "n1") + vnode("n2"), 2, 8, {}),
         (
-            vnode("n1[0]", "n1", "down") + vnode("n1[1]", "n1", "offline") + vnode("n2"),
+            "".join(
+                vnode(f"uv[{n}]", "uv", ("job-exclusive", "free")[n % 2])
+                for n in range(24)
+            ),
+            1,
+            192,
+            {},
+        ),
+        (vnode("n1", ncpus=0) + vnode("n1[0]", "n1") + vnode("n1[1]", "n1"), 1, 16, {}),
+        (
+            vnode("n1[0]", "n1", "offline") + vnode("n1[1]", "n1") + vnode("n2"),
+            2,
+            8,
+            {},
+        ),
+        (
+            vnode("n1[0]", "n1", "down")
+            + vnode("n1[1]", "n1", "offline")
+            + vnode("n2"),
             1,
             8,
             {"n1": "n1 is down"},
         ),
-        (vnode("n1", ncpus=0) + vnode("n1[0]", "n1", "stale") + vnode("n2"), 1, 8, {"n1": "n1 is stale"}),
+        (
+            vnode("n1", ncpus=0) + vnode("n1[0]", "n1", "stale") + vnode("n2"),
+            1,
+            8,
+            {"n1": "n1 is stale"},
+        ),
         (vnode("n1", state="sleep") + vnode("n2", state="provisioning"), 2, 8, {}),
     ],
-    ids=["canu 166", "natural vnode", "one of two is off", "both are off", "natural alone", "sleeps"],
+    ids=[
+        "canu 166",
+        "natural vnode",
+        "one of two is off",
+        "both are off",
+        "natural alone",
+        "sleeps",
+    ],
 )
 def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
     assert seen(vnodes, queue("q")) == {"q": (hosts, cores)}
@@ -171,9 +282,17 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
     ("asked", "c1", "g1"),
     [
         # docs.metacentrum.cz, advanced/queues-in-meta
-        (("queue_list", "q_gpu_long"), "queue_list = q_default", "queue_list = q_gpu,q_gpu_long"),
+        (
+            ("queue_list", "q_gpu_long"),
+            "queue_list = q_default",
+            "queue_list = q_gpu,q_gpu_long",
+        ),
         # Palmetto (Clemson), a listing in a lesson of The Carpentries: blanks behind commas
-        (("qcat", "skystd_qcat"), "qcat = c2_workq_qcat", "qcat = skylight_qcat, skystd_qcat, c2_workq_qcat"),
+        (
+            ("qcat", "skystd_qcat"),
+            "qcat = c2_workq_qcat",
+            "qcat = skylight_qcat, skystd_qcat, c2_workq_qcat",
+        ),
         (("has_gpu", "True"), "has_gpu = False", "has_gpu = True"),
         (("has_gpu", "True"), "other = 1", "has_gpu = True"),
         (("ngpus", "1"), "ngpus = 0", "ngpus = 4"),
@@ -181,23 +300,35 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
     ids=["MetaCentrum", "Palmetto", "boolean", "boolean of one", "number"],
 )
 def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
-    nodes = vnode("c1")[:-1] + f"     resources_available.{c1}\n\n" + vnode("g1", ncpus=64)[:-1]
+    nodes = (
+        vnode("c1")[:-1]
+        + f"     resources_available.{c1}\n\n"
+        + vnode("g1", ncpus=64)[:-1]
+    )
     nodes += f"     resources_available.{g1}\n"
     tied = queue("tied", **{f"default_chunk__{asked[0]}": asked[1]})
     assert seen(nodes, tied, queue("free")) == {"tied": (1, 64), "free": (2, 8)}
 
 
 def test_amounts_of_a_chunk_and_resources_of_no_node_tie_nothing():
-    small = queue("q", default_chunk__ncpus=1, default_chunk__mem="4gb", default_chunk__mpiprocs=1)
+    small = queue(
+        "q", default_chunk__ncpus=1, default_chunk__mem="4gb", default_chunk__mpiprocs=1
+    )
     assert seen(
-        vnode("n1", resources_available__mem="1gb") + vnode("n2", resources_available__mem="2gb"), small
+        vnode("n1", resources_available__mem="1gb")
+        + vnode("n2", resources_available__mem="2gb"),
+        small,
     ) == {"q": (2, 8)}
 
 
 def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes():
     behind = queue("normal-exec", from_route_only=True, default_chunk__Qlist="n")
-    nodes = vnode("n1", resources_available__Qlist="n") + vnode("n2", resources_available__Qlist="x")
-    found = seen(nodes, queue("normal", "Route", route_destinations="normal-exec,other"), behind)
+    nodes = vnode("n1", resources_available__Qlist="n") + vnode(
+        "n2", resources_available__Qlist="x"
+    )
+    found = seen(
+        nodes, queue("normal", "Route", route_destinations="normal-exec,other"), behind
+    )
     assert found == {"normal": (1, 8)}
 
 
@@ -218,5 +349,7 @@ def test_the_nodes_of_a_queue_also_of_one_that_routes():
 
 
 def test_a_long_value_that_qstat_wraps_is_whole():
-    text = queue("q").rstrip("\n") + "\n    default_chunk.Qlist = a_very_long_na\n\tme\n"
+    text = (
+        queue("q").rstrip("\n") + "\n    default_chunk.Qlist = a_very_long_na\n\tme\n"
+    )
     assert pbs.blocks(text)["q"]["default_chunk.Qlist"] == "a_very_long_name"

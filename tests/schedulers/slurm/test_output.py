@@ -27,22 +27,39 @@ NODE = (
 
 
 def node(name, state="IDLE", partitions="compute", rest=""):
-    (found,) = slurm.parse_nodes(NODE.format(name=name, state=state, partitions=partitions, rest=rest))
+    (found,) = slurm.parse_nodes(
+        NODE.format(name=name, state=state, partitions=partitions, rest=rest)
+    )
     return found
 
 
-DRAINED = node("n2", "IDLE+DRAIN", rest=" Reason=broken cable [root@2026-11-21T12:28:06]")
-SILENT = node("n2", "DOWN+NOT_RESPONDING", rest=" Reason=Not responding [slurm@2026-11-21T12:28:06]")
+DRAINED = node(
+    "n2", "IDLE+DRAIN", rest=" Reason=broken cable [root@2026-11-21T12:28:06]"
+)
+SILENT = node(
+    "n2",
+    "DOWN+NOT_RESPONDING",
+    rest=" Reason=Not responding [slurm@2026-11-21T12:28:06]",
+)
 
 
 def test_a_pending_job():
     job = slurm.parse_job(PENDING)
-    assert (job.state, job.exit_status, job.nodelist, job.least_nodes) == ("PENDING", 0, "", 2)
-    assert job.reason.startswith("Nodes required for job are DOWN, DRAINED or reserved for jobs in")
+    assert (job.state, job.exit_status, job.nodelist, job.least_nodes) == (
+        "PENDING",
+        0,
+        "",
+        2,
+    )
+    assert job.reason.startswith(
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in"
+    )
     assert job.partitions == {"compute"}
 
 
-@pytest.mark.parametrize(("exit_code", "status"), [("3:0", 3), ("0:9", 137), ("0:0", 0), ("1:15", 1)])
+@pytest.mark.parametrize(
+    ("exit_code", "status"), [("3:0", 3), ("0:9", 137), ("0:0", 0), ("1:15", 1)]
+)
 def test_a_job_that_has_ended(exit_code, status):
     job = slurm.parse_job(ENDED.replace("3:0", exit_code) + " Reservation=w")
     assert (job.state, job.exit_status, job.nodelist) == ("FAILED", status, "n[1-2]")
@@ -64,7 +81,12 @@ def test_a_line_without_a_field_of_a_job_names_it(key):
 
 def test_a_node_in_service():
     found = node("n1", "MIXED+PLANNED", "a,b")
-    assert (found.name, found.is_busy, found.partitions, found.fault) == ("n1", True, {"a", "b"}, None)
+    assert (found.name, found.is_busy, found.partitions, found.fault) == (
+        "n1",
+        True,
+        {"a", "b"},
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,13 +161,20 @@ def test_why_a_job_ended(state, names, nodes, says):
     reason = slurm.exit_reason("7", state, names, nodes)
     assert (reason and reason.text) == says
     if reason:
-        assert list(reason.node_faults) == [node.name for node in nodes if node.fault and node.name in names]
+        assert list(reason.node_faults) == [
+            node.name for node in nodes if node.fault and node.name in names
+        ]
 
 
 def test_the_node_that_slurm_says_failed_is_named_where_it_is_back():
     failed = slurm.parse_job(f"{ENDED} FailedNode=n2").failed_node
-    reason = slurm.exit_reason("7", "NODE_FAIL", ["n1", "n2"], [node("n1"), node("n2")], failed)
-    assert dict(reason.node_faults) == {"n2": "n2 failed"} and slurm.parse_job(ENDED).failed_node == ""
+    reason = slurm.exit_reason(
+        "7", "NODE_FAIL", ["n1", "n2"], [node("n1"), node("n2")], failed
+    )
+    assert (
+        dict(reason.node_faults) == {"n2": "n2 failed"}
+        and slurm.parse_job(ENDED).failed_node == ""
+    )
 
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():
@@ -153,31 +182,51 @@ def test_a_reservation_and_its_nodes_for_its_own_jobs():
         "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT"
         " State={}"
     )
-    assert slurm.parse_reservation(line.format("ACTIVE")) == ("n[1-8]", "2026-01-02T03:04:05", True)
+    assert slurm.parse_reservation(line.format("ACTIVE")) == (
+        "n[1-8]",
+        "2026-01-02T03:04:05",
+        True,
+    )
     assert not slurm.parse_reservation(line.format("INACTIVE"))[2]
     with pytest.raises(OutputError, match="prints no ReservationName"):
         slurm.parse_reservation("No reservations in the system")
     lines = [NODE.format(name=name, state=state, partitions="a", rest="")
              for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip
     planned, drained = slurm.parse_nodes("\n".join(lines), reserved=True)
-    assert planned.fault is None and not planned.is_busy and drained.fault == "n2 is drained"
+    assert (
+        planned.fault is None
+        and not planned.is_busy
+        and drained.fault == "n2 is drained"
+    )
 
 
 def test_groups_of_one_name_are_one_partition():
     one, two = slurm.queues(
         "all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n"
     )
-    assert (one.name, one.nodes, one.cores, one.differ, one.out_of_service) == ("all", 4, 2, False, 2)
+    assert (one.name, one.nodes, one.cores, one.differ, one.out_of_service) == (
+        "all",
+        4,
+        2,
+        False,
+        2,
+    )
     assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "")
     assert (two.nodes, two.cores, two.differ) == (1, 16, True)
     assert (two.is_default, two.takes_jobs, two.gpus) == (False, False, "")
-    assert slurm.queues("a*|up|4|1|2|idle|(null)\na*|up|1|1|2+|idle|(null)\n")[0].differ  # one group of two
+    assert slurm.queues("a*|up|4|1|2|idle|(null)\na*|up|1|1|2+|idle|(null)\n")[
+        0
+    ].differ  # one group of two
     assert slurm.queues("") == []
 
 
-@pytest.mark.parametrize(("gres", "gpus"), [("gpu:4", "gpu:4"), ("(null)", ""), ("gpu:8", "")])
+@pytest.mark.parametrize(
+    ("gres", "gpus"), [("gpu:4", "gpu:4"), ("(null)", ""), ("gpu:8", "")]
+)
 def test_a_partition_has_the_gpus_that_all_of_its_nodes_in_service_have(gres, gpus):
-    (one,) = slurm.queues(f"a|up|1|1|2|idle|gpu:4\na|up|5|1|2|idle|{gres}\na|up|1|1|2|down*|(null)\n")
+    (one,) = slurm.queues(
+        f"a|up|1|1|2|idle|gpu:4\na|up|5|1|2|idle|{gres}\na|up|1|1|2|down*|(null)\n"
+    )
     assert one.gpus == gpus
 
 
@@ -185,16 +234,33 @@ def test_a_partition_has_the_gpus_that_all_of_its_nodes_in_service_have(gres, gp
     ("states", "in_service"),
     [
         ("idle mixed allocated completing planned reserved maint down^", 8),
-        ("idle~ mixed# allocated idle! idle% powering_up powered_down reboot^ idle@", 9),
-        ("down down* drained drained* draining fail failing error inval unknown unk* future", 0),
+        (
+            "idle~ mixed# allocated idle! idle% powering_up powered_down reboot^ idle@",
+            9,
+        ),
+        (
+            "down down* drained drained* draining fail failing error inval unknown unk* future",
+            0,
+        ),
         ("down~ drained~ idle*", 0),
     ],
-    ids=["takes jobs", "saves power or reboots", "out of service", "out of service and off"],
+    ids=[
+        "takes jobs",
+        "saves power or reboots",
+        "out of service",
+        "out of service and off",
+    ],
 )
 def test_a_partition_offers_its_nodes_in_service(states, in_service):
     states = states.split()
-    (found,) = slurm.queues("".join(f"all*|up|1|1|4|{state}|(null)\n" for state in states))
-    assert (found.nodes, found.out_of_service, found.cores) == (in_service, len(states) - in_service, 4)
+    (found,) = slurm.queues(
+        "".join(f"all*|up|1|1|4|{state}|(null)\n" for state in states)
+    )
+    assert (found.nodes, found.out_of_service, found.cores) == (
+        in_service,
+        len(states) - in_service,
+        4,
+    )
 
 
 @pytest.mark.parametrize("line", ["a|up|x|1|2|idle|n", "sinfo: error: timeout"])
@@ -211,7 +277,8 @@ def test_limits():
 
 #: What ``srun --mpi=list`` prints, by where it is from, and the types that can be used.
 PRINTED = re.findall(
-    r"(?ms)^## (.*?) ->(.*?)\n(.*?\n)(?=## |\Z)", Path(__file__).with_name("mpi_types.txt").read_text()
+    r"(?ms)^## (.*?) ->(.*?)\n(.*?\n)(?=## |\Z)",
+    Path(__file__).with_name("mpi_types.txt").read_text(),
 )
 LISTED = "MPI plugin types are...\n\tnone\n\tpmix\n\tpmi2\n"
 NO_LIBRARY = "mpi/pmix_v5: init: (null) [0]: mpi_pmix.c:193: pmi/pmix: can not load PMIx library\n"
@@ -228,7 +295,9 @@ def test_the_plugins_that_do_not_load_have_names():
 
 
 def test_no_list_of_mpi_types():
-    with pytest.raises(OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"):
+    with pytest.raises(
+        OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"
+    ):
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
@@ -239,7 +308,15 @@ def test_sockets_of_one_core_are_doubted():
 
 def test_settings_and_topology():
     assert (
-        slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
+        slurm.settings(
+            "A         = x = y\nClusterName             = c\nNo value  = \n"
+        )["ClusterName"]
+        == "c"
     )
-    assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
+    assert (
+        slurm.leaf_switches(
+            "SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n"
+        )
+        == 1
+    )
     assert slurm.leaf_switches("No topology information available") == 0

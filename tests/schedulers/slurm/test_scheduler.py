@@ -54,10 +54,15 @@ def test_accounting_that_never_hears_of_the_end_is_overruled(fake, clock):
     fake.controller("TIMEOUT", exit_code="0:15")
     job = fake.submitted()
     begin = clock.now
-    assert end(fake, job, clock) == "job 7 ran on n1, n2; it ran over its time limit (TIMEOUT)"
+    assert (
+        end(fake, job, clock)
+        == "job 7 ran on n1, n2; it ran over its time limit (TIMEOUT)"
+    )
     began = datetime.fromisoformat(fake.scheduler.began(job))
     assert began.tzinfo and began.replace(tzinfo=None) == datetime(2026, 1, 2, 3, 4, 5)
-    assert clock.now - begin >= backend.BEHIND_S, "accounting was not given the time to catch up"
+    assert clock.now - begin >= backend.BEHIND_S, (
+        "accounting was not given the time to catch up"
+    )
     assert job.completion_time
 
 
@@ -74,10 +79,14 @@ def test_a_job_whose_first_node_is_done_with_it_ran_on_both(fake, clock):
     """Accounting and the controller then name only the nodes that are still at it."""
     fake.accounting("CANCELLED by 0", nodes="n2")
     fake.controller(
-        "COMPLETING", nodes="n2", more=" JOB_GRES=(null)   Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES= MinCPUsNode=1"
+        "COMPLETING",
+        nodes="n2",
+        more=" JOB_GRES=(null)   Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES= MinCPUsNode=1",
     )
     assert end(fake, fake.submitted(), clock)
-    assert [call for call in fake.calls if "hostname" in call] == ["scontrol show hostname n[1-2]"]
+    assert [call for call in fake.calls if "hostname" in call] == [
+        "scontrol show hostname n[1-2]"
+    ]
 
 
 def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake, clock):
@@ -87,7 +96,11 @@ def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake, clock):
         end(fake, job, clock)
         == "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"
     )
-    assert job.nodelist == [] and fake.scheduler.began(job) is None and "None" not in fake.calls[-1]
+    assert (
+        job.nodelist == []
+        and fake.scheduler.began(job) is None
+        and "None" not in fake.calls[-1]
+    )
 
 
 def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake, clock):
@@ -104,7 +117,9 @@ def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake, clock):
 def test_an_end_that_only_accounting_knows_is_believed(fake, clock):
     fake.say("sacct", "", "7|CANCELLED by 0|0:0|Unknown|n[1-2]\n")
     fake.forgets()
-    assert "it was cancelled, but not by this session" in end(fake, fake.submitted(), clock)
+    assert "it was cancelled, but not by this session" in end(
+        fake, fake.submitted(), clock
+    )
 
 
 def test_two_short_silences_of_the_controller_are_not_one(fake, clock):
@@ -130,11 +145,18 @@ def test_a_cancellation_that_failed_is_repeated(fake, clock):
     assert job.is_cancelling and fake.count("scancel 7") == 2
 
 
-@pytest.mark.parametrize(("state", "cancels"), [("IDLE+MAINT+RESERVED", False), ("DOWN+MAINT", True)])
-def test_a_job_in_a_reservation_waits_for_nodes_in_maintenance(fake, clock, state, cancels):
+@pytest.mark.parametrize(
+    ("state", "cancels"), [("IDLE+MAINT+RESERVED", False), ("DOWN+MAINT", True)]
+)
+def test_a_job_in_a_reservation_waits_for_nodes_in_maintenance(
+    fake, clock, state, cancels
+):
     fake.accounting("PENDING")
     fake.controller("PENDING", "Priority", nodes="", more=" Reservation=w ")
-    fake.say("scontrol-reservation", "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE\n")
+    fake.say(
+        "scontrol-reservation",
+        "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE\n",
+    )
     fake.has_nodes(state)
     job = fake.submitted()
     for _ in range(3):
@@ -176,4 +198,7 @@ def test_a_reason_that_reframe_cancels_for_is_the_exit_reason(fake, clock):
     assert job.exception is None
     fake.accounting("CANCELLED")
     assert "job 7 cannot start after" in end(fake, job, clock)
-    assert "Slurm says: ReqNodeNotAvail, UnavailableNodes:n2" in fake.scheduler.why_failed(job).text
+    assert (
+        "Slurm says: ReqNodeNotAvail, UnavailableNodes:n2"
+        in fake.scheduler.why_failed(job).text
+    )

@@ -44,7 +44,9 @@ class Tape:
         put(self.repository / "packages/zlib/package.py", "class Zlib: ...\n")
         self.git("init", "--quiet")
         self.pin()
-        self.write("--version.json", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n")
+        self.write(
+            "--version.json", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n"
+        )
         self.write("python.json", f"{self.repository}\n")
 
     @property
@@ -67,7 +69,9 @@ class Tape:
     @property
     def calls(self):
         """The command of each call so far."""
-        lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+        lines = (
+            self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+        )
         known = ("python", "concretize", "install", "--version", "mirror")
         return [next(word for word in known if word in line.split()) for line in lines]
 
@@ -82,20 +86,36 @@ class Tape:
     def pin(self):
         """Give the commit the name of the pinned one, by a replacement in Git."""
         self.commit()
-        self.git("update-ref", f"refs/replace/{REPOSITORY.commit}", self.git("rev-parse", "HEAD"))
+        self.git(
+            "update-ref",
+            f"refs/replace/{REPOSITORY.commit}",
+            self.git("rev-parse", "HEAD"),
+        )
         (self.repository / ".git/HEAD").write_text(f"{REPOSITORY.commit}\n")
 
     def git(self, *arguments):
         """Call Git in the package repository; return what it prints."""
-        git = ["git", "-C", str(self.repository), "-c", "user.name=x", "-c", "user.email=x@example.invalid"]
+        git = [
+            "git",
+            "-C",
+            str(self.repository),
+            "-c",
+            "user.name=x",
+            "-c",
+            "user.email=x@example.invalid",
+        ]
         return programs.run([*git, *arguments], check=True).stdout.strip()
 
     def succeed(self, package="osu-micro-benchmarks", mpi="mpich"):
         """Play a build that succeeds: its real transcripts and lock, and programs that print golden
         outputs."""
         for word in ("concretize", "install"):
-            self.write(f"{word}.txt", (TRANSCRIPTS / f"{word}.{package}.{mpi}.txt").read_text())
-        self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())
+            self.write(
+                f"{word}.txt", (TRANSCRIPTS / f"{word}.{package}.{mpi}.txt").read_text()
+            )
+        self.write(
+            "concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text()
+        )
         names = [
             *PACKAGES[package].files("@3.4.3 names:=is"),
             "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat",
@@ -132,7 +152,13 @@ def put(path, text):
 def fail_to_compile(tape):
     """Let the compiler fail; the transcript names a build log that is there."""
     tape.fail("install", "install.build-error", 1)
-    log = put(tape.folder / "spack-build-out.txt", (TRANSCRIPTS / "install.build-error.log").read_text())
+    log = put(
+        tape.folder / "spack-build-out.txt",
+        (TRANSCRIPTS / "install.build-error.log").read_text(),
+    )
     lines = (tape.played / "install.txt").read_text().splitlines()
-    lines = [f"  {log}" if line.strip().endswith("spack-build-out.txt") else line for line in lines]
+    lines = [
+        f"  {log}" if line.strip().endswith("spack-build-out.txt") else line
+        for line in lines
+    ]
     tape.write("install.txt", "\n".join(lines) + "\n")

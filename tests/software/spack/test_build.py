@@ -14,19 +14,41 @@ from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.suites import PACKAGES
 from tests.calling import invoke
-from tests.software.spack.tape import COMMON, LOCAL, OSU, TRANSCRIPTS, Tape, fail_to_compile, put
+from tests.software.spack.tape import (
+    COMMON,
+    LOCAL,
+    OSU,
+    TRANSCRIPTS,
+    Tape,
+    fail_to_compile,
+    put,
+)
 
 CALLS = ["--version", "python", "concretize", "install"]
 
 
 @pytest.mark.parametrize("named", [(), ("osu-micro-benchmarks",)])
-def test_a_mirror_is_of_the_packages_named_or_of_all_but_those_for_gpus(tmp_path, monkeypatch, named):
+def test_a_mirror_is_of_the_packages_named_or_of_all_but_those_for_gpus(
+    tmp_path, monkeypatch, named
+):
     asked = {}
-    monkeypatch.setattr("fabric_checks.cli.spack.write_mirror", lambda folder, **kept: asked.update(kept))
-    assert invoke("spack", "mirror", tmp_path, *(f"--package={name}" for name in named)).exit_code == 0
+    monkeypatch.setattr(
+        "fabric_checks.cli.spack.write_mirror",
+        lambda folder, **kept: asked.update(kept),
+    )
+    assert (
+        invoke(
+            "spack", "mirror", tmp_path, *(f"--package={name}" for name in named)
+        ).exit_code
+        == 0
+    )
     everywhere = {"osu-micro-benchmarks", "intel-mpi-benchmarks", "lammps"}
     names = {name for name, package in PACKAGES.items() if package in asked["packages"]}
-    assert names == set(named) if named else names >= everywhere and "nccl-tests" not in names
+    assert (
+        names == set(named)
+        if named
+        else names >= everywhere and "nccl-tests" not in names
+    )
 
 
 @pytest.fixture
@@ -37,7 +59,14 @@ def tape(tmp_path, monkeypatch):
     return found
 
 
-def run(tape, folder="env", package=OSU, mpi="mpich", progress=lambda line: None, **variables):
+def run(
+    tape,
+    folder="env",
+    package=OSU,
+    mpi="mpich",
+    progress=lambda line: None,
+    **variables,
+):
     scopes = Scopes(LOCAL / mpi, tape.site, COMMON)
     return Environment.prepared(
         package, scopes, tape.folder / folder, tape.variables | variables, progress
@@ -67,15 +96,25 @@ def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypa
         assert (folder / VIEW / name).exists()
 
 
-def test_a_variant_that_the_pinned_recipe_cannot_build_is_refused_unless_it_is_an_external(tape):
+def test_a_variant_that_the_pinned_recipe_cannot_build_is_refused_unless_it_is_an_external(
+    tape,
+):
     text = "packages: {osu-micro-benchmarks: {require: '@7.5.1+rocm'}}\n"
     put(tape.site / "packages.yaml", text)
-    with pytest.raises(SpackError, match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass"):
+    with pytest.raises(
+        SpackError,
+        match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass",
+    ):
         run(tape)
     own = "'@7.5.1+rocm', externals: [{spec: osu-micro-benchmarks@7.5.1+rocm, prefix: /opt/osu}]"
     put(tape.site / "packages.yaml", text.replace("'@7.5.1+rocm'", own))
     scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
-    assert Environment.prepared(OSU, scopes, tape.folder / "env", tape.variables).asked.version == "7.5.1"
+    assert (
+        Environment.prepared(
+            OSU, scopes, tape.folder / "env", tape.variables
+        ).asked.version
+        == "7.5.1"
+    )
 
 
 def test_an_environment_is_a_copy_with_rendered_scopes(tape):
@@ -83,18 +122,27 @@ def test_an_environment_is_a_copy_with_rendered_scopes(tape):
     folder = tape.folder / "env"
     text = (folder / "scopes/environ/packages.yaml").read_text()
     assert f"prefix: {installed.folder('mpich')}" in text and "${" not in text
-    assert "github.com/spack/spack-packages" in (folder / "scopes/common/repos.yaml").read_text()
+    assert (
+        "github.com/spack/spack-packages"
+        in (folder / "scopes/common/repos.yaml").read_text()
+    )
     assert not (OSU.environment / "spack.lock").exists()
 
 
 def other_mpi(tape):
-    tape.write("concretize.lock", (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text())
+    tape.write(
+        "concretize.lock",
+        (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text(),
+    )
 
 
 def without_init(tape):
     """Install everything but one program, and succeed, as the recipe of NPB does."""
     script = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", script.replace("libexec/osu-micro-benchmarks/mpi/startup/osu_init", ""))
+    tape.write(
+        "install.sh",
+        script.replace("libexec/osu-micro-benchmarks/mpi/startup/osu_init", ""),
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,18 +157,30 @@ def without_init(tape):
             "no package repository.*spack-packages",
         ),
         (fail_to_compile, "the build failed.*error:.*spack-build-out.txt.*see the log"),
-        (lambda tape: tape.fail("install", "install.killed", -9), "it was interrupted.*run it again"),
-        (other_mpi, r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"),
+        (
+            lambda tape: tape.fail("install", "install.killed", -9),
+            "it was interrupted.*run it again",
+        ),
+        (
+            other_mpi,
+            r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11",
+        ),
         (without_init, "installed without libexec/.*/startup/osu_init.*build log"),
         (
             lambda tape: tape.commit(),
             "where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed",
         ),
         (
-            lambda tape: put(tape.repository / "packages/zlib/package.py", "class Zlib: version = 2\n"),
+            lambda tape: put(
+                tape.repository / "packages/zlib/package.py",
+                "class Zlib: version = 2\n",
+            ),
             "'packages/zlib/package.py' differs from release v2026.06.0.*a repository of your own",
         ),
-        (lambda tape: shutil.rmtree(tape.repository / ".git"), "no Git clone, where release v2026.06.0"),
+        (
+            lambda tape: shutil.rmtree(tape.repository / ".git"),
+            "no Git clone, where release v2026.06.0",
+        ),
     ],
 )
 def test_a_failure_has_cause_and_remedy_and_no_result(tape, play, message):
@@ -151,18 +211,27 @@ def test_a_token_reaches_git_alone(tape):
     script = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"{script}env > {tape.folder}/install.env\n")
     run(tape, FABRIC_SPACK_URL=URL)
-    written = [path for path in tape.folder.rglob("*") if path.is_file() and tape.played not in path.parents]
-    assert {"concretize.txt", "install.txt", "install.env", "repos.yaml"} <= {path.name for path in written}
+    written = [
+        path
+        for path in tape.folder.rglob("*")
+        if path.is_file() and tape.played not in path.parents
+    ]
+    assert {"concretize.txt", "install.txt", "install.env", "repos.yaml"} <= {
+        path.name for path in written
+    }
     assert [path for path in written if b"t0ken" in path.read_bytes()] == []
     tape.write("python.status", "1\n")
     with pytest.raises(SpackError) as raised:
         run(tape)
-    assert "://***@example.invalid" in str(raised.value) and "t0ken" not in str(raised.value)
+    assert "://***@example.invalid" in str(raised.value) and "t0ken" not in str(
+        raised.value
+    )
 
 
 def test_credentials_of_the_package_repository_are_refused(tape):
     with pytest.raises(
-        SpackError, match="FABRIC_SPACK_PACKAGES_URL holds credentials.*credential helper of Git"
+        SpackError,
+        match="FABRIC_SPACK_PACKAGES_URL holds credentials.*credential helper of Git",
     ) as raised:
         run(tape, FABRIC_SPACK_PACKAGES_URL=URL)
     assert "t0ken" not in str(raised.value) and not (tape.folder / "env").exists()
@@ -180,7 +249,10 @@ def test_half_a_clone_of_the_repository_is_named(tape):
     with pytest.raises(SpackError) as raised:
         run(tape)
     message = str(raised.value)
-    assert message.startswith("Spack: no package repository") and "repository '/half'" in message
+    assert (
+        message.startswith("Spack: no package repository")
+        and "repository '/half'" in message
+    )
     assert "delete the folder named" in message.splitlines()[-1]
 
 
@@ -208,7 +280,10 @@ def test_a_mirror_gets_the_sources_of_the_lock(tape):
         .splitlines()[-1]
         .endswith(f"mirror create --directory {tape.folder}/mirror --all")
     )
-    assert lines[-1] == f"osu-micro-benchmarks for mpich: sources are in {tape.folder}/mirror"
+    assert (
+        lines[-1]
+        == f"osu-micro-benchmarks for mpich: sources are in {tape.folder}/mirror"
+    )
 
 
 def test_a_package_that_the_site_excludes_is_left_out(tape):
@@ -220,6 +295,7 @@ def test_a_package_that_the_site_excludes_is_left_out(tape):
 def test_a_missing_source_is_named_with_the_package(tape):
     tape.fail("mirror", "install.no-source", 1)
     with pytest.raises(
-        SpackError, match=r"mirror is not complete: osu\S+ for mpich: Spack: no source can be"
+        SpackError,
+        match=r"mirror is not complete: osu\S+ for mpich: Spack: no source can be",
     ):
         mirror(tape)

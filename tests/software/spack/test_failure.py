@@ -18,7 +18,9 @@ def played(tmp_path):
         if log is not None:
             (tmp_path / "spack-build-out.txt").write_text(log)
             lines = [
-                f"  {tmp_path}/spack-build-out.txt" if "/spack-build-out.txt" in line else line
+                f"  {tmp_path}/spack-build-out.txt"
+                if "/spack-build-out.txt" in line
+                else line
                 for line in lines
             ]
         return explain("\n".join(lines) + "\n", exit_code)
@@ -60,7 +62,9 @@ def played(tmp_path):
          "run it again"),
     ],
 )  # fmt: skip
-def test_a_transcript_gives_cause_evidence_and_remedy(played, name, cause, evidence, remedy):
+def test_a_transcript_gives_cause_evidence_and_remedy(
+    played, name, cause, evidence, remedy
+):
     lines = played(name).splitlines()
     assert lines[0].startswith(f"Spack: {cause}")
     assert evidence in "\n".join(lines[1:-1])
@@ -81,17 +85,25 @@ def test_a_missing_source_of_a_mirror_is_named_with_its_reason():
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("==> Error: spack requires 'git'. Make sure it is in your path.", "git is missing"),
+        (
+            "==> Error: spack requires 'git'. Make sure it is in your path.",
+            "git is missing",
+        ),
         (
             '==> Error: cannot bootstrap any of the patchelf executables from spec "patchelf@0.13.1"',
             "patchelf is missing",
         ),
-        ("PermissionError: [Errno 13] Permission denied: '/opt/spack/.spack-db'", "it cannot write"),
+        (
+            "PermissionError: [Errno 13] Permission denied: '/opt/spack/.spack-db'",
+            "it cannot write",
+        ),
     ],
 )
 def test_a_single_line_shows_its_cause(text, name):
     message = explain(text + "\n", 1)
-    assert message.startswith(f"Spack: {name}, exit status 1\n") and "To do: " in message
+    assert (
+        message.startswith(f"Spack: {name}, exit status 1\n") and "To do: " in message
+    )
 
 
 def test_a_build_failure_quotes_its_log(played):
@@ -105,17 +117,26 @@ def test_a_build_failure_quotes_its_log(played):
 def test_a_build_failure_without_its_log_quotes_spack(played):
     message = played("install.build-error")
     assert "\n  ProcessError: Command exited with status 2:\n" in message
-    assert message.splitlines()[-2].startswith("  build log: /home/user/") and message.endswith(
-        "suit this release"
-    )
+    assert message.splitlines()[-2].startswith(
+        "  build log: /home/user/"
+    ) and message.endswith("suit this release")
 
 
 @pytest.mark.parametrize(
     ("log", "cause"),
     [
-        ("cc1plus: fatal error: /tmp/x.s: No space left on device\n", "the disk is full"),
-        ("ld: cannot find -lnvidia-ml: No such file\n", "the linker lacks the library of the GPU's driver"),
-        ("c++: fatal error: Killed signal terminated program cc1plus\n", "out of memory"),
+        (
+            "cc1plus: fatal error: /tmp/x.s: No space left on device\n",
+            "the disk is full",
+        ),
+        (
+            "ld: cannot find -lnvidia-ml: No such file\n",
+            "the linker lacks the library of the GPU's driver",
+        ),
+        (
+            "c++: fatal error: Killed signal terminated program cc1plus\n",
+            "out of memory",
+        ),
     ],
 )
 def test_a_full_disk_and_a_killed_compiler_show_in_the_log_alone(played, log, cause):
@@ -136,7 +157,9 @@ def test_a_killed_spack_was_interrupted(played, exit_code):
 
 
 def test_status_127_is_a_missing_spack():
-    assert "Spack is missing" in explain("", 127) and "set SPACK_ROOT" in explain("", 127)
+    assert "Spack is missing" in explain("", 127) and "set SPACK_ROOT" in explain(
+        "", 127
+    )
     assert "Spack is missing" in explain("/bin/sh: 1: spack: not found\n", 127)
 
 

@@ -16,7 +16,8 @@ from fabric_checks.software.suites import PACKAGES
 from tests.software.spack.tape import LOCAL
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("FABRIC_TEST_SPACK"), reason="with a real Spack only on request: FABRIC_TEST_SPACK=1"
+    not os.environ.get("FABRIC_TEST_SPACK"),
+    reason="with a real Spack only on request: FABRIC_TEST_SPACK=1",
 )
 IMB = PACKAGES["intel-mpi-benchmarks"]
 
@@ -32,7 +33,10 @@ def test_a_package_is_built_and_not_built_twice(tmp_path, package, mpi):
     built = build(PACKAGES[package], scopes, tmp_path / "one")
     assert f"^{mpi}@" in built.spec and "%gcc@" in built.spec
     again = build(PACKAGES[package], scopes, tmp_path / "two")
-    assert again == built and "Executing phase" not in (tmp_path / "two/install.txt").read_text()
+    assert (
+        again == built
+        and "Executing phase" not in (tmp_path / "two/install.txt").read_text()
+    )
     for name in PACKAGES[package].files(""):
         assert (tmp_path / "two" / VIEW / name).resolve().is_file()
 
@@ -41,4 +45,6 @@ def test_the_recorded_spec_is_found_by_spack(tmp_path):
     scopes = scopes_of(LOCAL, os.environ)["mpich"]
     built = build(IMB, scopes, tmp_path / "one")
     spack = Environment.prepared(IMB, scopes, tmp_path / "other", os.environ).spack
-    assert "[+] intel-mpi-benchmarks" in spack.run("find", built.spec, environment=tmp_path / "one")
+    assert "[+] intel-mpi-benchmarks" in spack.run(
+        "find", built.spec, environment=tmp_path / "one"
+    )

@@ -13,7 +13,11 @@ from tests.conftest import GOLDEN
 LOCKS = sorted((GOLDEN / "spack").glob("*.lock.json"))
 IMB = "intel-mpi-benchmarks"
 LOCK = GOLDEN / "spack" / f"{IMB}.mpich.lock.json"
-MPI = {"mpich": "mpich@5.0.2", "openmpi": "openmpi@5.0.11", "impi": "intel-oneapi-mpi@2021.18.1"}
+MPI = {
+    "mpich": "mpich@5.0.2",
+    "openmpi": "openmpi@5.0.11",
+    "impi": "intel-oneapi-mpi@2021.18.1",
+}
 
 
 @pytest.fixture
@@ -48,7 +52,8 @@ def test_a_real_lock_has_package_mpi_and_compiler(path):
 def test_a_spec_is_one_line():
     found = read_lock(LOCK)
     assert (
-        str(found) == "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
+        str(found)
+        == "intel-mpi-benchmarks@2021.7~check+ext+io+mpi1+mt+nbc+p2p+rma build_system=makefile "
         f"target={found.package.target} /{found.package.hash[:7]} %gcc@12.2.0 ^mpich@5.0.2"
     )
 
@@ -59,7 +64,11 @@ def test_flags_and_targets_without_a_generic_name_are_in_the_spec(changed):
         root(data)["arch"].update(target={"name": "zen5", "vendor": "AuthenticAMD"})
 
     spec = str(read_lock(changed(change)))
-    assert " cflags='-O3 -g' " in spec and " names=is,ft " in spec and " target=zen5 " in spec
+    assert (
+        " cflags='-O3 -g' " in spec
+        and " names=is,ft " in spec
+        and " target=zen5 " in spec
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +77,13 @@ def test_flags_and_targets_without_a_generic_name_are_in_the_spec(changed):
         *(asked(version) for version in ("2021.7", "2021")),
         *(
             asked(mpi=mpi)
-            for mpi in ("mpich@5.0.2", "mpich@5", "mpich@=5.0.2 ~fortran", "mpich+slurm", "mpich@4:")
+            for mpi in (
+                "mpich@5.0.2",
+                "mpich@5",
+                "mpich@=5.0.2 ~fortran",
+                "mpich+slurm",
+                "mpich@4:",
+            )
         ),
         *(asked(compiler=compiler) for compiler in ("gcc", "gcc@12.2")),
     ],
@@ -80,11 +95,23 @@ def test_a_result_that_was_asked_for_is_accepted(wanted):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (asked("2021.8"), f"release 2021.8 was asked for, but the result is {IMB}@2021.7"),
+        (
+            asked("2021.8"),
+            f"release 2021.8 was asked for, but the result is {IMB}@2021.7",
+        ),
         (asked("202"), "release 202 was asked for"),
-        (asked(mpi="openmpi"), "MPI openmpi was asked for, but the result is mpich@5.0.2"),
-        (asked(mpi="mpich@4.1"), "MPI mpich@4.1 was asked for, but the result is mpich@5.0.2"),
-        (asked(compiler="llvm"), "compiler llvm was asked for, but the result is gcc@12.2.0"),
+        (
+            asked(mpi="openmpi"),
+            "MPI openmpi was asked for, but the result is mpich@5.0.2",
+        ),
+        (
+            asked(mpi="mpich@4.1"),
+            "MPI mpich@4.1 was asked for, but the result is mpich@5.0.2",
+        ),
+        (
+            asked(compiler="llvm"),
+            "compiler llvm was asked for, but the result is gcc@12.2.0",
+        ),
         (
             asked(mpi="openmpi@5", compiler="gcc@13"),
             "but the result is mpich@5.0.2; compiler gcc@13 was asked for, but the result is gcc@12.2.0",
@@ -94,14 +121,17 @@ def test_a_result_that_was_asked_for_is_accepted(wanted):
 def test_another_result_is_refused(wanted, message):
     with pytest.raises(SpackError, match=message) as caught:
         require(LOCK, wanted)
-    assert "delete it and concretize again" in str(caught.value) and "\n" not in str(caught.value)
+    assert "delete it and concretize again" in str(caught.value) and "\n" not in str(
+        caught.value
+    )
 
 
 def test_a_package_may_have_no_mpi_and_no_compiler(changed):
     path = changed(lambda data: root(data).update(dependencies=[]))
     assert (read_lock(path).mpi, read_lock(path).compiler) == (None, None)
     message = (
-        "MPI mpich was asked for, but the result is none; compiler gcc was asked for, but the result is none"
+        "MPI mpich was asked for, but the result is none; compiler gcc was asked "
+        "for, but the result is none"
     )
     with pytest.raises(SpackError, match=message):
         require(path, asked(compiler="gcc"))
@@ -110,7 +140,10 @@ def test_a_package_may_have_no_mpi_and_no_compiler(changed):
 @pytest.mark.parametrize("version", [5, 7])
 def test_another_format_is_refused(changed, version):
     path = changed(lambda data: data["_meta"].update({"lockfile-version": version}))
-    with pytest.raises(SpackError, match=rf"format {version!r}, written by another Spack \(1\.1 writes 6\)"):
+    with pytest.raises(
+        SpackError,
+        match=rf"format {version!r}, written by another Spack \(1\.1 writes 6\)",
+    ):
         read_lock(path)
 
 
@@ -166,4 +199,6 @@ def test_another_library_contradicts_the_spec(spec, reported):
     assert message.startswith(
         f"MPI: the program was built for {spec}, but the library at run time is '{reported[:30]}"
     )
-    assert "the MPI's scope (packages.yaml" in message and len(message.splitlines()) == 1
+    assert (
+        "the MPI's scope (packages.yaml" in message and len(message.splitlines()) == 1
+    )

@@ -13,7 +13,9 @@ from fabric_checks.software.suites import PACKAGES
 from tests.conftest import TESTS
 from tests.software.spack.tape import COMMON, LOCAL, OSU, put
 
-ENVIRONMENTS = sorted(path.parent for path in (TESTS.parent / "spack-envs").glob("*/spack.yaml"))
+ENVIRONMENTS = sorted(
+    path.parent for path in (TESTS.parent / "spack-envs").glob("*/spack.yaml")
+)
 MPIS = sorted(path for path in LOCAL.iterdir() if path.name != "site")
 
 
@@ -24,18 +26,25 @@ def test_rendering_expands_our_variables_and_leaves_those_of_spack(tmp_path):
     )
     put(tmp_path / "out/stale.yaml", "mirrors: {}\n")
     out = render(tmp_path / "in", tmp_path / "out", {"FABRIC_HOME": "/h"})
-    assert (out / "packages.yaml").read_text() == "a: /h/x # /h\nb: $spack/${spack}/$user_cache_path\n"
+    assert (
+        out / "packages.yaml"
+    ).read_text() == "a: /h/x # /h\nb: $spack/${spack}/$user_cache_path\n"
     assert [path.name for path in out.iterdir()] == ["packages.yaml"]
 
 
 def test_a_variable_that_is_not_set_is_named_with_its_line(tmp_path):
     file = put(tmp_path / "in/packages.yaml", "a: 1\nb: ${NO_SUCH}\n")
-    with pytest.raises(SpackError, match=f"^{file}:2: the environment variable NO_SUCH is not set"):
+    with pytest.raises(
+        SpackError, match=f"^{file}:2: the environment variable NO_SUCH is not set"
+    ):
         render(tmp_path / "in", tmp_path / "out", {})
 
 
 def test_a_missing_or_empty_scope_is_an_error(tmp_path):
-    with pytest.raises(SpackError, match="this Spack scope does not exist; create it, or correct its path"):
+    with pytest.raises(
+        SpackError,
+        match="this Spack scope does not exist; create it, or correct its path",
+    ):
         render(tmp_path / "nowhere", tmp_path / "out", {})
     (tmp_path / "empty").mkdir()
     with pytest.raises(SpackError, match=r"this Spack scope has no \.yaml file"):
@@ -45,8 +54,14 @@ def test_a_missing_or_empty_scope_is_an_error(tmp_path):
 @pytest.fixture
 def scopes(tmp_path):
     """Make three scopes, the first of which has two files."""
-    put(tmp_path / "strong/a.yaml", "packages: {mpi: {require: ['mpich@5.0.2']}, a: {require: '@1'}}\n")
-    put(tmp_path / "strong/b.yaml", "packages: {a: {require: '@2'}, b: {require: '@3 +x'}}\n")
+    put(
+        tmp_path / "strong/a.yaml",
+        "packages: {mpi: {require: ['mpich@5.0.2']}, a: {require: '@1'}}\n",
+    )
+    put(
+        tmp_path / "strong/b.yaml",
+        "packages: {a: {require: '@2'}, b: {require: '@3 +x'}}\n",
+    )
     put(tmp_path / "site/packages.yaml", "packages: {b: {require: '@4'}}\n")
     put(
         tmp_path / "weak/packages.yaml",
@@ -67,7 +82,8 @@ def test_the_strongest_requirement_holds(scopes):
 def test_an_included_scope_is_refused(scopes):
     put(scopes.environ / "include.yaml", "include: [more]\n")
     with pytest.raises(
-        SpackError, match=r"include\.yaml: `include` is not supported here; put the included files"
+        SpackError,
+        match=r"include\.yaml: `include` is not supported here; put the included files",
     ):
         scopes.requirement("d")
 
@@ -91,7 +107,8 @@ def test_a_requirement_has_a_name_and_a_release(text, name, version):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")]
+    ("text", "message"),
+    [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")],
 )
 def test_a_file_without_a_mapping_is_no_configuration(tmp_path, text, message):
     with pytest.raises(SpackError, match=message):
@@ -130,11 +147,17 @@ def test_a_site_can_exclude_a_package(tmp_path):
 
 
 def test_a_release_and_an_mpi_have_to_be_required(tmp_path):
-    site = of_site(tmp_path, "packages: {osu-micro-benchmarks: {require: '+papi'}}\n").site
-    with pytest.raises(SpackError, match="no scope requires a release of osu-micro-benchmarks; write"):
+    site = of_site(
+        tmp_path, "packages: {osu-micro-benchmarks: {require: '+papi'}}\n"
+    ).site
+    with pytest.raises(
+        SpackError, match="no scope requires a release of osu-micro-benchmarks; write"
+    ):
         Scopes(LOCAL / "mpich", site, COMMON).asked(OSU)
     put(tmp_path / "empty/packages.yaml", "packages: {}\n")
-    with pytest.raises(SpackError, match=r"empty: requires no MPI, so Spack would choose one; write"):
+    with pytest.raises(
+        SpackError, match=r"empty: requires no MPI, so Spack would choose one; write"
+    ):
         Scopes(tmp_path / "empty", site, COMMON).asked(PACKAGES["npb"])
 
 
@@ -148,7 +171,9 @@ def test_an_environment_includes_the_three_scopes_and_nothing_of_a_site(environm
     names = Scopes(*map(Path, "abc")).variables()
     assert [entry["path_override_env_var"] for entry in text["include"]] == list(names)
     assert text["specs"] == [environment.name]
-    assert [path.name for path in environment.iterdir()] == ["spack.yaml"], "a lock must not be committed"
+    assert [path.name for path in environment.iterdir()] == ["spack.yaml"], (
+        "a lock must not be committed"
+    )
 
 
 def test_each_package_has_an_environment():

@@ -18,7 +18,11 @@ ROOT = TESTS.parent
 
 def begun(tape, *arguments, results="results", mpi="mpich", suites=("osu",)):
     """Begin a session on the stack that Spack builds."""
-    of_stack = {"FABRIC_MPI": mpi, "FABRIC_STACK": "spack", "GOLDEN": str(GOLDEN / "osu/7.2")}
+    of_stack = {
+        "FABRIC_MPI": mpi,
+        "FABRIC_STACK": "spack",
+        "GOLDEN": str(GOLDEN / "osu/7.2"),
+    }
     return Run(
         tape.folder / results, *arguments, settings=ROOT / "config/settings.py", suites=suites,
         env=tape.variables, **of_stack,
@@ -42,10 +46,16 @@ def tape(home, tmp_path):
 def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
     done = begun(tape, "-n", "^OsuLatency|^OsuMultiLatency|^OsuCongestion").wait()
     assert (done.status, done.gate) == (0, 0), done.output + done.shown
-    assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
+    assert {record["check"] for record in done.session.records} == {
+        "OsuLatency",
+        "OsuMultiLatency",
+    }
     for record in done.session.records:
         assert record["environ"] == "mpich-spack" and record["stack"] == "spack"
-        assert record["spec"].startswith("osu-micro-benchmarks@7.3") and "^mpich@5.0.2" in record["spec"]
+        assert (
+            record["spec"].startswith("osu-micro-benchmarks@7.3")
+            and "^mpich@5.0.2" in record["spec"]
+        )
         assert len(record["spec_hash"]) == 32 and record["spack"].startswith("1.1.0")
     assert tape.calls.count("install") == tape.calls.count("concretize") == 1
     assert "osu_7_4 (mpich-spack): OSU 7.3 is older than 7.4" in done.shown
@@ -54,12 +64,17 @@ def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
 def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
     """The external is 5.0.2.1, which meets the required 5.0.2; the library below its prefix is 5.0.2."""
     lock = (tape.played / "concretize.lock").read_text()
-    tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
+    tape.write(
+        "concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"')
+    )
     done = begun(tape, "-n", "^OsuLatency").wait()
-    case = next(case for case in done.session.cases if case.name.startswith("OsuLatency"))
+    case = next(
+        case for case in done.session.cases if case.name.startswith("OsuLatency")
+    )
     assert case.result == "fail" and done.gate == 3
     assert (
-        "built for mpich@5.0.2.1, but the library at run time is 'MPICH Version:      5.0.2'" in case.reason
+        "built for mpich@5.0.2.1, but the library at run time is 'MPICH Version:      5.0.2'"
+        in case.reason
     )
 
 
@@ -67,7 +82,11 @@ def test_a_failed_build_is_reported_and_nothing_is_measured(tape):
     fail_to_compile(tape)
     done = begun(tape, "-n", "^OsuLatency").wait()
     assert done.status != 0 and done.gate == 3
-    (build,) = [case for case in done.session.cases if case.name.startswith("OsuMicroBenchmarks")]
+    (build,) = [
+        case
+        for case in done.session.cases
+        if case.name.startswith("OsuMicroBenchmarks")
+    ]
     assert build.result == "fail" and build.fixture
     for words in ("the build failed", "error:", "spack-build-out.txt", "see the log"):
         assert words in build.reason, build.reason
@@ -89,17 +108,27 @@ touch {tape.folder}/watched
     tape.write("install.sh", script + watch)
     done = begun(tape, "-n", "^OsuLatency|^HotSpot", suites=("osu", "fabric")).wait()
     assert done.status == 0, done.output
-    assert (tape.folder / "watched").exists() and (tape.folder / "disturbed").read_text() == ""
-    assert {record["check"] for record in done.session.records} == {"OsuLatency", "HotSpot"}
+    assert (tape.folder / "watched").exists() and (
+        tape.folder / "disturbed"
+    ).read_text() == ""
+    assert {record["check"] for record in done.session.records} == {
+        "OsuLatency",
+        "HotSpot",
+    }
 
 
 def test_two_sessions_at_once_on_one_install_tree(tape):
-    both = [begun(tape, "-n", "^OsuLatency", results=f"results{number}") for number in (1, 2)]
+    both = [
+        begun(tape, "-n", "^OsuLatency", results=f"results{number}")
+        for number in (1, 2)
+    ]
     for run in both:
         done = run.wait()
         assert (done.status, done.gate) == (0, 0), done.output
         assert done.session.records
-    assert tape.calls.count("install") == 2  # one after the other, by the lock of the host
+    assert (
+        tape.calls.count("install") == 2
+    )  # one after the other, by the lock of the host
 
 
 def test_a_session_killed_during_a_build_blocks_no_other(tape):
@@ -107,7 +136,8 @@ def test_a_session_killed_during_a_build_blocks_no_other(tape):
     tape.write("install.sh", f"touch {tape.folder}/started\nsleep {ENDLESS_S}\n")
     first = begun(tape, "-n", "^OsuLatency")
     wait_for(
-        lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun"
+        lambda: (tape.folder / "started").exists() or first.process.poll() is not None,
+        "no build has begun",
     )
     assert first.process.poll() is None
     first.process.send_signal(2)

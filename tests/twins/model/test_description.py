@@ -4,7 +4,13 @@
 import pytest
 
 from fabric_twins.errors import TwinError
-from fabric_twins.model.description import FITTED, PREDICTED, HostBus, PublishedValue, load
+from fabric_twins.model.description import (
+    FITTED,
+    PREDICTED,
+    HostBus,
+    PublishedValue,
+    load,
+)
 from fabric_twins.model.sourced_yaml import Source
 from tests.twins.simulation import TWINS
 
@@ -15,7 +21,12 @@ SHIPPED = sorted(TWINS.glob("*.yaml"))
 def test_every_number_of_a_shipped_description_has_a_source(file):
     twin = load(file)
     assert twin.name == file.stem
-    assert {"nodes", "cpus_per_node", "inter_node.rate_MBps", "inter_node.latency_us"} <= set(twin.sources)
+    assert {
+        "nodes",
+        "cpus_per_node",
+        "inter_node.rate_MBps",
+        "inter_node.latency_us",
+    } <= set(twin.sources)
     for case in twin.cases:
         assert case.layout.nodes <= twin.nodes and case.layout.ppn <= twin.cpus_per_node
         for published in case.values:
@@ -26,8 +37,14 @@ def test_every_number_of_a_shipped_description_has_a_source(file):
 def test_the_parts_of_a_description():
     twin = load(TWINS / "cbc.yaml")
     assert (twin.nodes, twin.cpus_per_node, twin.eager_below_B) == (16, 2, 65536)
-    assert twin.host_bus.each_MBps is None and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
-    assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
+    assert (
+        twin.host_bus.each_MBps is None
+        and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
+    )
+    assert (
+        twin.sources["nodes"].kind == "published"
+        and twin.sources["nodes"].text == "SAND Table 1"
+    )
     assert twin.sources["inter_node.send_us"].kind == "fitted"
     pair, _ = twin.cases
     assert (pair.check, pair.program, str(pair.layout), pair.parameters) == (
@@ -38,13 +55,23 @@ def test_the_parts_of_a_description():
     )
     (rate,) = [each for each in pair.values if each.metric == "message_rate_8B"]
     assert rate == PublishedValue(
-        "message_rate_8B", "Mmsg/s", 2.7, Source("published", "SAND Table 3"), PREDICTED, "", 1
+        "message_rate_8B",
+        "Mmsg/s",
+        2.7,
+        Source("published", "SAND Table 3"),
+        PREDICTED,
+        "",
+        1,
     )
 
 
 def test_buses(small):
-    assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(None, 90)
-    both = small(added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n").host_bus
+    assert small(added="host_bus: {duplex: half, rate_MBps: 90}\n").host_bus == HostBus(
+        None, 90
+    )
+    both = small(
+        added="host_bus: {duplex: full, rate_MBps: 90, aggregate_MBps: 150}\n"
+    ).host_bus
     assert both == HostBus(90, 150)
 
 
@@ -54,41 +81,79 @@ WITHIN = "intra_node: {source: {assumed: x}, send_us: 1, receive_us: 1, latency_
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rate_MBps: 100", "rate: 1", "inter_node: rate: unknown; did you mean rate_MBps?"),
-        ("rate_MBps: 100", "rate_MBps: 1 us", "inter_node: rate_MBps is '1 us'; give a number above 0"),
-        ("latency_us: 3", "latency_us: 0", "inter_node: latency_us: is zero; write a number above 0"),
+        (
+            "rate_MBps: 100",
+            "rate: 1",
+            "inter_node: rate: unknown; did you mean rate_MBps?",
+        ),
+        (
+            "rate_MBps: 100",
+            "rate_MBps: 1 us",
+            "inter_node: rate_MBps is '1 us'; give a number above 0",
+        ),
+        (
+            "latency_us: 3",
+            "latency_us: 0",
+            "inter_node: latency_us: is zero; write a number above 0",
+        ),
         (
             "latency_us: 3",
             "latency_us: {8: 1, 0: 2}",
             "latency_us: the sizes do not increase; write them in order",
         ),
-        ("latency_us: 3", "latency_us: {4K: 1}", "latency_us: a table has whole message sizes in bytes"),
+        (
+            "latency_us: 3",
+            "latency_us: {4K: 1}",
+            "latency_us: a table has whole message sizes in bytes",
+        ),
         (
             "nodes: 8",
             "nodes: 99",
             "topology: levels: 3 levels of 4 ports have room for 16 of the 99 nodes; write more",
         ),
-        ("nodes: 8", "nodes: 1000000000", "nodes is 1000000000; give a whole number from 2 to 100000"),
+        (
+            "nodes: 8",
+            "nodes: 1000000000",
+            "nodes is 1000000000; give a whole number from 2 to 100000",
+        ),
         ("nodes: 8", "", "'nodes' is missing: a whole number from 2 to 100000"),
-        ("ports: 4", "ports: 4000", "topology: asks for more than 2000000 switches and cables; write fewer"),
+        (
+            "ports: 4",
+            "ports: 4000",
+            "topology: asks for more than 2000000 switches and cables; write fewer",
+        ),
         (
             "name: small",
             "name: Small Twin",
             "name is 'Small Twin'; give a text (small letters, digits and dashes)",
         ),
-        ("ports: 4", "ports: 5", "topology: ports is 5; give a whole number of at least 2 (an even number"),
+        (
+            "ports: 4",
+            "ports: 5",
+            "topology: ports is 5; give a whole number of at least 2 (an even number",
+        ),
         (
             "kind: fat_tree",
             "kind: fattree",
             "topology: kind is 'fattree'; give one of star, fat_tree, dragonfly",
         ),
-        ("kind: d-mod-k", "kind: d-mod-k, seed: 1", "topology: routing: seed goes with destination-table"),
+        (
+            "kind: d-mod-k",
+            "kind: d-mod-k, seed: 1",
+            "topology: routing: seed goes with destination-table",
+        ),
         ("", WITHIN % "adapter_us: 2", "intra_node: adapter_us: unknown; "),
-        ("", "host_bus: {duplex: full}\n", "host_bus: has no limit; write rate_MBps or aggregate_MBps"),
+        (
+            "",
+            "host_bus: {duplex: full}\n",
+            "host_bus: has no limit; write rate_MBps or aggregate_MBps",
+        ),
         ("", "[1]", "not valid YAML"),
     ],
 )
-def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old, new, message):
+def test_a_malformed_description_is_one_line_with_file_key_and_remedy(
+    small, old, new, message
+):
     with pytest.raises(TwinError) as caught:
         small(*([(old, new)] if old else []), added="" if old else new)
     found = str(caught.value)
@@ -96,14 +161,20 @@ def test_a_malformed_description_is_one_line_with_file_key_and_remedy(small, old
 
 
 def test_a_fault_has_the_line_of_its_key(small):
-    with pytest.raises(TwinError, match=r"small\.yaml:10: inter_node: rate_MBps is 'fast'"):
+    with pytest.raises(
+        TwinError, match=r"small\.yaml:10: inter_node: rate_MBps is 'fast'"
+    ):
         small(("rate_MBps: 100", "rate_MBps: fast"))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (", twin: fitted", "", "metrics: x_MBps: write twin: fitted or predicted, or not_reproduced and why"),
+        (
+            ", twin: fitted",
+            "",
+            "metrics: x_MBps: write twin: fitted or predicted, or not_reproduced and why",
+        ),
         (
             ", twin: fitted",
             ", twin: fitted, tolerance_percent: 2",
@@ -114,7 +185,11 @@ def test_a_fault_has_the_line_of_its_key(small):
             "x",
             "values: 0: metrics: x: has no unit; end the name in one of us, MBps, B, percent, Mps",
         ),
-        ("layout: 2x1", "layout: pair", "values: 0: 'pair' is not a layout; write nodes x processes a node"),
+        (
+            "layout: 2x1",
+            "layout: pair",
+            "values: 0: 'pair' is not a layout; write nodes x processes a node",
+        ),
     ],
 )
 def test_a_malformed_value(small, old, new, message):
@@ -142,10 +217,21 @@ statements:
 
 def test_a_statement_is_a_bound_on_a_metric(small):
     (statement,) = small(added=STATEMENT).statements
-    assert (statement.check, statement.layout, statement.metric) == ("HotSpot", "8x1", "send_growth")
-    assert (statement.bound, statement.value, statement.unit, statement.why_not) == ("at_least", 2, "1", "")
+    assert (statement.check, statement.layout, statement.metric) == (
+        "HotSpot",
+        "8x1",
+        "send_growth",
+    )
+    assert (statement.bound, statement.value, statement.unit, statement.why_not) == (
+        "at_least",
+        2,
+        "1",
+        "",
+    )
     assert statement.source.text == "the report" and not statement.is_fitted
-    more = "    not_reproduced: not so\n    parameters: {poll: none}\n    twin: fitted\n"
+    more = (
+        "    not_reproduced: not so\n    parameters: {poll: none}\n    twin: fitted\n"
+    )
     (statement,) = small(added=STATEMENT + more).statements
     assert (statement.parameters, statement.why_not, statement.is_fitted) == (
         {"poll": "none"},
@@ -157,9 +243,17 @@ def test_a_statement_is_a_bound_on_a_metric(small):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("at_least: 2", "at_most: 1\n    at_least: 2", "needs one bound; write one of at_least and at_most"),
+        (
+            "at_least: 2",
+            "at_most: 1\n    at_least: 2",
+            "needs one bound; write one of at_least and at_most",
+        ),
         ("    at_least: 2\n", "", "needs one bound"),
-        ("at_least: 2", "at_least: 2\n    twin: predicted", "twin is 'predicted'; give one of fitted"),
+        (
+            "at_least: 2",
+            "at_least: 2\n    twin: predicted",
+            "twin is 'predicted'; give one of fitted",
+        ),
     ],
 )
 def test_a_malformed_statement(small, old, new, message):

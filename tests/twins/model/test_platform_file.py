@@ -3,7 +3,10 @@
 
 from fabric_twins.model.platform_file import platform
 
-PAIR = ("kind: fat_tree\n  ports: 4\n  levels: 3\n  link_MBps: 100\n  routing: {kind: d-mod-k}", "kind: star")
+PAIR = (
+    "kind: fat_tree\n  ports: 4\n  levels: 3\n  link_MBps: 100\n  routing: {kind: d-mod-k}",
+    "kind: star",
+)
 
 
 def lines_of(twin, keyword):
@@ -40,13 +43,21 @@ def test_processors_are_there_where_something_computes(small):
 
 
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
-    twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: half, rate_MBps: 90}\n")
+    twin = small(
+        PAIR,
+        ("nodes: 8", "nodes: 2"),
+        added="host_bus: {duplex: half, rate_MBps: 90}\n",
+    )
     assert lines_of(twin, "link")[2] == "link n0:bus 90000000 shared -"
     assert lines_of(twin, "host")[0] == "host n0 0 1 out 2 0 2 in 2 1 2 self 1 3"
 
 
 def test_a_bus_with_a_limit_for_each_direction(small):
-    twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: full, rate_MBps: 90}\n")
+    twin = small(
+        PAIR,
+        ("nodes: 8", "nodes: 2"),
+        added="host_bus: {duplex: full, rate_MBps: 90}\n",
+    )
     assert lines_of(twin, "link")[2:4] == [
         "link n0:bus-out 90000000 shared -",
         "link n0:bus-in 90000000 shared -",

@@ -11,14 +11,22 @@ from fabric_twins.model.sourced_yaml import Source, Sources, content, sources_by
 
 def test_a_value_has_its_own_source_or_that_of_its_section():
     sources = Sources(Path("twin.yaml"))
-    below = {"source": {"fitted": "Table 2"}, "b_us": 2, "deeper": {"c_us": {0: 1, 8: 2.5}}}
+    below = {
+        "source": {"fitted": "Table 2"},
+        "b_us": 2,
+        "deeper": {"c_us": {0: 1, 8: 2.5}},
+    }
     data = {
         "source": {"assumed": "all"},
         "a_MBps": {"value": 1, "published": "Table 4"},
         "below": below,
         "d": 4,
     }
-    taken = {"a_MBps": 1, "below": {"b_us": 2, "deeper": {"c_us": {0: 1, 8: 2.5}}}, "d": 4}
+    taken = {
+        "a_MBps": 1,
+        "below": {"b_us": 2, "deeper": {"c_us": {0: 1, 8: 2.5}}},
+        "d": 4,
+    }
     assert sources.taken(data) == taken and not sources.missing
     assert sources.known == {
         "a_MBps": Source("published", "Table 4"),
@@ -40,8 +48,14 @@ def test_a_value_has_its_own_source_or_that_of_its_section():
             {"x_us": 1},
             "x_us: does not say where it comes from; write {value: ..., published: ...}, or fitted or assum",
         ),
-        ({"x_us": {"value": 1}}, "x_us: no source; write one of published, fitted and assumed, with a text"),
-        ({"a": {"source": {"fitted": "y", "assumed": "z"}}}, "a.source: no source; write one of"),
+        (
+            {"x_us": {"value": 1}},
+            "x_us: no source; write one of published, fitted and assumed, with a text",
+        ),
+        (
+            {"a": {"source": {"fitted": "y", "assumed": "z"}}},
+            "a.source: no source; write one of",
+        ),
     ],
 )
 def test_a_value_without_a_source_is_one_line(data, message):
@@ -49,14 +63,19 @@ def test_a_value_without_a_source_is_one_line(data, message):
     with pytest.raises(TwinError) as caught:
         sources.taken(data)
         sources.require_all()
-    assert f"twin.yaml: {message}" in str(caught.value) and "\n" not in str(caught.value)
+    assert f"twin.yaml: {message}" in str(caught.value) and "\n" not in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: [", r"twin\.yaml:[12]: not valid YAML"),
-        ("a: 1\nb: 2\na: 3", r"twin\.yaml:3: not valid YAML: the key 'a' is there twice"),
+        (
+            "a: 1\nb: 2\na: 3",
+            r"twin\.yaml:3: not valid YAML: the key 'a' is there twice",
+        ),
         (None, r"twin\.yaml: cannot be read: No such file"),
     ],
 )

@@ -20,13 +20,20 @@ def ports(wiring):
 
 
 @pytest.mark.parametrize(
-    ("k", "levels", "nodes"), [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)]
+    ("k", "levels", "nodes"),
+    [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)],
 )
-def test_a_whole_fat_tree_has_the_textbook_switches_and_uses_every_port(k, levels, nodes):
-    wiring = FatTree(nodes, k, levels, k // 2 if levels > 1 else k, k // 2, 100).wiring()
+def test_a_whole_fat_tree_has_the_textbook_switches_and_uses_every_port(
+    k, levels, nodes
+):
+    wiring = FatTree(
+        nodes, k, levels, k // 2 if levels > 1 else k, k // 2, 100
+    ).wiring()
     # A k-port, n-level tree: 2 (k/2)^n hosts and (2n - 1) (k/2)^(n-1) switches.
     assert nodes == 2 * (k // 2) ** levels or levels == 1
-    assert len(wiring.switches) == ((2 * levels - 1) * (k // 2) ** (levels - 1) if levels > 1 else 1)
+    assert len(wiring.switches) == (
+        (2 * levels - 1) * (k // 2) ** (levels - 1) if levels > 1 else 1
+    )
     assert set(ports(wiring).values()) == {k}
 
 
@@ -48,7 +55,9 @@ def test_a_dragonfly_connects_all_routers_of_a_group_and_all_groups():
     wiring = Dragonfly(72, 9, 4, 2, 2, 100, 50).wiring()
     local = [cable for cable in wiring.cables if cable.rate_MBps == 100]
     between = [cable for cable in wiring.cables if cable.rate_MBps == 50]
-    assert len(local) == 9 * 6 and {cable.a // 4 == cable.b // 4 for cable in local} == {True}
+    assert len(local) == 9 * 6 and {
+        cable.a // 4 == cable.b // 4 for cable in local
+    } == {True}
     # Balanced (a = 2p = 2h, groups = ah + 1): one cable between any two groups, and no port unused.
     assert Counter(frozenset((cable.a // 4, cable.b // 4)) for cable in between) == {
         frozenset((a, b)): 1 for a in range(9) for b in range(a)
@@ -58,7 +67,9 @@ def test_a_dragonfly_connects_all_routers_of_a_group_and_all_groups():
 
 def test_a_dragonfly_of_few_groups_has_several_cables_between_two():
     wiring = Dragonfly(24, 3, 4, 2, 2, 100, 50).wiring()
-    between = Counter(frozenset((c.a // 4, c.b // 4)) for c in wiring.cables if c.rate_MBps == 50)
+    between = Counter(
+        frozenset((c.a // 4, c.b // 4)) for c in wiring.cables if c.rate_MBps == 50
+    )
     assert set(between.values()) == {prod((4, 2)) // 2}
     assert max(ports(wiring).values()) <= 2 + 3 + 2
 
@@ -70,10 +81,12 @@ def faults(small, text):
 
 def test_a_slow_cable_and_a_broken_one(small):
     wiring, whole = faults(small, "{cable: [leaf-0, level-2-1], fraction: 0.25}")
-    changed = [new for new, old in zip(wiring.cables, whole.cables, strict=True) if new != old]
-    assert [(whole.switches[c.a], whole.switches[c.b], c.rate_MBps) for c in changed] == [
-        ("leaf-0", "level-2-1", 25)
+    changed = [
+        new for new, old in zip(wiring.cables, whole.cables, strict=True) if new != old
     ]
+    assert [
+        (whole.switches[c.a], whole.switches[c.b], c.rate_MBps) for c in changed
+    ] == [("leaf-0", "level-2-1", 25)]
     wiring, whole = faults(small, "{cable: [leaf-0, level-2-1], fraction: 0}")
     assert len(wiring.cables) == len(whole.cables) - 1
 
@@ -82,7 +95,9 @@ def test_two_swapped_cables(small):
     wiring, whole = faults(small, "{swap: [n0, n7]}")
     assert (wiring.at[0], wiring.at[7]) == (whole.at[7], whole.at[0])
     wiring, whole = faults(small, "{swap: [[leaf-0, level-2-0], [leaf-2, level-2-2]]}")
-    ends = {(wiring.switches[cable.a], wiring.switches[cable.b]) for cable in wiring.cables}
+    ends = {
+        (wiring.switches[cable.a], wiring.switches[cable.b]) for cable in wiring.cables
+    }
     assert {("leaf-0", "level-2-2"), ("leaf-2", "level-2-0")} <= ends
     assert len(wiring.cables) == len(whole.cables) and ports(wiring) == ports(whole)
 
@@ -90,13 +105,22 @@ def test_two_swapped_cables(small):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{host: n9, fraction: 0.5}", r"faults: 0: host: there is no n9; write one of n0 to n7"),
+        (
+            "{host: n9, fraction: 0.5}",
+            r"faults: 0: host: there is no n9; write one of n0 to n7",
+        ),
         (
             "{cable: [leaf-0, leaf-1], fraction: 0}",
             r"there is no cable between leaf-0 and leaf-1; write the two ends",
         ),
-        ("{cable: [leaf-0], fraction: 0}", r"cable: two names are expected here, as in \[leaf-0, spine-1\]"),
-        ("{host: n1, fraction: 0}", r"faults: 0: fraction: write one of the rate, from 0 to 1"),
+        (
+            "{cable: [leaf-0], fraction: 0}",
+            r"cable: two names are expected here, as in \[leaf-0, spine-1\]",
+        ),
+        (
+            "{host: n1, fraction: 0}",
+            r"faults: 0: fraction: write one of the rate, from 0 to 1",
+        ),
         (
             "{swap: [n1, [leaf-0, level-2-0]]}",
             r"swap: does not swap two of a kind; write two hosts, or two cables",
@@ -117,7 +141,8 @@ def test_malformed_dragonflies(small):
     old = "kind: fat_tree\n  ports: 4\n  levels: 3"
     assert small((old, text)).topology.groups == 9
     with pytest.raises(
-        TwinError, match="global_ports: 2 routers with 3 do not reach the 8 other groups; write more"
+        TwinError,
+        match="global_ports: 2 routers with 3 do not reach the 8 other groups; write more",
     ):
         small((old, text.replace("global_ports: 4", "global_ports: 3")))
     with pytest.raises(TwinError, match="hosts: there is room for 6 of the 8 nodes"):

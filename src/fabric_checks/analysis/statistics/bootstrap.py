@@ -58,10 +58,14 @@ def middle_places(n: int, resamples: int, seed: int) -> tuple[Places, Places]:
     low = drawn.beta(k, n + 1 - k, resamples)
     high = low if n % 2 else low + (1 - low) * drawn.beta(1, n - k, resamples)
     # A number just below 1 may be rounded to 1.
-    return np.minimum((low * n).astype(np.intp), n - 1), np.minimum((high * n).astype(np.intp), n - 1)
+    return np.minimum((low * n).astype(np.intp), n - 1), np.minimum(
+        (high * n).astype(np.intp), n - 1
+    )
 
 
-def median(values: npt.ArrayLike, confidence: float = 0.95, *, resamples: int = RESAMPLES) -> Intervals:
+def median(
+    values: npt.ArrayLike, confidence: float = 0.95, *, resamples: int = RESAMPLES
+) -> Intervals:
     """Return the median of each series with its confidence interval.
 
     :param values: a row a series, all of the same length.
@@ -69,7 +73,9 @@ def median(values: npt.ArrayLike, confidence: float = 0.95, *, resamples: int = 
     """
     rows = np.sort(values, axis=1)
     estimate = np.median(rows, axis=1)
-    return _intervals(estimate, lambda part: _medians(rows[part], resamples, 0), confidence, resamples)
+    return _intervals(
+        estimate, lambda part: _medians(rows[part], resamples, 0), confidence, resamples
+    )
 
 
 def compare(
@@ -91,7 +97,9 @@ def compare(
 
     def medians(part: slice) -> Floats:
         # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
-        drawn: Floats = of(_medians(two[part], resamples, 1), _medians(one[part], resamples, 0))
+        drawn: Floats = of(
+            _medians(two[part], resamples, 1), _medians(one[part], resamples, 0)
+        )
         return drawn
 
     with np.errstate(over="ignore"):
@@ -110,10 +118,16 @@ def _medians(rows: Floats, resamples: int, seed: int) -> Floats:
 
 
 def _intervals(
-    estimate: Floats, medians: Callable[[slice], Floats], confidence: float, resamples: int
+    estimate: Floats,
+    medians: Callable[[slice], Floats],
+    confidence: float,
+    resamples: int,
 ) -> Intervals:
     """Return the intervals of series by the medians of all resamples, some series at a time."""
     share, step = (1 - confidence) / 2, max(_CHUNK // resamples, 1)
     parts = [slice(start, start + step) for start in range(0, len(estimate), step)]
-    ends = [np.quantile(medians(part), (share, 1 - share), axis=1, overwrite_input=True) for part in parts]
+    ends = [
+        np.quantile(medians(part), (share, 1 - share), axis=1, overwrite_input=True)
+        for part in parts
+    ]
     return Intervals(estimate, *np.hstack(ends or [np.empty((2, 0))]))

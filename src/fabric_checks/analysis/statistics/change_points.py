@@ -89,7 +89,11 @@ def split(values: npt.ArrayLike, *, in_shares: bool = True) -> Split:
     scaled = series = np.asarray(values, dtype=np.float64)
     if in_shares:
         levels = _medians_around(series)
-        scaled = np.log(series) if levels.max() > _FAR_APART * levels.min() else series / np.median(series)
+        scaled = (
+            np.log(series)
+            if levels.max() > _FAR_APART * levels.min()
+            else series / np.median(series)
+        )
     middle = _medians_around(scaled)
     noise = noise_of(scaled)
     is_outlier = np.abs(scaled - middle) > _OUTLIER * noise
@@ -99,7 +103,10 @@ def split(values: npt.ArrayLike, *, in_shares: bool = True) -> Split:
     cleaned = np.where(is_outlier, middle, scaled)
     penalty = _PENALTY + _PENALTY_OF_LENGTH * math.log(len(series))
     for _ in range(_ROUNDS):
-        noise = _noise_within(cleaned, _best_starts(cleaned / noise, penalty - _LOWER)) or noise
+        noise = (
+            _noise_within(cleaned, _best_starts(cleaned / noise, penalty - _LOWER))
+            or noise
+        )
     starts = _confirmed(cleaned, _best_starts(cleaned / noise, penalty))
     return Split(tuple(starts), noise, in_shares, outliers)
 
@@ -136,14 +143,20 @@ def _best_starts(values: Floats, penalty: float) -> list[int]:
     values it saves little.
     """
     centred = values - np.median(values)
-    sums, squares = (np.concatenate(([0.0], np.cumsum(each))) for each in (centred, centred**2))
+    sums, squares = (
+        np.concatenate(([0.0], np.cumsum(each))) for each in (centred, centred**2)
+    )
     best = np.full(len(values) + 1, np.inf)
     best[0] = -penalty
     start_of = np.zeros(len(values) + 1, dtype=np.intp)
     lengths = np.arange(len(values), MIN_SEGMENT - 1, -1)
     for end in range(MIN_SEGMENT, len(values) + 1):
         first = end - MIN_SEGMENT + 1
-        rest = squares[end] - squares[:first] - (sums[end] - sums[:first]) ** 2 / lengths[-first:]
+        rest = (
+            squares[end]
+            - squares[:first]
+            - (sums[end] - sums[:first]) ** 2 / lengths[-first:]
+        )
         cost = best[:first] + rest
         start_of[end] = cost.argmin()
         best[end] = cost[start_of[end]] + penalty
@@ -192,7 +205,11 @@ def _confirmed(values: Floats, starts: list[int]) -> list[int]:
             fewest = 2 / math.comb(len(before) + len(after), len(after))
             # The last segment may have just begun: few runs cannot show much, and more are to come.
             last = number == len(kept) - 1
-            allowed = _P_LAST if last else max(_P_SERIES / len(values), min(12 * fewest, _P_LAST))
+            allowed = (
+                _P_LAST
+                if last
+                else max(_P_SERIES / len(values), min(12 * fewest, _P_LAST))
+            )
             allowed = max(allowed, 1.001 * fewest)
             excess.append(float(mannwhitneyu(before, after).pvalue) / allowed)
         worst = int(np.argmax(excess))

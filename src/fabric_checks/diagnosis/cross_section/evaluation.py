@@ -30,7 +30,11 @@ from fabric_checks.diagnosis.finding import RankFinding, faults, not_measured, n
 from fabric_checks.parsers import rotate
 
 #: The values that need what only ``rotate`` knows: the pairs of a round, and its times.
-_OF_ROTATE = ("aggregate_bandwidth", "perceived_aggregate_bandwidth", "elapsed_over_transfers")
+_OF_ROTATE = (
+    "aggregate_bandwidth",
+    "perceived_aggregate_bandwidth",
+    "elapsed_over_transfers",
+)
 
 
 @dataclass(frozen=True)
@@ -86,17 +90,24 @@ class Report:
             "one_way_nodes": float(len(self.output.one_way_ranks)),
             **self._limits_percent(),
             **self.of_switches,
-            **(bandwidths.of_rails(self.matrix, self.output.rails) if self.output.rails > 1 else {}),
+            **(
+                bandwidths.of_rails(self.matrix, self.output.rails)
+                if self.output.rails > 1
+                else {}
+            ),
         }
         return {
-            name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE
+            name: value
+            for name, value in found.items()
+            if not self.output.is_table or name not in _OF_ROTATE
         }
 
     def _limits_percent(self) -> dict[str, float]:
         """Return the limits as the check declares them; 100 where nothing would have been found."""
         known = {part: self.limits.get(part) for part in ("node", "pair", "cable")}
         return {
-            f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in known.items()
+            f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss
+            for part, loss in known.items()
         }
 
     @property
@@ -104,9 +115,15 @@ class Report:
         """The medians of pairs at one switch and of pairs at two, in MB/s, as far as switches are known."""
         evidence = self.mapped.evidence
         scanned = ~np.isnan(evidence.scan)
-        masks = {"median_within_switches": self.mapped.within, "median_between_switches": self.mapped.across}
+        masks = {
+            "median_within_switches": self.mapped.within,
+            "median_between_switches": self.mapped.across,
+        }
         return {
-            name: float(np.exp(np.median(evidence.scan[mask & scanned])) * evidence.reference_MBps)
+            name: float(
+                np.exp(np.median(evidence.scan[mask & scanned]))
+                * evidence.reference_MBps
+            )
             for name, mask in masks.items()
             if (mask & scanned).any()
         }
@@ -128,17 +145,28 @@ class Report:
         rate = float(self.matrix.measured.min())
         text = f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s"
         hosts = [self.output.hosts[rank] for rank in (sender, receiver)]
-        return note("slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate)
+        return note(
+            "slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate
+        )
 
     def _levels(self) -> Finding:
-        levels = [f"{100 * share:.1f} % reach about {_part_of_link(k)}" for k, share in self.plateaus.items()]
+        levels = [
+            f"{100 * share:.1f} % reach about {_part_of_link(k)}"
+            for k, share in self.plateaus.items()
+        ]
         text = f"of the pairs, {', '.join(levels)} (a link: {self.link_MBps:.0f} MB/s)"
         shares = {str(k): share for k, share in self.plateaus.items()}
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
     def _by_switch(self) -> list[Finding]:
-        where = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
-        medians = ", ".join(f"{value:.0f} MB/s {where[name]}" for name, value in self.of_switches.items())
+        where = {
+            "median_within_switches": "within a switch",
+            "median_between_switches": "between switches",
+        }
+        medians = ", ".join(
+            f"{value:.0f} MB/s {where[name]}"
+            for name, value in self.of_switches.items()
+        )
         text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
         return [note("by switch", text, medians=self.of_switches)] if medians else []
 
@@ -147,7 +175,9 @@ def _part_of_link(sharing: int) -> str:
     """Return the share of a link that so many pairs on it have each."""
     if sharing == 1:
         return "the rate of a link"
-    return f"1/{sharing} of it{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
+    return (
+        f"1/{sharing} of it{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
+    )
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
@@ -155,7 +185,9 @@ def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
     asked for."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
-        raise OutputError(f"the pattern {pattern} was asked for, but the output is that of {output.pattern}")
+        raise OutputError(
+            f"the pattern {pattern} was asked for, but the output is that of {output.pattern}"
+        )
     return output
 
 
@@ -199,11 +231,15 @@ def _diagnosed(
 ) -> tuple[MappedEvidence, list[RankFinding]]:
     """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
     by it."""
-    mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known, output.hosts)
+    mapped = parts.on_map(
+        evidence.of_output(output), output.nodes or output.hosts, known, output.hosts
+    )
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
     if doubt is None and not output.is_table:
-        found += shared_cables.find(mapped, output.hosts, faults(found), confirmed=output.confirmed)
+        found += shared_cables.find(
+            mapped, output.hosts, faults(found), confirmed=output.confirmed
+        )
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
@@ -219,10 +255,17 @@ def _limits(
 ) -> of_report.Limits:
     """Return the smallest faults that would have been found."""
     if output.at_once:
-        of_nodes = inference.least_of_nodes(mapped.evidence) if output.confirmed else None
+        of_nodes = (
+            inference.least_of_nodes(mapped.evidence) if output.confirmed else None
+        )
         smallest = {"node": of_nodes, "pair": None, "cable": None}
     else:
-        slow = [rank for each in faults(found) if each.kind in OF_NODES for rank in each.ranks]
+        slow = [
+            rank
+            for each in faults(found)
+            if each.kind in OF_NODES
+            for rank in each.ranks
+        ]
         again = output.phases["together"] if output.confirmed else None
         smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
     return smallest if ways is None else smallest | leaves.limit(ways)

@@ -56,7 +56,9 @@ class Series:
     def bound_since(self, pairs: Numbers, since: float) -> Array:
         """Return the highest rate of pairs while others ran, from a time on; NaN without any."""
         at, own = self.of(pairs)
-        counts = ~self.alone[own] & (self.when[own] >= since) & ~np.isnan(self.rate[own])
+        counts = (
+            ~self.alone[own] & (self.when[own] >= since) & ~np.isnan(self.rate[own])
+        )
         bound = np.full(len(pairs), -np.inf)
         np.maximum.at(bound, at[counts], self.rate[own[counts]])
         return np.where(np.isinf(bound), np.nan, bound)
@@ -124,7 +126,11 @@ class Evidence:
 
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs by repetition."""
-        return noise.OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
+        return (
+            noise.OF_BEST
+            * self.noise.repeat
+            / np.sqrt(np.maximum(self.repeats[which], 1))
+        )
 
 
 def of_output(output: RotateOutput) -> Evidence:
@@ -144,37 +150,49 @@ def of_output(output: RotateOutput) -> Evidence:
         _best(rate.filter(phase == "together")).alias("together"),
         pl.col("round", "when").filter(scanned).last().fill_null(-1),
     )
-    pairs, repeats, round_, when = (by_pair[name].to_numpy() for name in ("pair", "repeats", "round", "when"))
+    pairs, repeats, round_, when = (
+        by_pair[name].to_numpy() for name in ("pair", "repeats", "round", "when")
+    )
     sender, receiver = pairs // ranks, pairs % ranks
     within = (host[sender] == host[receiver]) & (hosts > 1)
     again, samples = _samples(
-        table.filter(phase.is_in(ALONE)).sort("phase", descending=True, maintain_order=True)
+        table.filter(phase.is_in(ALONE)).sort(
+            "phase", descending=True, maintain_order=True
+        )
     )
     is_control = by_pair["control"].to_numpy()[np.searchsorted(pairs, again)]
     repeat = noise.of_repeats(samples)
     of_kind = kinds.of_rates(by_pair.filter(~within), ranks, output.rails, repeat)
     of_pair = np.minimum(of_kind[sender], of_kind[receiver])
     alone, middle, together, scan = (
-        by_pair[name].fill_null(np.nan).to_numpy() - of_pair for name in ("top", "alone", "together", "scan")
+        by_pair[name].fill_null(np.nan).to_numpy() - of_pair
+        for name in ("top", "alone", "together", "scan")
     )
     top, fastest, seen = noise.top_of(scan[~np.isnan(scan)])
     reference = float(np.median(alone[by_pair["control"]])) if is_control.any() else top
     alone, middle, together, scan = (
-        np.where(within, np.nan, values - reference) for values in (alone, middle, together, scan)
+        np.where(within, np.nan, values - reference)
+        for values in (alone, middle, together, scan)
     )
-    samples = noise.clipped(samples - of_pair[np.searchsorted(pairs, again)][:, None], repeat)
+    samples = noise.clipped(
+        samples - of_pair[np.searchsorted(pairs, again)][:, None], repeat
+    )
     by_controls, by_all = (
-        len(np.unique(np.divmod(each, ranks))) / ranks for each in (again[is_control], again)
+        len(np.unique(np.divmod(each, ranks))) / ranks
+        for each in (again[is_control], again)
     )
     of_nodes = noise.node_spread(scan, sender, receiver, fastest), by_controls, by_all
     spread = noise.of_controls(samples, is_control, repeat, (fastest, seen), of_nodes)
-    if output.is_table and not repeat:  # measured once: pairs differ by no more than measurements do
+    if (
+        output.is_table and not repeat
+    ):  # measured once: pairs differ by no more than measurements do
         spread = replace(spread, repeat=spread.scan)
     position = np.searchsorted(pairs, table["pair"].to_numpy())
     series = Series(
         position,
         table["when"].to_numpy(),
-        np.where(within, np.nan, -of_pair - reference)[position] + table["rate"].to_numpy(),
+        np.where(within, np.nan, -of_pair - reference)[position]
+        + table["rate"].to_numpy(),
         table["phase"].is_in(ALONE).to_numpy(),
         table["dip"].to_numpy(),
         np.searchsorted(position, np.arange(len(pairs) + 1)),
@@ -219,12 +237,16 @@ def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:
     for phase in ("scan", "leaf", "together"):
         if part := output.phases.get(phase):
             rounds, when = np.unique(part.round, return_inverse=True)
-            tables += [_rows(part, ranks, phase, begin + when)] if phase != "leaf" else []
+            tables += (
+                [_rows(part, ranks, phase, begin + when)] if phase != "leaf" else []
+            )
             begin += len(rounds)
     # Controls and suspects take turns, once for each repeat.
     turns = [(phase, output.phases[phase]) for phase in ALONE]
     some = turns[1][1] or turns[0][1]
-    repeats = int(((some.sender == some.sender[:1]) & (some.receiver == some.receiver[:1])).sum())
+    repeats = int(
+        ((some.sender == some.sender[:1]) & (some.receiver == some.receiver[:1])).sum()
+    )
     of_turn = sum(len(part) for _, part in turns) // max(repeats, 1)
     for phase, part in turns if repeats else ():
         turn, place = np.divmod(np.arange(len(part)), max(len(part) // repeats, 1))
@@ -238,7 +260,9 @@ def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFram
         "pair": part.sender.astype(np.int64) * ranks + part.receiver,
         "when": when.astype(np.int64),
         "rate": np.log(part.MBps),
-        "dip": np.log((np.nan if part.slowest_MBps is None else part.slowest_MBps) / part.MBps),
+        "dip": np.log(
+            (np.nan if part.slowest_MBps is None else part.slowest_MBps) / part.MBps
+        ),
         "round": part.round.astype(np.int64),
     }
     return pl.DataFrame(columns).with_columns(phase=pl.lit(phase))

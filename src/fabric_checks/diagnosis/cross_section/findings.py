@@ -10,7 +10,11 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section import intermittent, sentences
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.inference import Culprit, explain, slow_since_scan
+from fabric_checks.diagnosis.cross_section.inference import (
+    Culprit,
+    explain,
+    slow_since_scan,
+)
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding, faults
@@ -28,21 +32,33 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     :param mapped: the evidence of the run on the map of its fabric.
     """
     evidence = mapped.evidence
-    if output.confirmed and evidence.noise.repeat > SETTINGS.most_noise and not output.at_once:
+    if (
+        output.confirmed
+        and evidence.noise.repeat > SETTINGS.most_noise
+        and not output.at_once
+    ):
         return [sentences.inconclusive(mapped, int((evidence.repeats > 0).sum()))]
     if not (output.confirmed or output.is_table):
         return []
     culprits, unsure = explain(mapped)
-    culprits = tuple(replace(each, sure=each.sure and _lasts(output, mapped, each)) for each in culprits)
+    culprits = tuple(
+        replace(each, sure=each.sure and _lasts(output, mapped, each))
+        for each in culprits
+    )
     found = _blamed(output, mapped, culprits)
     if not output.is_table:
-        explained = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
+        explained = np.concatenate(
+            [each.part.pairs for each in culprits if each.sure] or [unsure[:0]]
+        )
         changes = intermittent.of_parts(mapped, explained)
         found += [sentences.changed(mapped, output.hosts, each) for each in changes]
         found += _unexplained(output, mapped, np.setdiff1d(unsure, explained))
     if len(evidence.kinds) > 1:
         found.append(sentences.node_classes(mapped, output.hosts))
-    return sorted(found, key=lambda each: (_ORDER.get(each.kind, 0), not each.is_fault, each.share))
+    return sorted(
+        found,
+        key=lambda each: (_ORDER.get(each.kind, 0), not each.is_fault, each.share),
+    )
 
 
 def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bool:
@@ -50,11 +66,15 @@ def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bo
     if not output.is_table:
         return intermittent.is_steady(mapped.evidence, culprit.slow)
     # Where pairs within a switch are slow, too, its nodes may be of a kind that was not separated.
-    is_of_kind = culprit.part.kind == "switch" and bool(mapped.within[culprit.slow].any())
+    is_of_kind = culprit.part.kind == "switch" and bool(
+        mapped.within[culprit.slow].any()
+    )
     return mapped.evidence.is_repeated(culprit.slow) and not is_of_kind
 
 
-def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Culprit]) -> list[RankFinding]:
+def _blamed(
+    output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Culprit]
+) -> list[RankFinding]:
     """Return the faults; without any the suspects. Many slow pairs are one finding."""
     named = [each for each in culprits if not _is_symptom(each, culprits)]
     found = [sentences.slow(mapped, output.hosts, each) for each in named]
@@ -65,18 +85,26 @@ def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Cul
     pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain
-    return [each for each in certain if each.kind != "pair"] + [sentences.group(output.hosts, pairs)]
+    return [each for each in certain if each.kind != "pair"] + [
+        sentences.group(output.hosts, pairs)
+    ]
 
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
     """Return whether the other slow parts on the route of a pair explain its rate, taken together."""
     pair, kind = culprit.part.pairs[0], culprit.part.kind
-    shares = [each.share for each in culprits if each.part.kind != "pair" and pair in each.part.pairs]
+    shares = [
+        each.share
+        for each in culprits
+        if each.part.kind != "pair" and pair in each.part.pairs
+    ]
     explained = SETTINGS.explained_by_parts * float(np.prod(shares))
     return kind == "pair" and bool(shares) and culprit.share > explained
 
 
-def _unexplained(output: RotateOutput, mapped: MappedEvidence, unsure: Numbers) -> list[RankFinding]:
+def _unexplained(
+    output: RotateOutput, mapped: MappedEvidence, unsure: Numbers
+) -> list[RankFinding]:
     """Return the findings about suspect pairs that no fault explains.
 
     :param unsure: positions of those that may be slow by chance.
@@ -87,7 +115,9 @@ def _unexplained(output: RotateOutput, mapped: MappedEvidence, unsure: Numbers) 
         unsure = np.setdiff1d(unsure, late.slow)
     suspects, ranks = output.phases["alone"], evidence.ranks
     again = suspects.sender.astype(np.int64) * ranks + suspects.receiver
-    noisy = unsure[np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)]
+    noisy = unsure[
+        np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)
+    ]
     if len(noisy):
         share = float(np.exp(np.median(evidence.alone[noisy])))
         found.append(sentences.inconclusive(mapped, len(noisy), share))
@@ -95,7 +125,10 @@ def _unexplained(output: RotateOutput, mapped: MappedEvidence, unsure: Numbers) 
 
 
 def of_machine(
-    output: RotateOutput, mapped: MappedEvidence, link_MBps: float | None, found: Sequence[RankFinding]
+    output: RotateOutput,
+    mapped: MappedEvidence,
+    link_MBps: float | None,
+    found: Sequence[RankFinding],
 ) -> list[RankFinding]:
     """Return that even healthy pairs are far below the rate of a link; without that rate, that perhaps half
     of the nodes are slow.
@@ -108,7 +141,9 @@ def of_machine(
         is_slow = reached / link_MBps < SETTINGS.least_of_link
         return [sentences.below_line_rate(reached, link_MBps)] if is_slow else []
     best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
-    is_explained = output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)
+    is_explained = output.is_table or any(
+        each.is_fault or each.kind == "node classes" for each in found
+    )
     if is_explained or len(best) <= SETTINGS.fewest_fast:
         return []
     fastest = float(np.sort(best)[-SETTINGS.fewest_fast])

@@ -16,7 +16,12 @@ from scipy.special import stdtrit
 
 from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, OF_NODE, Array, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import (
+    OF_MEDIAN,
+    OF_NODE,
+    Array,
+    levels_of_nodes,
+)
 from fabric_checks.diagnosis.cross_section.parts import (
     OF_NODES,
     MappedEvidence,
@@ -49,7 +54,12 @@ class Culprit:
 
 
 def least_loss(
-    mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0
+    mapped: MappedEvidence,
+    errors: float,
+    kind: str,
+    nodes: int = 1,
+    *,
+    slowest: float = 0.0,
 ) -> float:
     """Return the loss, as a logarithm, from which on a part is slow for certain.
 
@@ -61,9 +71,14 @@ def least_loss(
     noise = mapped.evidence.noise
     if kind not in OF_NODES:
         slowest = SETTINGS.spread_errors * max(
-            noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes)
+            noise.most * (1.0 if kind == "pair" else OF_NODE),
+            noise.nodes / np.sqrt(nodes),
         )
-    sure = SETTINGS.confirmed_errors_of_pair if kind == "pair" else SETTINGS.confirmed_errors
+    sure = (
+        SETTINGS.confirmed_errors_of_pair
+        if kind == "pair"
+        else SETTINGS.confirmed_errors
+    )
     beyond = np.hypot(sure * np.hypot(errors, noise.reference), slowest)
     return max(-float(np.log1p(-SETTINGS.least_fault)), float(beyond))
 
@@ -80,7 +95,11 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
     slow = measured[evidence.alone[measured] < -beyond]
-    looks_slow = np.sort(slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs])
+    looks_slow = np.sort(
+        slow[np.argsort(evidence.alone[slow], kind="stable")][
+            : SETTINGS.most_slow_pairs
+        ]
+    )
     if not len(looks_slow):
         return (), looks_slow
     mapped, chosen = _searched(mapped, looks_slow)
@@ -88,11 +107,15 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     certain = measured[evidence.alone[measured] < -limit]
     culprits = _judged(mapped, chosen, certain)
     some = measured[evidence.alone[measured] < np.log1p(-SETTINGS.least_fault)]
-    explained = np.concatenate([some[:0], *(each.part.pairs for each in culprits if each.sure)])
+    explained = np.concatenate(
+        [some[:0], *(each.part.pairs for each in culprits if each.sure)]
+    )
     return culprits, np.setdiff1d(some, explained)
 
 
-def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEvidence, list[Choice]]:
+def _searched(
+    mapped: MappedEvidence, looks_slow: Numbers
+) -> tuple[MappedEvidence, list[Choice]]:
     """Return the parts that explain what looks slow, and the evidence with the spread of those that are
     left."""
     parts = candidates(mapped, looks_slow)
@@ -104,13 +127,20 @@ def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEviden
     blamed = np.concatenate([each.part.pairs for each in chosen])
     pair, samples = evidence.controls
     left = samples[~np.isin(pair, blamed)]
-    mapped = replace(mapped, evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)))
+    mapped = replace(
+        mapped,
+        evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)),
+    )
     # Slow cables show once the pairs of slow nodes are left out.
     of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
     if of_nodes:
         rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
         there = {(part.kind, part.key) for part in parts}
-        parts += [part for part in candidates(mapped, rest) if (part.kind, part.key) not in there]
+        parts += [
+            part
+            for part in candidates(mapped, rest)
+            if (part.kind, part.key) not in there
+        ]
     return mapped, Search(mapped, parts).best()
 
 
@@ -118,12 +148,17 @@ def _unshared(mapped: MappedEvidence) -> MappedEvidence:
     """Return the evidence of pairs that shared nothing in their round, by static routes: these are as good as
     alone."""
     evidence = mapped.evidence
-    free = (mapped.expected > -SETTINGS.least_spread) & (mapped.sharing == 0).all(axis=1)
+    free = (mapped.expected > -SETTINGS.least_spread) & (mapped.sharing == 0).all(
+        axis=1
+    )
     alone, middle, scan, rest = (
-        np.where(free, rate, np.nan) for rate in (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
+        np.where(free, rate, np.nan)
+        for rate in (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
     )
     repeats = np.where(free, evidence.repeats, 0)
-    evidence = replace(evidence, alone=alone, middle=middle, scan=scan, repeats=repeats, at_once=False)
+    evidence = replace(
+        evidence, alone=alone, middle=middle, scan=scan, repeats=repeats, at_once=False
+    )
     return replace(mapped, evidence=evidence, rest=rest)
 
 
@@ -141,23 +176,43 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     found: dict[int, list[Culprit]] = {}
     for kind, ends in _sides(evidence).items():
         loss, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
-        every = np.all([losses_of_nodes(evidence, each, ends)[0] >= bar / 2 for each in turns], axis=0)
+        every = np.all(
+            [losses_of_nodes(evidence, each, ends)[0] >= bar / 2 for each in turns],
+            axis=0,
+        )
         # Some faster pairs show that the others of a node share cables.
         ranks = np.concatenate(ends)
-        above = np.tile(evidence.alone + evidence.of_pair, len(ends)) > (level + loss / 2)[ranks]
-        faster, count = (np.bincount(each, minlength=evidence.ranks) for each in (ranks[above], ranks))
-        slow = np.flatnonzero((loss > bar) & (faster <= np.floor(SETTINGS.most_contradictions * count)))
-        few = len(np.unique(evidence.host[slow])) <= max(SETTINGS.most_slow_at_once, evidence.nodes // 16)
+        above = (
+            np.tile(evidence.alone + evidence.of_pair, len(ends))
+            > (level + loss / 2)[ranks]
+        )
+        faster, count = (
+            np.bincount(each, minlength=evidence.ranks)
+            for each in (ranks[above], ranks)
+        )
+        slow = np.flatnonzero(
+            (loss > bar) & (faster <= np.floor(SETTINGS.most_contradictions * count))
+        )
+        few = len(np.unique(evidence.host[slow])) <= max(
+            SETTINGS.most_slow_at_once, evidence.nodes // 16
+        )
         for rank in slow.tolist():
             part = of_ranks(kind, (rank,), ends)
             # With partners of a slower kind a node is as slow as these.
             own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
             below = own[evidence.alone[own] < -loss[rank] / 2]
-            sure = few and bool(every[rank]) and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
+            sure = (
+                few
+                and bool(every[rank])
+                and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
+            )
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
-    whole = {rank: _joined(each, of_ranks("node", (rank,), both)) for rank, each in found.items()}
+    whole = {
+        rank: _joined(each, of_ranks("node", (rank,), both))
+        for rank, each in found.items()
+    }
     for host in np.unique(evidence.host) if evidence.nodes < evidence.ranks else ():
         own_ranks = tuple(np.flatnonzero(evidence.host == host).tolist())
         if len(own_ranks) > 1 and whole.keys() >= set(own_ranks):
@@ -166,7 +221,9 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     return tuple(sorted(whole.values(), key=lambda each: each.share))
 
 
-def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) -> tuple[Array, Array, Array]:
+def losses_of_nodes(
+    evidence: Evidence, rate: Array, ends: Sequence[Numbers]
+) -> tuple[Array, Array, Array]:
     """Return by rank the loss of its best pairs against those of its kind, what exceeds chance, and their
     rate.
 
@@ -179,8 +236,13 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
     :param ends: their senders, receivers, or both.
     """
     of_pair = evidence.of_pair
-    shown = [np.where(of_pair < evidence.of_kind[side], np.nan, rate + of_pair) for side in ends]
-    level = levels_of_nodes(np.concatenate(shown), np.concatenate(ends), evidence.ranks)[0]
+    shown = [
+        np.where(of_pair < evidence.of_kind[side], np.nan, rate + of_pair)
+        for side in ends
+    ]
+    level = levels_of_nodes(
+        np.concatenate(shown), np.concatenate(ends), evidence.ranks
+    )[0]
     off, error = np.full(evidence.ranks, np.nan), np.ones(evidence.ranks)
     for kind in evidence.kinds:
         ranks = np.array(kind.ranks)
@@ -189,13 +251,30 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
         )
         error[ranks] = np.sqrt(1 + OF_MEDIAN**2 / len(ranks))
     order = np.argsort(-off, kind="stable")[: np.count_nonzero(~np.isnan(off))]
-    most = max(SETTINGS.most_slow_at_once, evidence.nodes // 16) * evidence.ranks // evidence.nodes
+    most = (
+        max(SETTINGS.most_slow_at_once, evidence.nodes // 16)
+        * evidence.ranks
+        // evidence.nodes
+    )
     bar = np.full(evidence.ranks, np.inf)
-    for count in range(max(len(order) - most, SETTINGS.fewest_alike + len(evidence.kinds) - 1), len(order)):
-        spread = max(float(off[order[:count]].std(ddof=len(evidence.kinds))), SETTINGS.least_spread / 2)
+    for count in range(
+        max(len(order) - most, SETTINGS.fewest_alike + len(evidence.kinds) - 1),
+        len(order),
+    ):
+        spread = max(
+            float(off[order[:count]].std(ddof=len(evidence.kinds))),
+            SETTINGS.least_spread / 2,
+        )
         # The error of a further node of the same population, by the t distribution.
-        errors = float(stdtrit(count - len(evidence.kinds), 1 - SETTINGS.chance_of_slow_at_once / len(order)))
-        bar = np.maximum(-float(np.log1p(-SETTINGS.least_fault)), errors * spread * error)
+        errors = float(
+            stdtrit(
+                count - len(evidence.kinds),
+                1 - SETTINGS.chance_of_slow_at_once / len(order),
+            )
+        )
+        bar = np.maximum(
+            -float(np.log1p(-SETTINGS.least_fault)), errors * spread * error
+        )
         if off[order[count]] < -bar[order[count]]:
             break
     return np.nan_to_num(-off), bar, level
@@ -210,7 +289,9 @@ def least_of_nodes(evidence: Evidence) -> float | None:
     for ends in _sides(evidence).values():
         _, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
         smallest = max(
-            smallest, float(bar.max()), np.inf if np.isnan(level[np.concatenate(ends)]).any() else 0.0
+            smallest,
+            float(bar.max()),
+            np.inf if np.isnan(level[np.concatenate(ends)]).any() else 0.0,
         )
     return 1 - float(np.exp(-smallest)) if np.isfinite(smallest) else None
 
@@ -228,10 +309,18 @@ def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
         return parts[0]
     slow = np.unique(np.concatenate([each.slow for each in parts]))
     share = float(np.exp(np.mean(np.log([each.share for each in parts]))))
-    return replace(parts[0], part=whole, slow=slow, share=share, sure=all(each.sure for each in parts))
+    return replace(
+        parts[0],
+        part=whole,
+        slow=slow,
+        share=share,
+        sure=all(each.sure for each in parts),
+    )
 
 
-def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) -> tuple[Culprit, ...]:
+def _judged(
+    mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers
+) -> tuple[Culprit, ...]:
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
     A node is compared with those that remain without it and all slower ones, and if it is sure, so are these:
@@ -241,7 +330,11 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) 
     :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain
         them.
     """
-    search, nodes, others = Search(mapped, ()), list[tuple[_Shown, Culprit]](), list[Culprit]()
+    search, nodes, others = (
+        Search(mapped, ()),
+        list[tuple[_Shown, Culprit]](),
+        list[Culprit](),
+    )
     for choice in chosen:
         shown = _Shown(search, choice, chosen)
         culprit = shown.culprit()
@@ -256,7 +349,9 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) 
         again = culprit.sure and shown.culprit(by_chance(mapped, np.concatenate(out)))
         sure = number if again and again.sure else sure
     of_nodes = [
-        replace(each, sure=each.sure and number < sure and not _is_of_kind(mapped, each))
+        replace(
+            each, sure=each.sure and number < sure and not _is_of_kind(mapped, each)
+        )
         for number, (_, each) in enumerate(nodes)
     ]
     return (*of_nodes, *others)
@@ -268,7 +363,9 @@ def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
     evidence = mapped.evidence
     own = float(evidence.of_kind[culprit.part.key[0]])
     kinds = np.log([kind.share for kind in evidence.kinds])
-    apart = np.abs(own + np.log(culprit.share) - kinds[kinds < own - SETTINGS.least_spread])
+    apart = np.abs(
+        own + np.log(culprit.share) - kinds[kinds < own - SETTINGS.least_spread]
+    )
     return bool((apart < 2 * SETTINGS.least_spread).any())
 
 
@@ -282,12 +379,16 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     """
     evidence = mapped.evidence
     sides = {"sender": evidence.sender, "receiver": evidence.receiver}
-    counts = np.bincount(np.concatenate([side[slow] for side in sides.values()]), minlength=1)
+    counts = np.bincount(
+        np.concatenate([side[slow] for side in sides.values()]), minlength=1
+    )
     rank = int(counts.argmax())
     if (counts == counts[rank]).sum() > 1 or not len(slow):
         return None  # the two ends of pairs are as likely
     sides = {kind: side for kind, side in sides.items() if (side[slow] == rank).any()}
-    part = of_ranks("node" if len(sides) > 1 else next(iter(sides)), (rank,), list(sides.values()))
+    part = of_ranks(
+        "node" if len(sides) > 1 else next(iter(sides)), (rank,), list(sides.values())
+    )
     own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
     level = float(np.median(evidence.alone[own]))
     fewest = max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum())
@@ -304,9 +405,16 @@ class _Shown:
     :param slow: positions of the pairs that are slow alone.
     """
 
-    def __init__(self, search: Search, choice: Choice, chosen: Sequence[Choice]) -> None:
+    def __init__(
+        self, search: Search, choice: Choice, chosen: Sequence[Choice]
+    ) -> None:
         mapped, evidence, part = search.mapped, search.evidence, choice.part
-        self.mapped, self.evidence, self.search, self.choice = mapped, evidence, search, choice
+        self.mapped, self.evidence, self.search, self.choice = (
+            mapped,
+            evidence,
+            search,
+            choice,
+        )
         self.part, self.pairs, self.middle = part, part.pairs, choice.level / 2
         self.alone = evidence.alone[self.pairs]
         self.shown, self.own = search.own(part), search.levels(part, choice.level)
@@ -329,8 +437,12 @@ class _Shown:
             return None
         level = float(np.median(self.shown[self.is_slow]))
         doubt = self._is_doubtful_pair if is_pair else self._is_doubtful_node
-        sure = not (self._is_small(level, slowest) or self._is_partial() or doubt(level))
-        return Culprit(self.part, choice.others, float(np.exp(level)), slow, choice.since, sure)
+        sure = not (
+            self._is_small(level, slowest) or self._is_partial() or doubt(level)
+        )
+        return Culprit(
+            self.part, choice.others, float(np.exp(level)), slow, choice.since, sure
+        )
 
     def _is_small(self, level: float, slowest: float) -> bool:
         """Return whether the loss is within chance and the spread of healthy parts."""
@@ -340,14 +452,22 @@ class _Shown:
             # kind.
             level = max(level, float(np.quantile(evidence.alone[slow], 0.25)))
         count = len(slow) / (1 + evidence.both_ways)
-        errors = float(np.median(evidence.error(slow)) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1))
-        ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
+        errors = float(
+            np.median(evidence.error(slow))
+            / np.sqrt(count)
+            * (OF_MEDIAN if len(slow) > 2 else 1)
+        )
+        ends = min(
+            len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver)
+        )
         kind = kind if len(slow) > 1 else "pair"
         return -level <= least_loss(self.mapped, errors, kind, ends, slowest=slowest)
 
     def _is_partial(self) -> bool:
         """Return whether too few of the pairs that should be slow are."""
-        expected = (self.own < -self.search.floor) & ~np.isnan(self.alone) & ~self.by_others
+        expected = (
+            (self.own < -self.search.floor) & ~np.isnan(self.alone) & ~self.by_others
+        )
         return len(self.slow) < SETTINGS.least_slow * int(expected.sum())
 
     def _is_doubtful_node(self, level: float) -> bool:
@@ -359,10 +479,14 @@ class _Shown:
         # So few pairs they may have in common by chance.
         below = int(((self.shown < self.middle) | (bound < self.middle)).sum())
         # Pairs that were faster, while others ran, than what it gives.
-        faster = bool(np.nanmedian(bound - self.search.levels(self.part, level) / 2) > 0)
+        faster = bool(
+            np.nanmedian(bound - self.search.levels(self.part, level) / 2) > 0
+        )
         # What became slow to so many partners is no cable: tables send what a node sends by as many as there
         # are.
-        partners = (evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow]
+        partners = (
+            evidence.receiver if self.part.kind == "sender" else evidence.sender
+        )[self.slow]
         became_slow = (
             since > 0
             and self.part.kind != "receiver"
@@ -383,7 +507,11 @@ class _Shown:
         """
         mapped, evidence, (sender, receiver) = self.mapped, self.evidence, self.part.key
         # A rate of both directions has no other one.
-        back = (evidence.sender == receiver) & (evidence.receiver == sender) & (not evidence.both_ways)
+        back = (
+            (evidence.sender == receiver)
+            & (evidence.receiver == sender)
+            & (not evidence.both_ways)
+        )
         scanned = evidence.scan[self.slow[0]]
         is_alone = ~np.isnan(evidence.alone)
         # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
@@ -408,9 +536,17 @@ def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> b
     if mapped.known.has_routes:
         return True  # with known routes its path is among the parts that are compared
     if since:
-        pairs = pairs[(evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])]
+        pairs = pairs[
+            (evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])
+        ]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
-    near = np.abs(evidence.sender - evidence.receiver) <= SETTINGS.neighbours * evidence.rails
+    near = (
+        np.abs(evidence.sender - evidence.receiver)
+        <= SETTINGS.neighbours * evidence.rails
+    )
     # Few have such pairs: the pattern has none, and the finding has a note of it.
-    return len(np.unique(evidence.sender[near])) < evidence.ranks / 2 or int(near[pairs].sum()) >= 2
+    return (
+        len(np.unique(evidence.sender[near])) < evidence.ranks / 2
+        or int(near[pairs].sum()) >= 2
+    )

@@ -55,17 +55,32 @@ def of_parts(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
     :param blamed: positions of the pairs of parts that are slow: they say nothing of others.
     """
     evidence, series, found = mapped.evidence, mapped.evidence.series, list[Change]()
-    usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & (series.alone | ~np.isnan(series.dip))
+    usable = (
+        ~np.isnan(series.rate)
+        & ~np.isin(series.pair, blamed)
+        & (series.alone | ~np.isnan(series.dip))
+    )
     cables = np.where(mapped.arcs >= 0, evidence.ranks + mapped.arcs // 2, -1)
-    parts = np.column_stack((evidence.sender, evidence.receiver, cables))[series.pair[usable]]
+    parts = np.column_stack((evidence.sender, evidence.receiver, cables))[
+        series.pair[usable]
+    ]
     when, lowest = series.when[usable], _losses(evidence)[usable]
     for number, own, usual in _conspicuous(parts, ~np.isnan(lowest)):
         low = own[~np.isnan(lowest[own])]
         if len(np.unique(parts[low, :2])) > SETTINGS.fewest_intermittent_partners:
-            share, span = float(np.exp(np.median(lowest[low]))), (int(when[low].min()), int(when[low].max()))
+            share, span = (
+                float(np.exp(np.median(lowest[low]))),
+                (int(when[low].min()), int(when[low].max())),
+            )
             # Of its low measurements those in which it was the sender.
             sent = (parts[low, 0] == number).mean()
-            side = "both" if 1 / 4 <= sent <= 3 / 4 else "sending" if sent > 3 / 4 else "receiving"
+            side = (
+                "both"
+                if 1 / 4 <= sent <= 3 / 4
+                else "sending"
+                if sent > 3 / 4
+                else "receiving"
+            )
             found.append(Change(number, side, share, *span, len(low), len(own), usual))
     return found
 
@@ -79,7 +94,10 @@ def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
     """
     own = np.isin(evidence.series.pair, pairs) & evidence.series.alone
     is_low = ~np.isnan(_losses(evidence)[own])
-    return len(is_low) < 2 * SETTINGS.fewest_low or float(is_low.mean()) <= SETTINGS.most_unsteady
+    return (
+        len(is_low) < 2 * SETTINGS.fewest_low
+        or float(is_low.mean()) <= SETTINGS.most_unsteady
+    )
 
 
 def _losses(evidence: Evidence) -> Array:
@@ -112,10 +130,20 @@ def _conspicuous(parts: Parts, low: Mask) -> Iterator[tuple[int, Numbers, float]
     for _ in range(size // 4):
         is_left = left[measured]
         part = part_of[is_left]
-        counts, lows = (np.bincount(each, minlength=size) for each in (part, part[low[measured[is_left]]]))
-        share = (np.count_nonzero(left & low) - lows + 1) / np.maximum(left.sum() - counts, 1)
-        share = np.maximum(share, np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0)
-        chance = np.where(lows < SETTINGS.fewest_low, np.inf, size * bdtrc(lows - 1, counts, share))
+        counts, lows = (
+            np.bincount(each, minlength=size)
+            for each in (part, part[low[measured[is_left]]])
+        )
+        share = (np.count_nonzero(left & low) - lows + 1) / np.maximum(
+            left.sum() - counts, 1
+        )
+        share = np.maximum(
+            share,
+            np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0,
+        )
+        chance = np.where(
+            lows < SETTINGS.fewest_low, np.inf, size * bdtrc(lows - 1, counts, share)
+        )
         number = int(np.argmin(chance))
         if chance[number] > SETTINGS.chance_of_lows:
             return

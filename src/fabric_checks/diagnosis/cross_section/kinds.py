@@ -40,7 +40,10 @@ def of_shares(own: Array) -> tuple[Kind, ...]:
     """Return the kinds of nodes, the fastest first; :param own: of each rank the logarithm of its kind's
     share."""
     shares = np.unique(own)[::-1]
-    return tuple(Kind(tuple(np.flatnonzero(own == share).tolist()), float(np.exp(share))) for share in shares)
+    return tuple(
+        Kind(tuple(np.flatnonzero(own == share).tolist()), float(np.exp(share)))
+        for share in shares
+    )
 
 
 def by_pair(table: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
@@ -59,7 +62,9 @@ def by_pair(table: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
     return rows.sort("pair")
 
 
-def of_rates(pairs: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> Array:
+def of_rates(
+    pairs: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0
+) -> Array:
     """Return the kinds of nodes: of each rank the logarithm of its kind's share of the fastest kind's rate.
 
     A node that is slower than its kind belongs to the next faster one.
@@ -74,8 +79,12 @@ def of_rates(pairs: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     if len(pairs) < 2 * ranks:
         return np.zeros(ranks)
     seen = _levels(pairs, ranks, repeat)
-    groups = _large(_groups(np.flatnonzero(seen.usable), seen.level, seen.error), ranks, rails)
-    of_kinds = groups[:1] + [group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)]
+    groups = _large(
+        _groups(np.flatnonzero(seen.usable), seen.level, seen.error), ranks, rails
+    )
+    of_kinds = groups[:1] + [
+        group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)
+    ]
     if len(of_kinds) < 2:
         return np.zeros(ranks)
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
@@ -115,37 +124,63 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     may be disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by
     itself.
     """
-    pair, rate, scan, best = (pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best"))
+    pair, rate, scan, best = (
+        pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best")
+    )
     alone = pairs["alone"].is_not_null().to_numpy()
     sender, receiver = pair // ranks, pair % ranks
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
-    seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
+    seen, level = _next_best(
+        np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks
+    )
     of_scan = scan[~np.isnan(scan)]
     # The fastest pairs may be of several kinds. A node of a single pair has no level.
     beyond = scan - np.minimum(level[sender], level[receiver])
     beyond = beyond[~np.isnan(beyond)]
-    spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
+    spread = max(
+        min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat
+    )
     error, usable = SETTINGS.error_of_next_best * spread, ~np.isnan(level)
-    return _Levels(sender, receiver, best, alone, seen, level, usable, spread, error, bool(alone.all()))
+    return _Levels(
+        sender,
+        receiver,
+        best,
+        alone,
+        seen,
+        level,
+        usable,
+        spread,
+        error,
+        bool(alone.all()),
+    )
 
 
-def _large(groups: list[NDArray[np.int64]], ranks: int, rails: int) -> list[NDArray[np.int64]]:
+def _large(
+    groups: list[NDArray[np.int64]], ranks: int, rails: int
+) -> list[NDArray[np.int64]]:
     """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a
     kind."""
-    fewest = max(SETTINGS.fewest_of_class, int(np.ceil(SETTINGS.least_share_of_class * ranks / rails)))
+    fewest = max(
+        SETTINGS.fewest_of_class,
+        int(np.ceil(SETTINGS.least_share_of_class * ranks / rails)),
+    )
     slower, large = 0, list[NDArray[np.int64]]()
     for number, group in reversed(list(enumerate(groups))):
         count = len(np.unique(group // rails))
         # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
         is_kind = count >= SETTINGS.fewest_of_class and count + slower >= fewest
-        if is_kind and (number == 0 or len(group) >= SETTINGS.most_of_node * rails * count):
+        if is_kind and (
+            number == 0 or len(group) >= SETTINGS.most_of_node * rails * count
+        ):
             large, slower = [group, *large], 0
         else:
             slower += count
     return large
 
 
-def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int) -> bool:
+def _is_slow_kind(
+    group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int
+) -> bool:
     """Return whether nodes are of a slow kind, and not behind a slow link, nor several slow ones."""
     level = seen.level
     faster = float(np.median(level[group])) + SETTINGS.classes_apart * seen.spread
@@ -153,11 +188,14 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
     starts, ends = np.isin(seen.sender, group), np.isin(seen.receiver, group)
     within, by_itself = starts & ends, (starts | ends) & seen.alone
     exceeds = any(
-        (seen.best[own] > faster).mean() > SETTINGS.most_faster for own in (within, by_itself) if own.any()
+        (seen.best[own] > faster).mean() > SETTINGS.most_faster
+        for own in (within, by_itself)
+        if own.any()
     )
     # Where most pairs share links, the third and fourth may do so as well.
     by_one, by_several = (
-        np.median(each[fastest]) - np.median(each[group]) for each in (seen.next_best, level)
+        np.median(each[fastest]) - np.median(each[group])
+        for each in (seen.next_best, level)
     )
     most = (
         SETTINGS.most_spread_of_class
@@ -165,50 +203,78 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
         else SETTINGS.most_spread_of_few
     )
     is_alike = deviation(level[group]) <= most * seen.error
-    return bool(within.any() and not exceeds and (seen.of_all or by_one > by_several / 2) and is_alike)
+    return bool(
+        within.any()
+        and not exceeds
+        and (seen.of_all or by_one > by_several / 2)
+        and is_alike
+    )
 
 
-def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int) -> Array:
+def _by_rates_alone(
+    pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int
+) -> Array:
     """Return the shares of :func:`of_rates`, by pairs measured alone where there are enough.
 
     :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
     :param shares: of each kind the logarithm of its share by the scan.
     """
     ranks = len(number)
-    slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
+    slower = np.maximum(
+        *(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks))
+    )
     of_each = [
-        _rate_alone(pairs.filter(slower == each), number == each, rails) for each in range(len(shares))
+        _rate_alone(pairs.filter(slower == each), number == each, rails)
+        for each in range(len(shares))
     ]
-    alone, is_known = np.array([rate for rate, _ in of_each]), np.array([is_known for _, is_known in of_each])
+    alone, is_known = (
+        np.array([rate for rate, _ in of_each]),
+        np.array([is_known for _, is_known in of_each]),
+    )
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
     # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are
     # enough.
-    number = np.where((shown[number] > -SETTINGS.least_apart) | np.isinf(alone[number]), 0, number)
+    number = np.where(
+        (shown[number] > -SETTINGS.least_apart) | np.isinf(alone[number]), 0, number
+    )
     return np.asarray(shares[number])
 
 
-def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:
+def _rate_alone(
+    pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int
+) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
     It is that of its controls. Where all its nodes look slow it has none: then it is that of the pairs of
     each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
     without any.
     """
-    control, alone = pairs.filter("control"), pairs.filter(pl.col("alone").is_not_null())
+    control, alone = (
+        pairs.filter("control"),
+        pairs.filter(pl.col("alone").is_not_null()),
+    )
     if len(control) >= SETTINGS.fewest_of_class:
         return float(np.median(control["rate"].to_numpy())), True
     ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
     most = int(np.argmax(np.add.reduceat(count, np.arange(0, len(count), rails))))
     others = (ends[0] // rails != most) & (ends[1] // rails != most)
-    of_rank = pl.DataFrame({"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)})
-    by_rank = of_rank.filter(np.tile(others, 2) & of_kind[np.concatenate(ends)]).group_by("rank")
+    of_rank = pl.DataFrame(
+        {"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)}
+    )
+    by_rank = of_rank.filter(
+        np.tile(others, 2) & of_kind[np.concatenate(ends)]
+    ).group_by("rank")
     # A matrix of another program may be of pairs that shared links: the best one of a rank shared least.
-    known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())["rate"].to_numpy()
+    known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())[
+        "rate"
+    ].to_numpy()
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
-    return float(np.median(known)), len(known) >= max(SETTINGS.fewest_of_class, of_kind.sum() / 2) - rails
+    return float(np.median(known)), len(known) >= max(
+        SETTINGS.fewest_of_class, of_kind.sum() / 2
+    ) - rails
 
 
 def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:
@@ -216,14 +282,19 @@ def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array,
     fewer."""
     own = pl.col("rate").sort(descending=True)
     table = pl.DataFrame({"rank": rank, "rate": rate}).group_by("rank")
-    of_rank = table.agg(own.get(1, null_on_oob=True).alias("second"), own.slice(1, 3).mean().alias("mean"))
+    of_rank = table.agg(
+        own.get(1, null_on_oob=True).alias("second"),
+        own.slice(1, 3).mean().alias("mean"),
+    )
     found = np.full((2, ranks), np.nan)
     for values, name in zip(found, ("second", "mean"), strict=True):
         values[of_rank["rank"].to_numpy()] = of_rank[name].fill_null(np.nan).to_numpy()
     return found[0], found[1]
 
 
-def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArray[np.int64]]:
+def _groups(
+    ranks: NDArray[np.int64], level: Array, error: float
+) -> list[NDArray[np.int64]]:
     """Return the ranks of each population, the fastest first: two means, and again in each, as long as these
     differ.
 
@@ -242,9 +313,14 @@ def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArra
     return [group for part in parts for group in _groups(part, level, error)]
 
 
-def _apart(groups: list[NDArray[np.int64]], level: Array, error: float) -> tuple[Array, float]:
+def _apart(
+    groups: list[NDArray[np.int64]], level: Array, error: float
+) -> tuple[Array, float]:
     """Return the middle of each group, and the distance that two of them have by chance."""
     middles = np.array([np.median(level[group]) for group in groups])
-    off = [np.abs(level[group] - middle) for group, middle in zip(groups, middles, strict=True)]
+    off = [
+        np.abs(level[group] - middle)
+        for group, middle in zip(groups, middles, strict=True)
+    ]
     spread = max(OF_MAD * float(np.median(np.concatenate(off))), error)
     return middles, max(SETTINGS.classes_apart * spread, SETTINGS.least_apart)

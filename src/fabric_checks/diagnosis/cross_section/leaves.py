@@ -29,7 +29,13 @@ from fabric_checks.parsers.rotate import RotateOutput
 
 #: The spread of a switch over that by its nodes, which share its cables, and of both directions together.
 OF_SHARING = np.array([1.3, 1.3, 0.8])
-_FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
+_FRACTIONS = {
+    1 / 8: "an eighth",
+    1 / 4: "a quarter",
+    1 / 3: "a third",
+    1 / 2: "half",
+    2 / 3: "two thirds",
+}
 _MOST_NAMES = 4
 #: A direction, what the nodes of a switch do in it, and the side of the switch.
 _SIDES = (
@@ -37,13 +43,16 @@ _SIDES = (
     ("down", "receive", "into it"),
     ("both ways", "send and receive", "both ways"),
 )
-_LOOK = "count its uplinks that are up, and look at their widths, speeds and error counters"
+_LOOK = (
+    "count its uplinks that are up, and look at their widths, speeds and error counters"
+)
 _IF_STATIC = (
     "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or"
     " hashed"
 )
 _IF_CROWDED = (
-    "what goes to a switch that has lost more crowds the ways of the others; look again once that is repaired"
+    "what goes to a switch that has lost more crowds the ways of the others; "
+    "look again once that is repaired"
 )
 
 
@@ -74,7 +83,11 @@ class Ways:
 
         Tables of static routes may be uneven, and nodes of several kinds get uneven shares of what is there.
         """
-        if len(self.share) < SETTINGS.fewest_leaves or np.isnan(self.share).any() or self.freedom < 2:
+        if (
+            len(self.share) < SETTINGS.fewest_leaves
+            or np.isnan(self.share).any()
+            or self.freedom < 2
+        ):
             return f"among {len(self.share)} switches the one that has lost cables cannot be identified"
         if self.kinds > 1:
             return "nodes are of several kinds, so a switch that has lost cables cannot be identified"
@@ -92,7 +105,9 @@ class Ways:
         logarithms."""
         freedom = len(self.share) - 2
         by_chance = np.sqrt(chdtri(freedom, SETTINGS.chance_of_design) / freedom)
-        others = np.array([np.delete(self.share, each, axis=0) for each in range(len(self.share))])
+        others = np.array(
+            [np.delete(self.share, each, axis=0) for each in range(len(self.share))]
+        )
         error = np.maximum(self.error, deviation(others, axis=1) / by_chance)
         error *= np.sqrt(1 + OF_MEDIAN**2 / (freedom + 1))
         return np.median(others, axis=1) - self.share, error
@@ -100,7 +115,9 @@ class Ways:
     @property
     def errors_of_chance(self) -> float:
         """The standard errors that the largest loss of healthy switches exceeds with ``chance_of_leaf``."""
-        return float(stdtrit(self.freedom, 1 - SETTINGS.chance_of_leaf / (3 * len(self.share))))
+        return float(
+            stdtrit(self.freedom, 1 - SETTINGS.chance_of_leaf / (3 * len(self.share)))
+        )
 
     @property
     def smallest(self) -> float:
@@ -108,7 +125,9 @@ class Ways:
         _, error = self.losses()
         spread = SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0
         errors = self.errors_of_chance + SETTINGS.found_errors_of_leaf * spread
-        return max(SETTINGS.least_loss_of_leaf, float(1 - np.exp(-errors * error[:, 2].max())))
+        return max(
+            SETTINGS.least_loss_of_leaf, float(1 - np.exp(-errors * error[:, 2].max()))
+        )
 
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
@@ -118,36 +137,66 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
         return None
     evidence, groups = mapped.evidence, np.array(output.groups)
     count = int(groups.max()) + 1
-    best = np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone) + evidence.of_pair
+    best = (
+        np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone)
+        + evidence.of_pair
+    )
     level = np.full((2, evidence.ranks), -np.inf)
     for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
         np.fmax.at(own, ranks, best)
-    level[np.isinf(level)] = 0.0  # a rank that never sent, or never received, is taken for one like others
+    level[np.isinf(level)] = (
+        0.0  # a rank that never sent, or never received, is taken for one like others
+    )
     place = leaf.round.astype(np.int64) * evidence.ranks + leaf.sender
     able = np.minimum(level[0, leaf.sender], level[1, leaf.receiver])
-    flow = leaf.MBps * np.bincount(place)[place] / evidence.reference_MBps / np.exp(able)
+    flow = (
+        leaf.MBps * np.bincount(place)[place] / evidence.reference_MBps / np.exp(able)
+    )
     share, error, freedom = np.full((count, 3), np.nan), np.zeros(3), 0
-    for side, (member, partner) in enumerate(((leaf.sender, leaf.receiver), (leaf.receiver, leaf.sender))):
-        columns = {"group": groups[member], "other": groups[partner], "round": leaf.round}
+    for side, (member, partner) in enumerate(
+        ((leaf.sender, leaf.receiver), (leaf.receiver, leaf.sender))
+    ):
+        columns = {
+            "group": groups[member],
+            "other": groups[partner],
+            "round": leaf.round,
+        }
         table = pl.DataFrame({**columns, "rank": member, "flow": flow})
         # A group whose partner lost cables is as fast as it is with the others.
-        pairs = table.group_by("group", "other").agg(pl.col("flow").mean()).sort("flow", descending=True)
-        found = pairs.group_by("group").agg(pl.col("flow").head((pl.len() + 1) // 2).mean())
+        pairs = (
+            table.group_by("group", "other")
+            .agg(pl.col("flow").mean())
+            .sort("flow", descending=True)
+        )
+        found = pairs.group_by("group").agg(
+            pl.col("flow").head((pl.len() + 1) // 2).mean()
+        )
         share[found["group"].to_numpy(), side] = np.log(found["flow"].to_numpy())
         # Nodes of a group towards one other, in one round: these differ by what each of them does.
-        nodes = table.group_by("group", "other", "round", "rank").agg(pl.col("flow").mean())
+        nodes = table.group_by("group", "other", "round", "rank").agg(
+            pl.col("flow").mean()
+        )
         flow_of = pl.col("flow")
-        spread = nodes.group_by("group", "other", "round").agg(flow_of.var() / flow_of.mean() ** 2)
+        spread = nodes.group_by("group", "other", "round").agg(
+            flow_of.var() / flow_of.mean() ** 2
+        )
         freedom += len(nodes) - len(spread)
-        error[side] = np.sqrt(np.nanmean(spread["flow"].to_numpy()) * 2 * count / len(nodes))
+        error[side] = np.sqrt(
+            np.nanmean(spread["flow"].to_numpy()) * 2 * count / len(nodes)
+        )
     share[:, 2] = share[:, :2].mean(axis=1)
     error[2] = float(np.hypot(*error[:2])) / 2
     error *= OF_SHARING
     if mapped.known.routing != ADAPTIVE:
         error = np.maximum(
-            error, SETTINGS.spread_by_hash / np.sqrt(len(leaf) / count / 2) * np.array([2.0, 2.0, 1.0])
+            error,
+            SETTINGS.spread_by_hash
+            / np.sqrt(len(leaf) / count / 2)
+            * np.array([2.0, 2.0, 1.0]),
         )
-    members = tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in range(count))
+    members = tuple(
+        tuple(np.flatnonzero(groups == group).tolist()) for group in range(count)
+    )
     return Ways(
         share,
         np.maximum(error, SETTINGS.least_spread / 2),
@@ -159,7 +208,9 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     )
 
 
-def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Collection[str]) -> list[Finding]:
+def lost(
+    ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Collection[str]
+) -> list[Finding]:
     """Return the switches that lost a part of their way to the others.
 
     :param hosts: the host of each rank; :param named: the names of parts that are blamed already.
@@ -167,7 +218,9 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
     if ways.why_not:
         return []
     loss, error = ways.losses()
-    beyond = (loss > ways.errors_of_chance * error) & (loss > -np.log1p(-SETTINGS.least_loss_of_leaf))
+    beyond = (loss > ways.errors_of_chance * error) & (
+        loss > -np.log1p(-SETTINGS.least_loss_of_leaf)
+    )
     findings = []
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
@@ -212,7 +265,11 @@ def _fraction(lost_share: float) -> str:
     ['a quarter', 'a third', 'half', '9 %']
     """
     nearest = min(_FRACTIONS, key=lambda each: abs(each - lost_share))
-    return _FRACTIONS[nearest] if abs(nearest / lost_share - 1) < 0.15 else f"{100 * lost_share:.0f} %"
+    return (
+        _FRACTIONS[nearest]
+        if abs(nearest / lost_share - 1) < 0.15
+        else f"{100 * lost_share:.0f} %"
+    )
 
 
 def note(ways: Ways) -> Finding:
@@ -222,8 +279,12 @@ def note(ways: Ways) -> Finding:
         f"with all nodes of a leaf active, each keeps {100 * level.min():.0f} to {100 * level.max():.0f} % of"
         " its pairwise rate"
     )
-    doubt = ways.why_not or ("" if ways.is_certain else f"no leaf is blamed: {_IF_STATIC}")
-    return a_note("by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist())
+    doubt = ways.why_not or (
+        "" if ways.is_certain else f"no leaf is blamed: {_IF_STATIC}"
+    )
+    return a_note(
+        "by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist()
+    )
 
 
 def limit(ways: Ways) -> dict[str, float | None]:

@@ -31,10 +31,15 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
     if not known.has_routes or not len(scanned):
         return None
     noise = evidence.noise
-    off = max(SETTINGS.least_above, SETTINGS.errors_above * float(np.hypot(noise.repeat, noise.between)))
+    off = max(
+        SETTINGS.least_above,
+        SETTINGS.errors_above * float(np.hypot(noise.repeat, noise.between)),
+    )
     pairs, (over, shared) = _above(mapped, scanned, off)
     is_faster = known.rates is None and over > SETTINGS.most_above * shared
-    if is_faster or over < max(SETTINGS.fewest_above, SETTINGS.least_share_above * shared):
+    if is_faster or over < max(
+        SETTINGS.fewest_above, SETTINGS.least_share_above * shared
+    ):
         return None
     some = [
         f"{name_of(hosts, int(evidence.sender[pair]))} to {name_of(hosts, int(evidence.receiver[pair]))}"
@@ -42,7 +47,8 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
     ]
     listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
     return sentences.map_doubt(
-        f"{listed} share cables by it, and together carried more than a cable can", len(pairs)
+        f"{listed} share cables by it, and together carried more than a cable can",
+        len(pairs),
     )
 
 
@@ -60,12 +66,18 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, len(remain))
-    if len(parts) < SETTINGS.fewest_scattered or not any(each.kind == "uplink" for each in certain):
+    if len(parts) < SETTINGS.fewest_scattered or not any(
+        each.kind == "uplink" for each in certain
+    ):
         return None
-    return sentences.map_doubt(f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts))
+    return sentences.map_doubt(
+        f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts)
+    )
 
 
-def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Numbers, tuple[int, int]]:
+def _above(
+    mapped: MappedEvidence, scanned: Numbers, off: float
+) -> tuple[Numbers, tuple[int, int]]:
     """Return the pairs on cables that carried more than they can, and the number of such cables and of all
     shared ones.
 
@@ -77,10 +89,16 @@ def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Number
     place = np.where(there, evidence.round[scanned][:, None] * size + arcs, -1)
     numbers, which = np.unique(place[there], return_inverse=True)
     of_kind = evidence.of_pair[scanned]  # rates are shares of that of the pair's kind
-    rate = np.broadcast_to(np.exp(evidence.scan[scanned] + of_kind)[:, None], arcs.shape)[there]
-    capacity: Array = np.ones(size) if mapped.known.rates is None else mapped.known.rates
+    rate = np.broadcast_to(
+        np.exp(evidence.scan[scanned] + of_kind)[:, None], arcs.shape
+    )[there]
+    capacity: Array = (
+        np.ones(size) if mapped.known.rates is None else mapped.known.rates
+    )
     shared = np.bincount(which) > 1
-    over = shared & (np.bincount(which, weights=rate) > capacity[numbers % size] * np.exp(off))
+    over = shared & (
+        np.bincount(which, weights=rate) > capacity[numbers % size] * np.exp(off)
+    )
     on_over = np.zeros(arcs.shape, dtype=bool)
     on_over[there] = over[which]
     return scanned[on_over.any(axis=1)], (int(over.sum()), int(shared.sum()))

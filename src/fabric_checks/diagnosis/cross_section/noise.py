@@ -22,7 +22,9 @@ Array = NDArray[np.float64]
 
 
 #: Standard errors of ``chance_of_spread``, both sides; and of ``chance_beyond_bound``, one side.
-_ERRORS, _BOUND_ERRORS = -ndtri((SETTINGS.chance_of_spread / 2, SETTINGS.chance_beyond_bound))
+_ERRORS, _BOUND_ERRORS = -ndtri(
+    (SETTINGS.chance_of_spread / 2, SETTINGS.chance_beyond_bound)
+)
 #: The standard deviation over the median absolute deviation.
 OF_MAD = float(1 / ndtri(0.75))
 #: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %:
@@ -33,7 +35,9 @@ _OF_ABSOLUTE, _OF_SQUARES = 0.5 / 0.37, 0.5
 OF_MEDIAN = float(np.sqrt(np.pi / 2))
 _QUANTILE = SETTINGS.node_quantile
 #: The standard error of the quantile of nodes over that of a mean.
-_OF_QUANTILE = np.sqrt(2 * np.pi * _QUANTILE * (1 - _QUANTILE)) * np.exp(ndtri(_QUANTILE) ** 2 / 2)
+_OF_QUANTILE = np.sqrt(2 * np.pi * _QUANTILE * (1 - _QUANTILE)) * np.exp(
+    ndtri(_QUANTILE) ** 2 / 2
+)
 #: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four
 #: (Harter, Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
 OF_BEST = 1.4
@@ -84,21 +88,36 @@ def of_controls(
     of_nodes, reached, reached_alone = nodes
     controls = samples[is_control]
     freedom = np.maximum(np.count_nonzero(~np.isnan(samples)) - len(samples), 1)
-    by_chance = repeat * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom))
-    of_top = float(np.sqrt(fastest**2 - repeat**2)) if repeat and fastest > by_chance else 0.0
+    by_chance = repeat * (
+        1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom)
+    )
+    of_top = (
+        float(np.sqrt(fastest**2 - repeat**2))
+        if repeat and fastest > by_chance
+        else 0.0
+    )
     largest = _largest_spread(controls, repeat)
     if largest is not None and reached >= SETTINGS.enough_controls:
         of_top, of_nodes = min(of_top, largest), min(of_nodes, largest)
     elif reached_alone >= SETTINGS.enough_controls:
         # Most suspects are slow by sharing only, and healthy alone.
         spread = deviation(np.nanmean(samples, axis=1))
-        of_nodes = min(of_nodes, float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(samples)))))
+        of_nodes = min(
+            of_nodes,
+            float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(samples)))),
+        )
     of_most = _between(controls, robust=True)
     between = max(of_most, of_top)
-    error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
+    error = (
+        OF_MEDIAN
+        * np.hypot(OF_BEST * repeat / 2, between)
+        / np.sqrt(max(len(controls), 1))
+    )
     scan = max(fastest, float(np.hypot(repeat, of_most)))
     reference = float(np.hypot(error, OF_BEST * _drift(samples) / 2))
-    noise = Noise(repeat, scan, between, of_top, of_nodes, reference, between, fastest, seen)
+    noise = Noise(
+        repeat, scan, between, of_top, of_nodes, reference, between, fastest, seen
+    )
     return replace(with_spread(controls, noise), between=between)
 
 
@@ -107,7 +126,9 @@ def with_spread(samples: Array, noise: Noise) -> Noise:
     between = max(_between(samples), noise.top)
     most = _largest_spread(samples, noise.repeat)
     # The fastest pairs of a scan were measured once each, and are many.
-    spread = noise.fastest * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / max(noise.seen, 1)))
+    spread = noise.fastest * (
+        1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / max(noise.seen, 1))
+    )
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
     # Where the controls differ beyond chance, their spread is used.
     if most is None or between <= noise.top:
@@ -145,17 +166,25 @@ def _upper(values: Array) -> tuple[float, float, int]:
     return middle, OF_MAD * float(np.median(above)), len(above)
 
 
-def levels_of_nodes(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, NDArray[np.int64]]:
+def levels_of_nodes(
+    rate: Array, rank: NDArray[np.int64], ranks: int
+) -> tuple[Array, NDArray[np.int64]]:
     """Return the :attr:`SETTINGS.node_quantile` of the rates of each rank, NaN without any, and their
     number."""
     table = (
         pl.DataFrame({"rank": rank, "rate": rate})
         .filter(pl.col("rate").is_not_nan())
         .group_by("rank")
-        .agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), pl.len().cast(pl.Int64))
+        .agg(
+            pl.col("rate").quantile(SETTINGS.node_quantile, "linear"),
+            pl.len().cast(pl.Int64),
+        )
     )
     levels, counts = np.full(ranks, np.nan), np.zeros(ranks, dtype=np.int64)
-    levels[table["rank"].to_numpy()], counts[table["rank"].to_numpy()] = table["rate"], table["len"]
+    levels[table["rank"].to_numpy()], counts[table["rank"].to_numpy()] = (
+        table["rate"],
+        table["len"],
+    )
     return levels, counts
 
 
@@ -164,7 +193,9 @@ def error_of_level(spread: float, count: float) -> float:
     return float(_OF_QUANTILE * spread / np.sqrt(max(count, 1.0)))
 
 
-def node_spread(scan: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float) -> float:
+def node_spread(
+    scan: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float
+) -> float:
     """Return the spread of healthy nodes beyond chance, by a high quantile of the pairs of each.
 
     :param spread: that of the fastest pairs of the scan.
@@ -196,7 +227,9 @@ def of_repeats(samples: Array) -> float:
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         return 0.0
-    _, variance, count = _by_pair(clipped(samples, OF_MAD * float(np.median(differences)) / np.sqrt(2)))
+    _, variance, count = _by_pair(
+        clipped(samples, OF_MAD * float(np.median(differences)) / np.sqrt(2))
+    )
     return float(np.sqrt(np.average(variance, weights=count - 1)))
 
 
@@ -205,7 +238,9 @@ def clipped(samples: Array, spread: float) -> Array:
     if not spread:
         return samples
     middle = np.nanmedian(samples, axis=1)[:, None]
-    return np.where(np.abs(samples - middle) > SETTINGS.disturbed_errors * spread, middle, samples)
+    return np.where(
+        np.abs(samples - middle) > SETTINGS.disturbed_errors * spread, middle, samples
+    )
 
 
 def _by_pair(samples: Array) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -243,7 +278,9 @@ def _between(samples: Array, *, robust: bool = False) -> float:
     mean, variance, count = _by_pair(samples)
     if len(mean) < 3 or not variance.any():
         return 0.0
-    apart = np.sum(count * (mean - np.average(mean, weights=count)) ** 2) / (len(mean) - 1)
+    apart = np.sum(count * (mean - np.average(mean, weights=count)) ** 2) / (
+        len(mean) - 1
+    )
     ratio = apart / np.average(variance, weights=count - 1)
     if fdtrc(len(mean) - 1, np.sum(count - 1), ratio) >= SETTINGS.chance_of_spread:
         return 0.0
@@ -264,5 +301,9 @@ def _largest_spread(samples: Array, repeat: float) -> float | None:
     freedom = len(mean) - 1
     if freedom < 2:
         return None
-    most = np.var(mean, ddof=1) * freedom / (2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
+    most = (
+        np.var(mean, ddof=1)
+        * freedom
+        / (2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
+    )
     return float(np.sqrt(np.maximum(most - repeat**2 * np.mean(1 / count), 0)))

@@ -14,7 +14,13 @@ from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array, deviation
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
+from fabric_checks.diagnosis.fabric_map.model import (
+    NONE,
+    UNKNOWN,
+    UNMAPPED,
+    FabricMap,
+    arcs_of,
+)
 
 Mask = NDArray[np.bool_]
 
@@ -97,7 +103,11 @@ class MappedEvidence:
     @property
     def across(self) -> Mask:
         """The pairs known to be of hosts at two switches, as a mask."""
-        return np.asarray((self.from_leaf != self.to_leaf) & (self.from_leaf >= 0) & (self.to_leaf >= 0))
+        return np.asarray(
+            (self.from_leaf != self.to_leaf)
+            & (self.from_leaf >= 0)
+            & (self.to_leaf >= 0)
+        )
 
     @property
     def within(self) -> Mask:
@@ -106,7 +116,10 @@ class MappedEvidence:
 
 
 def on_map(
-    evidence: Evidence, hosts: Sequence[str], known: FabricMap | None, labels: Sequence[str] = ()
+    evidence: Evidence,
+    hosts: Sequence[str],
+    known: FabricMap | None,
+    labels: Sequence[str] = (),
 ) -> MappedEvidence:
     """Put the evidence of a run on a map of its fabric.
 
@@ -117,13 +130,20 @@ def on_map(
     position, missing = names.positions(labels or hosts, known.hosts)
     if (position < 0).all():  # as where the adapters that were used are not known
         known = replace(known, next=None)
-    leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
+    leaf = (
+        np.where(position >= 0, known.at[np.maximum(position, 0)], NONE)
+        if len(known.hosts)
+        else position
+    )
     ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
     ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends
     arcs = np.hstack(np.split(arcs_of(known, *ends), 1 + evidence.both_ways))
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
     # Ranks that share a host share its link, too, unless each is an adapter.
-    links = {host if at == NONE else at for host, at in zip(hosts, position.tolist(), strict=True)}
+    links = {
+        host if at == NONE else at
+        for host, at in zip(hosts, position.tolist(), strict=True)
+    }
     if known.has_routes and len(links) == len(hosts) and (evidence.round >= 0).any():
         sharing, expected = _shared(evidence, known, arcs)
     rest, of_rest = _rest(evidence.scan - expected)
@@ -144,7 +164,9 @@ def on_map(
     )
 
 
-def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tuple[Array, Array]:
+def _shared(
+    evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]
+) -> tuple[Array, Array]:
     """Return the number of pairs on each arc of each pair in the scan, and the expected rates, as logarithms.
 
     A round with an unknown route has no expectation.
@@ -197,9 +219,17 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     for parts in (_nodes, _devices, _switches, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
-    usable = [part for part in found.values() if not (mapped.evidence.both_ways and part.kind in ONE_WAY)]
+    usable = [
+        part
+        for part in found.values()
+        if not (mapped.evidence.both_ways and part.kind in ONE_WAY)
+    ]
     # Of both directions at once the slower one is the rate of a pair, whatever the other does.
-    at_once = [replace(part, ways=None) for part in usable if part.ways is not None and (part.ways < 1).any()]
+    at_once = [
+        replace(part, ways=None)
+        for part in usable
+        if part.ways is not None and (part.ways < 1).any()
+    ]
     return usable + at_once
 
 
@@ -209,7 +239,13 @@ def part_of(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Pa
     :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
     """
     pairs = np.flatnonzero(mask)
-    return Part(kind, key, PRICE[kind] + SETTINGS.price_of_choice * choices, pairs, np.zeros(len(pairs)))
+    return Part(
+        kind,
+        key,
+        PRICE[kind] + SETTINGS.price_of_choice * choices,
+        pairs,
+        np.zeros(len(pairs)),
+    )
 
 
 def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
@@ -217,12 +253,25 @@ def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
     return part_of(kind, key, np.any([np.isin(side, key) for side in sides], axis=0))
 
 
-def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask) -> Part:
+def _through(
+    kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask
+) -> Part:
     """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
-    ways = which.reshape(len(which), 1 + mapped.evidence.both_ways, -1).any(axis=2).mean(axis=1)
+    ways = (
+        which.reshape(len(which), 1 + mapped.evidence.both_ways, -1)
+        .any(axis=2)
+        .mean(axis=1)
+    )
     pairs = np.flatnonzero(ways)
     sharing = np.where(which, mapped.sharing, 0.0).max(axis=1)[pairs]
-    return Part(kind, key, PRICE[kind], pairs, sharing, ways[pairs] if mapped.evidence.both_ways else None)
+    return Part(
+        kind,
+        key,
+        PRICE[kind],
+        pairs,
+        sharing,
+        ways[pairs] if mapped.evidence.both_ways else None,
+    )
 
 
 def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -235,7 +284,11 @@ def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
             ends = min(ends), max(ends)
             both = np.flatnonzero(np.isin(sender, ends) & np.isin(receiver, ends))
         yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
-    for kind, sides in {"sender": (sender,), "receiver": (receiver,), "node": (sender, receiver)}.items():
+    for kind, sides in {
+        "sender": (sender,),
+        "receiver": (receiver,),
+        "node": (sender, receiver),
+    }.items():
         for rank in np.unique([side[slow] for side in sides]).tolist():
             yield of_ranks(kind, (rank,), sides)
 
@@ -244,7 +297,11 @@ def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """Yield what several GPUs or adapters have in common: a host, an adapter, a rail."""
     evidence, ranks = mapped.evidence, np.arange(mapped.evidence.ranks)
     ends = evidence.sender, evidence.receiver
-    groups = {"host": evidence.host, "adapter": ranks // evidence.share, "rail": ranks % evidence.rails}
+    groups = {
+        "host": evidence.host,
+        "adapter": ranks // evidence.share,
+        "rail": ranks % evidence.rails,
+    }
     is_there = evidence.nodes < evidence.ranks, evidence.share > 1, evidence.rails > 1
     for (kind, group), there in zip(groups.items(), is_there, strict=True):
         for number in np.unique([group[side[slow]] for side in ends]) if there else ():
@@ -259,15 +316,25 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
 
     With known routes this includes traffic between other switches that passes through, as in a dragonfly.
     """
-    known, arcs, from_leaf, to_leaf = mapped.known, mapped.arcs, mapped.from_leaf, mapped.to_leaf
+    known, arcs, from_leaf, to_leaf = (
+        mapped.known,
+        mapped.arcs,
+        mapped.from_leaf,
+        mapped.to_leaf,
+    )
     # The switches at the start and the end of each arc; the two last, at -1 and -2, stand for no arc.
-    left, reached = (np.append(side, (NONE, NONE))[arcs] for side in (known.starts, known.ends))
+    left, reached = (
+        np.append(side, (NONE, NONE))[arcs] for side in (known.starts, known.ends)
+    )
     lost = (arcs[:, :1] == UNKNOWN) & mapped.across[:, None]
     leaves = mapped.leaf[mapped.leaf >= 0]
     passed = np.column_stack((from_leaf, to_leaf, left, reached))[slow]
     for leaf in np.intersect1d(passed, leaves).tolist():
         starts, ends = from_leaf == leaf, to_leaf == leaf
-        out, into = (left == leaf) | (lost & starts[:, None]), (reached == leaf) | (lost & ends[:, None])
+        out, into = (
+            (left == leaf) | (lost & starts[:, None]),
+            (reached == leaf) | (lost & ends[:, None]),
+        )
         yield _through("leaf out", (leaf,), mapped, out)
         yield _through("leaf in", (leaf,), mapped, into)
         yield _through("leaf", (leaf,), mapped, out | into)
@@ -280,7 +347,9 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     for cable in np.unique(on // 2).tolist():
         yield _through("cable", (cable,), mapped, arcs // 2 == cable)
     for switch in np.setdiff1d(reached[slow], [*leaves, NONE]).tolist():
-        yield _through("switch", (switch,), mapped, (reached == switch) | (left == switch))
+        yield _through(
+            "switch", (switch,), mapped, (reached == switch) | (left == switch)
+        )
 
 
 def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -296,22 +365,32 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     evidence, across, size = mapped.evidence, mapped.across, mapped.evidence.ranks
     bundle = np.where(across, mapped.from_leaf * size + evidence.receiver, NONE)
     # Of a healthy bundle most pairs are known to be fast.
-    best, least = np.fmax(evidence.bound, evidence.alone), -2 * max(evidence.noise.scan, 0.02)
+    best, least = (
+        np.fmax(evidence.bound, evidence.alone),
+        -2 * max(evidence.noise.scan, 0.02),
+    )
     chosen = np.unique(bundle[slow])
-    chosen = chosen[[each >= 0 and np.median(best[bundle == each]) <= least for each in chosen]]
+    chosen = chosen[
+        [each >= 0 and np.median(best[bundle == each]) <= least for each in chosen]
+    ]
     if not len(chosen):
         return
     starts, targets = chosen // size, chosen % size
     ends = mapped.leaf[targets]
     for leaf in np.union1d(starts, ends).tolist():
         out, into = chosen[starts == leaf], np.unique(targets[ends == leaf])
-        leaving, entering = np.isin(bundle, out), across & np.isin(evidence.receiver, into)
+        leaving, entering = (
+            np.isin(bundle, out),
+            across & np.isin(evidence.receiver, into),
+        )
         if len(out):
             yield part_of("uplink", (leaf, *(out % size).tolist()), leaving, len(out))
         if len(into):
             yield part_of("downlink", (leaf, *into.tolist()), entering, len(into))
         if len(out) and len(into):
-            yield part_of("link", (leaf, *into.tolist()), leaving | entering, len(out) + len(into))
+            yield part_of(
+                "link", (leaf, *into.tolist()), leaving | entering, len(out) + len(into)
+            )
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0).tolist():
         mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
         yield part_of("leaf pair", (start, end), mask)
@@ -319,4 +398,6 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
         towards = across & np.isin(evidence.receiver, several)
         yield part_of("above", tuple(several.tolist()), towards, len(several))
-        yield part_of("above", (NONE, *chosen.tolist()), np.isin(bundle, chosen), len(chosen))
+        yield part_of(
+            "above", (NONE, *chosen.tolist()), np.isin(bundle, chosen), len(chosen)
+        )

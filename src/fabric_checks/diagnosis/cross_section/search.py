@@ -47,9 +47,15 @@ class Search:
         self.mapped, self.parts, self.evidence = mapped, parts, evidence
         self.alone, self.bound = evidence.alone, evidence.bound
         self.scan = mapped.rest + mapped.expected
-        self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
-        of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
-        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + SETTINGS.least_spread**2)
+        self.healthy = np.array(
+            [np.zeros(len(evidence.alone)), mapped.expected, evidence.bound]
+        )
+        of_alone = np.hypot(
+            evidence.error(np.arange(len(evidence.alone))), noise.reference
+        )
+        self.of_alone = np.sqrt(
+            of_alone**2 + noise.between**2 + SETTINGS.least_spread**2
+        )
         self.of_bound = float(np.hypot(noise.scan, SETTINGS.least_spread))
         self.of_scan = float(np.hypot(mapped.of_rest, SETTINGS.least_spread))
         self.floor = -float(np.log1p(-SETTINGS.least_fault)) / 2
@@ -61,18 +67,24 @@ class Search:
         alone = np.fmax(((self.alone[pairs] - of_alone) / self.of_alone[pairs]) ** 2, 0)
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against
         # it.
-        above = (np.fmax(bound - of_alone, 0) / self.of_bound) ** 2 - SETTINGS.exceeding_errors**2
+        above = (
+            np.fmax(bound - of_alone, 0) / self.of_bound
+        ) ** 2 - SETTINGS.exceeding_errors**2
         beyond = np.where(of_alone < 0, np.clip(above, 0, SETTINGS.most_weight), 0)
         off = np.fmax(((self.scan[pairs] - in_scan) / self.of_scan) ** 2, 0)
         scan = np.minimum(off, SETTINGS.most_scan_weight)
-        return np.asarray(np.minimum(alone, SETTINGS.most_weight) + np.maximum(beyond, scan))
+        return np.asarray(
+            np.minimum(alone, SETTINGS.most_weight) + np.maximum(beyond, scan)
+        )
 
     def predicted(self, chosen: Sequence[Choice]) -> Predicted:
         """Return the prediction of a set of parts."""
         found = self.healthy.copy()
         for each in chosen:
             pairs = each.part.pairs
-            found[:, pairs] = self.through(found[:, pairs], each.part, each.level, each.since)
+            found[:, pairs] = self.through(
+                found[:, pairs], each.part, each.level, each.since
+            )
         return found
 
     def slack(self, part: Part) -> Array:
@@ -97,7 +109,9 @@ class Search:
             rate = -np.log1p(np.maximum(np.expm1(-rate) / part.ways, -0.9))
         return np.asarray(rate - self.slack(part))
 
-    def through(self, before: Predicted, part: Part, own: float, since: float = 0.0) -> Predicted:
+    def through(
+        self, before: Predicted, part: Part, own: float, since: float = 0.0
+    ) -> Predicted:
         """Return the prediction for the pairs of a part that is slow since some time.
 
         The loss of the part is divided among its pairs, or taken from one that had more than the others.
@@ -107,7 +121,11 @@ class Search:
         late = np.minimum(in_scan, np.maximum(level - part.sharing, left))
         if since:
             late = np.where(self.evidence.when[part.pairs] >= since, late, in_scan)
-            bound = np.where(level < alone, self.evidence.series.bound_since(part.pairs, since), bound)
+            bound = np.where(
+                level < alone,
+                self.evidence.series.bound_since(part.pairs, since),
+                bound,
+            )
         return np.array([np.minimum(alone, level), late, bound])
 
     def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
@@ -129,18 +147,28 @@ class Search:
         rate, when, was_slow = series.rate[own], series.when[own], slow[at]
         level = self.levels(part, loss)[at]
         above = np.maximum(
-            np.where(level < 0, rate - level, 0) / self.of_bound - SETTINGS.exceeding_errors, 0
+            np.where(level < 0, rate - level, 0) / self.of_bound
+            - SETTINGS.exceeding_errors,
+            0,
         )
         after = np.minimum(above**2, SETTINGS.most_weight)
-        low = was_slow & (np.abs(rate - level) < SETTINGS.contradiction_errors * self.of_bound)
-        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, SETTINGS.most_scan_weight), 0.0)
+        low = was_slow & (
+            np.abs(rate - level) < SETTINGS.contradiction_errors * self.of_bound
+        )
+        before = np.where(
+            low, np.minimum((rate / self.of_bound) ** 2, SETTINGS.most_scan_weight), 0.0
+        )
         # Of a change before each measurement, or after the last.
-        cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
+        cost = np.append(0.0, np.cumsum(before)) + np.append(
+            np.cumsum(after[::-1])[::-1], 0.0
+        )
         times, first = np.unique(when, return_index=True)
         begins = np.append(first, len(rate))
         best = int(np.argmin(cost[begins]))
         # Where pairs were slow before, too, it is only some of them that are slow, not the part.
-        if not best or low[: begins[best]].sum() > max(1, SETTINGS.most_slow_before * slow.sum()):
+        if not best or low[: begins[best]].sum() > max(
+            1, SETTINGS.most_slow_before * slow.sum()
+        ):
             return 0.0
         if best < len(times) and times[best] < self.evidence.rounds[0]:
             return float(times[best])
@@ -148,7 +176,9 @@ class Search:
         last = begins[best] - 1
         lowest = rate[last] + series.dip[own[last]]
         is_within = (
-            was_slow[last] and abs(lowest - level[last]) < SETTINGS.contradiction_errors * self.of_bound
+            was_slow[last]
+            and abs(lowest - level[last])
+            < SETTINGS.contradiction_errors * self.of_bound
         )
         return float(when[last]) + 0.5 if is_within else 0.0
 
@@ -158,16 +188,23 @@ class Search:
         pairs = part.pairs
         before = level[:, pairs]
         low = self.alone[pairs] < before[0] - self.floor
-        if np.count_nonzero(low) < (1 if part.kind == "pair" else SETTINGS.fewest_pairs):
+        if np.count_nonzero(low) < (
+            1 if part.kind == "pair" else SETTINGS.fewest_pairs
+        ):
             return None
         shown = self.own(part)
         shares = shown[low]
         cost = self.cost(pairs, before).sum()
         # The quartiles of the shares, and for each the median of those near it.
         quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
-        near = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
+        near = (
+            (share, np.median(shares[np.abs(shares - share) < 0.1]))
+            for share in quartiles
+        )
         gains = {
-            own: cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
+            own: cost
+            - self.cost(pairs, self.through(before, part, own)).sum()
+            - part.price
             for own in (float(share) for both in near for share in both)
         }
         own = max(gains, key=lambda each: gains[each])
@@ -180,7 +217,11 @@ class Search:
         since = self.began(part, own, shown < own / 2)
         # One more parameter, of as many values as there are rounds.
         price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
-        gain = cost - self.cost(pairs, self.through(before, part, own, since)).sum() - price
+        gain = (
+            cost
+            - self.cost(pairs, self.through(before, part, own, since)).sum()
+            - price
+        )
         late = Choice(part, own, float(gain), since=since)
         return late if since and not self.contradicted(late) else None
 
@@ -188,31 +229,52 @@ class Search:
         """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could
         give."""
         pairs = choice.part.pairs
-        bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
+        bound = (
+            self.evidence.series.bound_since(pairs, choice.since)
+            if choice.since
+            else self.bound[pairs]
+        )
         level = self.levels(choice.part, choice.level)
         fast = bound > level + SETTINGS.contradiction_errors * self.of_bound
         # Pairs are measured alone at the end, when what became slow during the run is slow to all of them.
         fast |= self.alone[pairs] > (
-            level / 2 if choice.since else level + SETTINGS.contradiction_errors * self.of_alone[pairs]
+            level / 2
+            if choice.since
+            else level + SETTINGS.contradiction_errors * self.of_alone[pairs]
         )
-        return bool((fast & (level < 0)).sum() > int(SETTINGS.most_contradictions * len(pairs)))
+        return bool(
+            (fast & (level < 0)).sum() > int(SETTINGS.most_contradictions * len(pairs))
+        )
 
     def next(self, chosen: Sequence[Choice]) -> Choice | None:
         """Return the part that gains most on top of the chosen ones, with those that gain as much."""
         level = self.predicted(chosen)
-        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) and fit.gain > 0]
+        fits = [
+            fit
+            for part in self.parts
+            if (fit := self.fitted(part, level)) and fit.gain > 0
+        ]
         if not fits:
             return None
         best, *rest = sorted(fits, key=lambda fit: -fit.gain)
         near = [fit.part for fit in rest if fit.gain > best.gain - SETTINGS.as_good]
-        near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
-        others = tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any())
+        near = [
+            part
+            for part in near
+            if (part.kind, part.key) != (best.part.kind, best.part.key)
+        ]
+        others = tuple(
+            part for part in near if np.isin(part.pairs, best.part.pairs).any()
+        )
         return replace(best, others=others)
 
     def best(self) -> list[Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
         chosen: list[Choice] = []
-        while len(chosen) < SETTINGS.most_parts and (choice := self.next(chosen)) is not None:
+        while (
+            len(chosen) < SETTINGS.most_parts
+            and (choice := self.next(chosen)) is not None
+        ):
             chosen.append(choice)
         for _ in range(3 if len(chosen) > 1 else 0):
             before = [id(each.part) for each in chosen]

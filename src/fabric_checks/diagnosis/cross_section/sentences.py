@@ -39,27 +39,46 @@ _ONCE = "measured once: chance, or traffic of others, could explain this"
 _LATE = "traffic of others that began meanwhile looks the same: measure again"
 _CHANCE = "chance, or the differences between healthy ones, could explain this"
 _NO_NEIGHBOUR = (
-    "no pair with its neighbours was measured: its path to all other nodes may be the cause instead"
+    "no pair with its neighbours was measured: its path to all other nodes may "
+    "be the cause instead"
 )
 _ONE_WAY = "the other direction was not measured often enough to tell"
 
 
-def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> RankFinding:
+def slow(
+    mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit
+) -> RankFinding:
     """Return the finding of a slow part: a fault if it is sure, else a suspect."""
     part, evidence, rounds = culprit.part, mapped.evidence, mapped.evidence.rounds
     named = words.of_part(mapped, hosts, part)
     others = [words.of_part(mapped, hosts, each) for each in culprit.others]
-    names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
+    names = tuple(
+        dict.fromkeys(each.name for each in others if each.name != named.name)
+    )
     # A cable that is slow one way may be slow both ways if the other direction was not measured.
-    is_one_way = any(each.name == named.name and each.side != named.side for each in others)
+    is_one_way = any(
+        each.name == named.name and each.side != named.side for each in others
+    )
     details = (
         f"{names_text(names, words.MOST_NAMES)} would explain it too" if names else "",
-        _NO_NEIGHBOUR if _may_be_its_path(mapped, part) else _ONE_WAY if is_one_way else "",
+        _NO_NEIGHBOUR
+        if _may_be_its_path(mapped, part)
+        else _ONE_WAY
+        if is_one_way
+        else "",
         _doubt(mapped, culprit),
         named.look,
     )
-    side = f" {named.side}" if named.side and not named.ranks and part.kind != "rail" else ""
-    typical = "of the rate of its class" if part.kind in OF_NODES and len(evidence.kinds) > 1 else _TYPICAL
+    side = (
+        f" {named.side}"
+        if named.side and not named.ranks and part.kind != "rail"
+        else ""
+    )
+    typical = (
+        "of the rate of its class"
+        if part.kind in OF_NODES and len(evidence.kinds) > 1
+        else _TYPICAL
+    )
     text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
     if culprit.since == rounds[0]:
         text += " since late in the scan or after it"
@@ -89,7 +108,11 @@ def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> Ra
 
 def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
     """Return how often, and how, a culprit was measured."""
-    how = "other pairs may have run at the same time" if mapped.evidence.at_once else "measured alone"
+    how = (
+        "other pairs may have run at the same time"
+        if mapped.evidence.at_once
+        else "measured alone"
+    )
     if culprit.part.kind == "pair":
         return how
     alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
@@ -101,7 +124,10 @@ def _may_be_its_path(mapped: MappedEvidence, part: Part) -> bool:
     """Return whether only the path of a node may be slow, because no pair with its neighbours was
     measured."""
     evidence, pairs = mapped.evidence, part.pairs
-    near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= SETTINGS.neighbours * evidence.rails
+    near = (
+        np.abs(evidence.sender[pairs] - evidence.receiver[pairs])
+        <= SETTINGS.neighbours * evidence.rails
+    )
     if mapped.known.hosts:
         near = mapped.within[pairs] | (not mapped.within.any())
     return part.kind in OF_NODES and not near.any()
@@ -116,7 +142,9 @@ def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
     return "" if culprit.sure else _CHANCE
 
 
-def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> RankFinding:
+def changed(
+    mapped: MappedEvidence, hosts: tuple[str, ...], change: Change
+) -> RankFinding:
     """Return the suspicion of what comes and goes: a node, a cable or traffic may do that."""
     named = words.of_changed(mapped, hosts, change.number)
     lows = f"{change.low} of {change.of} measurements"
@@ -124,7 +152,9 @@ def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> R
         f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}; others vary so much in at"
         f" most {_percent(change.usual)} of their measurements"
     )
-    side = {"sending": "only while it sent", "receiving": "only while it received"}.get(change.side, "")
+    side = {"sending": "only while it sent", "receiving": "only while it received"}.get(
+        change.side, ""
+    )
     return RankFinding(
         kind="past",
         severity=Severity.SUSPECT,
@@ -142,36 +172,49 @@ def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
     """Return the observation that nodes are of several classes, which blames nobody."""
     evidence, (fastest, *slower) = mapped.evidence, mapped.evidence.kinds
     units = "nodes" if evidence.rails == 1 else "GPUs"
-    listed = [f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"]
+    listed = [
+        f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
+    ]
     details = [
         "alike among themselves: no fault unless all should be equal; each is compared with its own class"
     ]
     for each in slower:
         count, ranks = len(each.ranks), list(each.ranks)
         names = names_text([name_of(hosts, rank) for rank in ranks], MOST_NODES)
-        listed.append(f"{count} ({names}) reach {_GBps(evidence.reference_MBps * each.share)}")
+        listed.append(
+            f"{count} ({names}) reach {_GBps(evidence.reference_MBps * each.share)}"
+        )
         leaves = np.unique(mapped.leaf[ranks])
         if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == count:
-            names = names_text([mapped.known.switches[leaf] for leaf in leaves], words.MOST_NAMES)
+            names = names_text(
+                [mapped.known.switches[leaf] for leaf in leaves], words.MOST_NAMES
+            )
             details.append(f"the {count} are all nodes of {names}: look at it, too")
     text = f"{len(evidence.kinds)} node classes: {', '.join(listed)}"
-    return replace(note("node classes", text), size=1 - slower[-1].share, details=tuple(details))
+    return replace(
+        note("node classes", text), size=1 - slower[-1].share, details=tuple(details)
+    )
 
 
 def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
     """Return the fault of many slow pairs that no part explains."""
     senders, receivers = (
-        names_text([name_of(hosts, rank) for rank in sorted(set(ranks))], words.MOST_NAMES)
+        names_text(
+            [name_of(hosts, rank) for rank in sorted(set(ranks))], words.MOST_NAMES
+        )
         for ranks in zip(*(each.ranks for each in pairs), strict=True)
     )
     share = float(np.median([each.share for each in pairs]))
-    among = f"among {senders}" if senders == receivers else f"from {senders} to {receivers}"
+    among = (
+        f"among {senders}" if senders == receivers else f"from {senders} to {receivers}"
+    )
     part = f"{len(pairs)} paths {among}"
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
     listed = [
-        f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})" for (a, b), each in least.items()
+        f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})"
+        for (a, b), each in least.items()
     ]
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
     return RankFinding(
@@ -190,12 +233,15 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
     )
 
 
-def inconclusive(mapped: MappedEvidence, pairs: int, share: float | None = None) -> RankFinding:
+def inconclusive(
+    mapped: MappedEvidence, pairs: int, share: float | None = None
+) -> RankFinding:
     """Return the finding of pairs that may be slow by chance; :param share: their rate alone, as a share."""
     noise = mapped.evidence.noise
     at = f" (at {_percent(share)} {_TYPICAL})" if share is not None else ""
     text = (
-        f"{count_text(pairs, 'pair')}{at} inconclusive: repeats of one pair vary by {_percent(noise.repeat)}"
+        f"{count_text(pairs, 'pair')}{at} inconclusive: repeats of one pair vary by "
+        f"{_percent(noise.repeat)}"
     )
     text += f", healthy pairs by up to {_percent(noise.most)}" if noise.most > 0 else ""
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
@@ -235,7 +281,9 @@ def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFindin
         f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share"
         " cables"
     )
-    others = f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast" if slow_hosts else ""
+    others = (
+        f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast" if slow_hosts else ""
+    )
     look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
     details = tuple(filter(None, (others, look)))
     return replace(note("sharing", text, pairs=pairs), advice=look, details=details)
@@ -248,7 +296,13 @@ def map_doubt(what: str, count: int) -> RankFinding:
         f"the map does not fit what was measured: {what}; is it from before the last change of cables or"
         f" tables? Nothing is named by it: {look}"
     )
-    return RankFinding(kind="map", severity=Severity.SUSPECT, text=text, advice=look, data={"pairs": count})
+    return RankFinding(
+        kind="map",
+        severity=Severity.SUSPECT,
+        text=text,
+        advice=look,
+        data={"pairs": count},
+    )
 
 
 def _percent(share: float) -> str:

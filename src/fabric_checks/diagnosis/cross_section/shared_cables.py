@@ -24,7 +24,11 @@ from fabric_checks.diagnosis.finding import RankFinding
 
 
 def find(
-    mapped: MappedEvidence, hosts: tuple[str, ...], named: Sequence[RankFinding], *, confirmed: bool
+    mapped: MappedEvidence,
+    hosts: tuple[str, ...],
+    named: Sequence[RankFinding],
+    *,
+    confirmed: bool,
 ) -> list[RankFinding]:
     """Return the cables that carry too little when pairs share them, the slowest first.
 
@@ -49,12 +53,19 @@ def find(
         arc, *numbers = slowest.row(0)
         slow[arc] = _Slow(*numbers)
         pairs = rows.filter(pl.col("arc") == arc)["pairs"].explode().to_list()
-        rows = rows.filter(~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any())
+        rows = rows.filter(
+            ~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any()
+        )
     parts = {each.part for each in named}
     cables = dict.fromkeys(arc // 2 for arc in slow)
-    found = [_finding(mapped, hosts, [arc for arc in slow if arc // 2 == cable], slow) for cable in cables]
+    found = [
+        _finding(mapped, hosts, [arc for arc in slow if arc // 2 == cable], slow)
+        for cable in cables
+    ]
     severity = Severity.FAULT if confirmed else Severity.SUSPECT
-    return [replace(each, severity=severity) for each in found if each.part not in parts]
+    return [
+        replace(each, severity=severity) for each in found if each.part not in parts
+    ]
 
 
 class _Slow(NamedTuple):
@@ -89,18 +100,27 @@ def _rows(mapped: MappedEvidence) -> pl.DataFrame:
         pl.col("expected").sum(),
         pl.col("pair").alias("pairs"),
     )
-    is_faster = pl.col("arc").is_in(np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist())
+    is_faster = pl.col("arc").is_in(
+        np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist()
+    )
     return rows.filter(is_faster & (pl.col("expected") > SETTINGS.more_than_a_pair))
 
 
 def _finding(
-    mapped: MappedEvidence, hosts: tuple[str, ...], arcs: Sequence[int], slow: Mapping[int, _Slow]
+    mapped: MappedEvidence,
+    hosts: tuple[str, ...],
+    arcs: Sequence[int],
+    slow: Mapping[int, _Slow],
 ) -> RankFinding:
     """Return the finding about a cable, of which one direction or both are slow."""
     nothing = np.empty(0)
     kind, key = ("arc", arcs[0]) if len(arcs) == 1 else ("cable", arcs[0] // 2)
-    of_part = words.of_part(mapped, hosts, Part(kind, (key,), 0.0, nothing.astype(np.int64), nothing))
-    low, rounds = (sum(getattr(slow[arc], name) for arc in arcs) for name in ("low", "rounds"))
+    of_part = words.of_part(
+        mapped, hosts, Part(kind, (key,), 0.0, nothing.astype(np.int64), nothing)
+    )
+    low, rounds = (
+        sum(getattr(slow[arc], name) for arc in arcs) for name in ("low", "rounds")
+    )
     carried = min(slow[arc].carried for arc in arcs)
     text = (
         f"{of_part.name} carries {100 * carried:.0f} % of what pairs ask of it together"

@@ -46,13 +46,17 @@ def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
     """
     alone, scan = _alone(mapped, blamed), _scanned(mapped, blamed)
     if (mapped.evidence.repeats > 0).all():
-        return _least(mapped, [alone])  # a matrix of another program: what was scanned is the same
+        return _least(
+            mapped, [alone]
+        )  # a matrix of another program: what was scanned is the same
     both = _least(mapped, [alone, scan])
     # Unknown sharing makes nodes seem to differ; pairs measured alone share nothing.
     return both if mapped.corrected else min(both, _least(mapped, [alone]))
 
 
-def low_each_time(evidence: Evidence, level: float, *, with_reverse: bool = False) -> float:
+def low_each_time(
+    evidence: Evidence, level: float, *, with_reverse: bool = False
+) -> float:
     """Return the number of healthy pairs that are expected below a level in all of their measurements alone.
 
     The chance of a single measurement is the share of those below it, by the estimate of Krichevsky and
@@ -64,9 +68,18 @@ def low_each_time(evidence: Evidence, level: float, *, with_reverse: bool = Fals
     :param with_reverse: in those of both of their directions.
     """
     series = evidence.series
-    seen = series.alone & ~np.isnan(series.rate) & (evidence.alone[series.pair] > level / 2)
-    low = (np.count_nonzero(series.rate[seen] <= level) + 0.5) / (np.count_nonzero(seen) + 1)
-    ends = np.sort(np.column_stack((evidence.sender, evidence.receiver)), axis=1) @ (evidence.ranks, 1)
+    seen = (
+        series.alone
+        & ~np.isnan(series.rate)
+        & (evidence.alone[series.pair] > level / 2)
+    )
+    low = (np.count_nonzero(series.rate[seen] <= level) + 0.5) / (
+        np.count_nonzero(seen) + 1
+    )
+    ends = np.sort(np.column_stack((evidence.sender, evidence.receiver)), axis=1) @ (
+        evidence.ranks,
+        1,
+    )
     times = np.bincount(ends, evidence.repeats) if with_reverse else evidence.repeats
     repeats, pairs = np.unique(times[times > 0], return_counts=True)
     return float((pairs * low**repeats).sum()) / (2 if evidence.both_ways else 1)
@@ -92,13 +105,18 @@ def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
         return np.inf
     evidence = mapped.evidence
     sender, receiver = evidence.sender[pair], evidence.receiver[pair]
-    alike = OF_SIDE * (np.equal.outer(sender, sender).astype(float) + np.equal.outer(receiver, receiver))
+    alike = OF_SIDE * (
+        np.equal.outer(sender, sender).astype(float)
+        + np.equal.outer(receiver, receiver)
+    )
     alike += OF_PAIR * np.equal.outer(pair, pair)
     logs = []
     for own in OF_PAIRS if evidence.noise.between else OF_PAIRS[:1]:
         # Scaled by the noise of measurements, the model has one parameter.
         each = 1 / np.sqrt(variance + own**2)
-        axes, scale = np.linalg.qr(np.equal.outer(group, groups) * each[:, None], mode="complete")
+        axes, scale = np.linalg.qr(
+            np.equal.outer(group, groups) * each[:, None], mode="complete"
+        )
         rest = axes[:, len(groups) :]
         size, axes = np.linalg.eigh(rest.T @ (alike * np.outer(each, each)) @ rest)
         squares = (axes.T @ (rest.T @ (value * each))) ** 2
@@ -118,7 +136,9 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     pair = _some(np.setdiff1d(np.flatnonzero(usable), blamed), evidence)
     variance = max(evidence.noise.repeat, SETTINGS.least_spread) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
-    of_median = np.select([repeats > 2, repeats > 1], [OF_MEDIAN_OF_FEW, OF_LARGER], 1.0)
+    of_median = np.select(
+        [repeats > 2, repeats > 1], [OF_MEDIAN_OF_FEW, OF_LARGER], 1.0
+    )
     # The median of two is low if one of them was disturbed. A pair far below all others, which share its
     # nodes, was disturbed each time, or is slow by itself.
     rate = np.where(repeats == 2, evidence.alone[pair], evidence.middle[pair])
@@ -128,7 +148,11 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
         evidence.noise.repeat,
         SETTINGS.least_spread,
     )
-    return pair, np.maximum(rate, -SETTINGS.disturbed_pair_errors * spread), variance * of_median / repeats
+    return (
+        pair,
+        np.maximum(rate, -SETTINGS.disturbed_pair_errors * spread),
+        variance * of_median / repeats,
+    )
 
 
 def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
@@ -141,9 +165,16 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
             mapped.of_rest,
         )
     pair = _some(
-        np.setdiff1d(np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed), evidence
+        np.setdiff1d(
+            np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed
+        ),
+        evidence,
     )
-    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, SETTINGS.least_spread) ** 2)
+    return (
+        pair,
+        value[pair],
+        np.full(len(pair), max(evidence.noise.repeat, SETTINGS.least_spread) ** 2),
+    )
 
 
 def _some(pair: Numbers, evidence: Evidence) -> Numbers:
@@ -151,5 +182,7 @@ def _some(pair: Numbers, evidence: Evidence) -> Numbers:
     if evidence.both_ways:
         pair = pair[evidence.sender[pair] < evidence.receiver[pair]]
     if len(pair) > SETTINGS.most_pairs_of_scan:
-        pair = pair[np.linspace(0, len(pair) - 1, SETTINGS.most_pairs_of_scan).astype(np.int64)]
+        pair = pair[
+            np.linspace(0, len(pair) - 1, SETTINGS.most_pairs_of_scan).astype(np.int64)
+        ]
     return pair

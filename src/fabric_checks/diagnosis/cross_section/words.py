@@ -13,7 +13,12 @@ import numpy as np
 from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
-from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, OF_NODES, MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.parts import (
+    OF_DEVICES,
+    OF_NODES,
+    MappedEvidence,
+    Part,
+)
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
 #: Why no cable can be named, by routing.
@@ -30,7 +35,9 @@ _SIDES = {
     **{"leaf out": "out of it", "leaf in": "into it", "leaf": "both ways"},
     **{"uplink": "out of it", "downlink": "into it", "link": "both ways"},
 }
-_LOOK_AT_CABLE = "look at the cable and at the error counters, width and speed of its two ports"
+_LOOK_AT_CABLE = (
+    "look at the cable and at the error counters, width and speed of its two ports"
+)
 _WITH_TABLES = "with the forwarding tables it is named"
 #: The most names in a list of a sentence.
 MOST_NAMES = 5
@@ -63,13 +70,25 @@ def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words
     if kind == "pair":
         both = mapped.evidence.both_ways
         name = (" and " if both else " to ").join(name_of(hosts, rank) for rank in key)
-        look, side, verb = "measure it again, in both directions", "" if both else "one way", "runs"
+        look, side, verb = (
+            "measure it again, in both directions",
+            "" if both else "one way",
+            "runs",
+        )
         return Words(name, side, "run" if both else verb, look, key)
     if kind in ("arc", "cable"):
         both = kind == "cable"
-        side = "both ways" if both else f"towards {known.switches[int(known.ends[key[0]])]}"
-        return Words(f"cable {known.cables[key[0] // (2 - both)]}", side, "runs", _LOOK_AT_CABLE)
-    return _above(mapped, hosts, part) if kind == "above" else _switch(known, hosts, part)
+        side = (
+            "both ways"
+            if both
+            else f"towards {known.switches[int(known.ends[key[0]])]}"
+        )
+        return Words(
+            f"cable {known.cables[key[0] // (2 - both)]}", side, "runs", _LOOK_AT_CABLE
+        )
+    return (
+        _above(mapped, hosts, part) if kind == "above" else _switch(known, hosts, part)
+    )
 
 
 def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
@@ -77,27 +96,40 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
     kind, (first, *rest), side = part.kind, part.key, _SIDES.get(part.kind, "one way")
     leaf = known.switches[first]
     if kind == "switch":
-        return Words(f"switch {leaf}", "", "forwards everything", f"look at {leaf} and at its counters")
+        return Words(
+            f"switch {leaf}",
+            "",
+            "forwards everything",
+            f"look at {leaf} and at its counters",
+        )
     if kind in ("leaf", "leaf out", "leaf in"):
         look = f"look at {leaf}, at all its uplinks together, and at how many there are"
         return Words(f"all uplinks of {leaf}", side, "run", look)
     look = f"look at the error counters of the uplinks of {leaf}; {_WITH_TABLES}"
     if kind == "leaf pair":
-        return Words(f"the way from {leaf} to {known.switches[rest[0]]}", side, "runs", look)
+        return Words(
+            f"the way from {leaf} to {known.switches[rest[0]]}", side, "runs", look
+        )
     verb = "runs" if kind == "link" else f"runs{_towards(hosts, rest)}"
     return Words(f"an uplink of {leaf}", side, verb, look)
 
 
 def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
     """Return the name of the node, or of the GPU or adapter, that a rank stands for."""
-    return hosts[rank] if hosts[rank] != mapped.nodes[rank] else f"node {name_of(hosts, rank)}"
+    return (
+        hosts[rank]
+        if hosts[rank] != mapped.nodes[rank]
+        else f"node {name_of(hosts, rank)}"
+    )
 
 
 def of_changed(mapped: MappedEvidence, hosts: tuple[str, ...], number: int) -> Words:
     """Return the words for a rank, or for a cable, whose numbers follow those of ranks."""
     cable = number - mapped.evidence.ranks
     if cable >= 0:
-        return Words(f"cable {mapped.known.cables[cable]}", "both ways", "runs", _LOOK_AT_CABLE)
+        return Words(
+            f"cable {mapped.known.cables[cable]}", "both ways", "runs", _LOOK_AT_CABLE
+        )
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
     return Words(of_rank(mapped, hosts, number), "", "", look, (number,))
 
@@ -106,7 +138,9 @@ def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     rank = part.key[0]
     leaf = int(mapped.leaf[rank])
     switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
-    verb = {"sender": "sends", "receiver": "receives", "node": "sends and receives"}[part.kind]
+    verb = {"sender": "sends", "receiver": "receives", "node": "sends and receives"}[
+        part.kind
+    ]
     look = f"look at its adapter, its slot and its cable to {switch}, which bandwidth cannot tell apart"
     return Words(of_rank(mapped, hosts, rank), _SIDES[part.kind], verb, look, (rank,))
 
@@ -118,11 +152,16 @@ def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Word
     name = f"node {mapped.nodes[key[0]]}"
     if part.kind == "rail":
         number, ranks = key[0] % mapped.evidence.rails, ()
-        name = f"rail {number} ({'GPU' if are_gpus else 'process'} {number} of all nodes)"
+        name = (
+            f"rail {number} ({'GPU' if are_gpus else 'process'} {number} of all nodes)"
+        )
         look = "look at the switches of this rail, and at how far these GPUs are from their adapters"
     elif part.kind == "adapter":
         gpus = names_text([hosts[rank].rpartition(" ")[2] for rank in key], MOST_NAMES)
-        name, look = f"{name}, the adapter of GPUs {gpus}", "look at this adapter, its slot and its cable"
+        name, look = (
+            f"{name}, the adapter of GPUs {gpus}",
+            "look at this adapter, its slot and its cable",
+        )
     else:
         name += " (all its GPUs)" if are_gpus else ""
         look = "look at what its GPUs and adapters share: processor, memory, PCIe, settings"
@@ -136,8 +175,12 @@ def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     below = "all switches of hosts" if every else names_text(names, MOST_NAMES)
     look = f"look at the counters of the switches above, and of all uplinks; {_WITH_TABLES}"
     if part.key[0] == NONE:
-        return Words(f"a switch above {below}, or several of their uplinks,", "", "run", look)
-    return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, part.key)}", look)
+        return Words(
+            f"a switch above {below}, or several of their uplinks,", "", "run", look
+        )
+    return Words(
+        f"a switch or cable above {below}", "", f"runs{_towards(hosts, part.key)}", look
+    )
 
 
 def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
@@ -145,7 +188,9 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
     return f" towards {names_text([name_of(hosts, rank) for rank in sorted(set(ranks))], MOST_NAMES)}"
 
 
-def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -> list[str]:
+def missed(
+    mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool
+) -> list[str]:
     """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
     sent, received = (
@@ -154,17 +199,25 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
     )
     lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     why = _NOT_STATIC.get(known.routing, "") if known.hosts else ""
-    alone = "what looks slow, alone: without `rotate --confirm` no node or path is blamed"
+    alone = (
+        "what looks slow, alone: without `rotate --confirm` no node or path is blamed"
+    )
     rails = "pairs between rails: each GPU was paired with those of its own number"
     lines = (
         "" if confirmed else alone,
         _listed("never sent", sent),
         _listed("never received", received),
-        _listed(f"not in the topology ({known.source})", [*map(repr, mapped.missing if known.hosts else ())]),
+        _listed(
+            f"not in the topology ({known.source})",
+            [*map(repr, mapped.missing if known.hosts else ())],
+        ),
         rails if evidence.rails > 1 else "",
         _listed("paths between switches that no pair took", _never_crossed(mapped)),
-        why and f"cables and switches without hosts, of which none can be named here: {why}",
-        f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take" if lost else "",
+        why
+        and f"cables and switches without hosts, of which none can be named here: {why}",
+        f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take"
+        if lost
+        else "",
     )
     return [line for line in lines if line]
 
@@ -175,6 +228,13 @@ def _listed(what: str, names: Sequence[str]) -> str:
 
 def _never_crossed(mapped: MappedEvidence) -> list[str]:
     """Return the ways from one switch of hosts to another that no pair took."""
-    names, leaves = mapped.known.switches, np.unique(mapped.leaf[mapped.leaf >= 0]).tolist()
+    names, leaves = (
+        mapped.known.switches,
+        np.unique(mapped.leaf[mapped.leaf >= 0]).tolist(),
+    )
     crossed = set(zip(mapped.from_leaf.tolist(), mapped.to_leaf.tolist(), strict=True))
-    return [f"{names[a]} to {names[b]}" for a, b in permutations(leaves, 2) if (a, b) not in crossed]
+    return [
+        f"{names[a]} to {names[b]}"
+        for a, b in permutations(leaves, 2)
+        if (a, b) not in crossed
+    ]

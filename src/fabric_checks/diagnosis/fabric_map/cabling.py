@@ -23,14 +23,20 @@ MOST_PORTS = 254
 IBNETDISCOVER = re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-')
 SUBNET_LIST = re.compile(r"(?m)^\{ (?:CA|SW|RT)\S* Ports:")
 
-_NODE = re.compile(r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)')
+_NODE = re.compile(
+    r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)'
+)
 _PORT = re.compile(
     r'\[([0-9]{1,3})\](?:\(([0-9a-f]{1,16})\))?(?:\[ext [^\]]*\])?\s+"([SHR]-[0-9a-f]{1,16})"'
     r"\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(.*))?"
 )
-_IGNORED = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|(?:Non-)?Chassis .*")
+_IGNORED = re.compile(
+    r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|(?:Non-)?Chassis .*"
+)
 _LID = re.compile(r"\blid ([0-9]{1,5})\b")
-_WIDTH_AND_SPEED = re.compile(r" (1|2|4|8|12)x(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\s*$")
+_WIDTH_AND_SPEED = re.compile(
+    r" (1|2|4|8|12)x(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\s*$"
+)
 _LANE_GBPS = {
     **{"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64},
     **{"EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0},
@@ -112,19 +118,27 @@ def parse_ibnetdiscover(text: str) -> Fabric:
         elif (match := _PORT.fullmatch(line)) and own is not None:
             port, other_port = int(match[1]), int(match[4])
             if max(port, other_port) > MOST_PORTS:
-                raise OutputError(f"port {max(port, other_port)} is beyond what a switch has", number)
+                raise OutputError(
+                    f"port {max(port, other_port)} is beyond what a switch has", number
+                )
             if (own, port) in ends:
                 raise OutputError(f"port {port} of {own} is described twice", number)
             comment = match[5] or ""
             kind = _WIDTH_AND_SPEED.search(comment)
-            ends[own, port] = (match[3], other_port, kind[0].strip() if kind else "", number)
+            ends[own, port] = (
+                match[3],
+                other_port,
+                kind[0].strip() if kind else "",
+                number,
+            )
             if lid := _LID.search(comment):
                 devices[own].lids[port] = int(lid[1])
             if match[2]:
                 devices[own].guids[port] = match[2].zfill(16)
         else:
             raise OutputError(
-                f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number
+                f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged",
+                number,
             )
     if not any(device.is_switch for device in devices.values()):
         raise OutputError(_why_no_switch(len(devices), has_cables=bool(ends)))
@@ -141,7 +155,9 @@ def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
     return f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
 
 
-def _links(ends: Mapping[tuple[str, int], tuple[str, int, str, int]]) -> tuple[Link, ...]:
+def _links(
+    ends: Mapping[tuple[str, int], tuple[str, int, str, int]],
+) -> tuple[Link, ...]:
     """Return the cables, each of which has to be described at both its ends."""
     links = []
     for (own, port), (other, other_port, kind, number) in ends.items():
@@ -168,13 +184,20 @@ def parse_subnet_list(text: str) -> Fabric:
             continue
         match = _CABLE_END.fullmatch(line)
         if match is None:
-            raise OutputError(f"not a line of opensm-subnet.lst: {quoted(line)}; give it unchanged", number)
+            raise OutputError(
+                f"not a line of opensm-subnet.lst: {quoted(line)}; give it unchanged",
+                number,
+            )
         own, other = (_end(match.groups()[at : at + 6], devices) for at in (0, 6))
         width, state, speed = match.groups()[12:]
         if own in ends:
             raise OutputError(f"port {own[1]} of {own[0]} is described twice", number)
         if state == "ACT":
-            ends[own] = (*other, f"{width}x{_SPEEDS[speed]}" if speed in _SPEEDS else "", number)
+            ends[own] = (
+                *other,
+                f"{width}x{_SPEEDS[speed]}" if speed in _SPEEDS else "",
+                number,
+            )
     return Fabric(devices, _links(ends))
 
 

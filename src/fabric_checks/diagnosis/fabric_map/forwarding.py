@@ -103,7 +103,8 @@ def parse(text: str) -> Tables:
             torn = 0
         else:
             raise OutputError(
-                f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", number
+                f"not a line of a forwarding table: {quoted(line)}; give the output unchanged",
+                number,
             )
     _require_end(torn)
     if not found.ports:
@@ -117,7 +118,10 @@ def _port(route: re.Match[str], lid: int, number: int) -> int:
     """Return the port of a route."""
     port = int(route["port"] or route["fdbs"] or NO_PORT)
     if lid > MOST_LID or port > NO_PORT:
-        raise OutputError(f"not a route to one host through a port of a switch: {quoted(route[0])}", number)
+        raise OutputError(
+            f"not a route to one host through a port of a switch: {quoted(route[0])}",
+            number,
+        )
     return port
 
 
@@ -137,4 +141,7 @@ def _require_end(torn: int) -> None:
     """Raise :class:`OutputError` if a table of ``ibroute`` lacks its last line; :param torn: the line before
     it."""
     if torn:
-        raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)
+        raise OutputError(
+            "the table ends here without saying how many LIDs it has; it is incomplete",
+            torn,
+        )

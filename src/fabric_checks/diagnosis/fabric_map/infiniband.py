@@ -26,7 +26,9 @@ MOST_ENTRIES = 400_000_000
 #: A link is an exception where so much of its fellows is alike, and faster.
 MOST_OF_FELLOWS = 0.75
 #: What the tools themselves report where a part of the fabric did not answer.
-WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
+WARNING = re.compile(
+    r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE
+)
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
 _AGGREGATION = re.compile(r"Aggregation Node", re.IGNORECASE)
 _NAMELESS = re.compile(
@@ -51,7 +53,9 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     switches = [device for device in fabric.devices.values() if device.is_switch]
     number = {device.key: position for position, device in enumerate(switches)}
     names = _names(switches)
-    between = [link for link in fabric.links if link.one in number and link.other in number]
+    between = [
+        link for link in fabric.links if link.one in number and link.other in number
+    ]
     starts_ends = np.array(
         [(number[link.one], number[link.other]) for link in between], dtype=np.int64
     ).reshape(-1, 2)
@@ -103,7 +107,9 @@ def _require_same_fabric(switches: Sequence[Device], tables: Tables) -> None:
         )
 
 
-def _placed(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[_HostPort], list[str]]:
+def _placed(
+    hosts: Mapping[str, _HostPort], tables: Tables
+) -> tuple[list[_HostPort], list[str]]:
     """Return the ports of hosts, without the LID that is another port's by the tables, and a warning of
     these."""
     other = [
@@ -120,7 +126,9 @@ def _placed(hosts: Mapping[str, _HostPort], tables: Tables) -> tuple[list[_HostP
     )
     if len(other) == len(hosts):
         raise OutputError(f"{text}; take both again")
-    return [replace(port, lid=0) if name in other else port for name, port in hosts.items()], [text]
+    return [
+        replace(port, lid=0) if name in other else port for name, port in hosts.items()
+    ], [text]
 
 
 def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> FabricMap:
@@ -134,7 +142,10 @@ def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> Fab
         return known
     leaves, one_of_each = np.unique(known.at, return_index=True)
     _, part = connected_components(
-        coo_array((np.ones(len(known.starts)), (known.starts, known.ends)), shape=(len(known.switches),) * 2)
+        coo_array(
+            (np.ones(len(known.starts)), (known.starts, known.ends)),
+            shape=(len(known.switches),) * 2,
+        )
     )
     source, target = np.nonzero(part[leaves][:, None] == part[known.at])
     arcs = arcs_of(replace(known, routing=STATIC), one_of_each[source], target)
@@ -142,7 +153,9 @@ def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> Fab
     # A route is a loop if every switch has one to that host, whose own has no cable to it.
     is_whole = (known.next == NONE).sum(axis=0) == 1
     loops = lost[is_whole[target[lost]]]
-    strays = strays or [(int(leaves[source[each]]), int(target[each])) for each in loops]
+    strays = strays or [
+        (int(leaves[source[each]]), int(target[each])) for each in loops
+    ]
     if strays:
         switch, host = known.switches[strays[0][0]], known.hosts[strays[0][1]]
         text = (
@@ -160,7 +173,9 @@ def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> Fab
     return replace(known, warnings=(*known.warnings, text))
 
 
-def _rates(between: Sequence[Link], of_hosts: Sequence[float]) -> NDArray[np.float64] | None:
+def _rates(
+    between: Sequence[Link], of_hosts: Sequence[float]
+) -> NDArray[np.float64] | None:
     """Return the rate of each arc as a multiple of that of most hosts' links; None if all are alike or not
     known."""
     found = np.repeat([link.Gbps for link in between], 2)
@@ -187,12 +202,18 @@ def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
     for link in fabric.links:
         ends = [end for end in (link.one, link.other) if end in switches]
         groups = [fellows[end, len(ends) == 2] for end in ends]
-        faster = [[each.kind for each in group if each.Gbps > link.Gbps] for group in groups]
-        shares = [len(some) / len(group) for some, group in zip(faster, groups, strict=True)]
+        faster = [
+            [each.kind for each in group if each.Gbps > link.Gbps] for group in groups
+        ]
+        shares = [
+            len(some) / len(group) for some, group in zip(faster, groups, strict=True)
+        ]
         if link.Gbps and min(shares, default=0) > 0 and max(shares) >= MOST_OF_FELLOWS:
             kind, count = Counter(faster[int(np.argmax(shares))]).most_common(1)[0]
             name = f"{_end(fabric, link.one, link.one_port)} to {_end(fabric, link.other, link.other_port)}"
-            found[name] = f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
+            found[name] = (
+                f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
+            )
     return found
 
 
@@ -213,7 +234,9 @@ class _HostPort:
     Gbps: float
 
 
-def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPort], list[str]]:
+def _hosts(
+    fabric: Fabric, number: Mapping[str, int]
+) -> tuple[dict[str, _HostPort], list[str]]:
     """Return the ports of hosts by name, and warnings of adapters that are left out; :param number: of each
     switch."""
     ports = _ports(fabric, number)
@@ -223,10 +246,13 @@ def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPo
     warnings = []
     if nameless:
         found = (
-            f"{count_text(len(nameless), 'adapter')} without the name of a host, as in {quoted(nameless[0])}"
+            f"{count_text(len(nameless), 'adapter')} without the name of a host, as in "
+            f"{quoted(nameless[0])}"
         )
         if len(nameless) == len(adapters):
-            raise OutputError(f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)")
+            raise OutputError(
+                f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)"
+            )
         warnings.append(f"{found}: left out")
     by_host: dict[str, list[Device]] = defaultdict(list)
     for device in adapters:
@@ -234,11 +260,15 @@ def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[dict[str, _HostPo
             by_host[plain(device.name)].append(device)
     hosts: dict[str, _HostPort] = {}
     for host, own in by_host.items():
-        hosts |= _named_ports(host, {(device.name, device.key): ports[device.key] for device in own})
+        hosts |= _named_ports(
+            host, {(device.name, device.key): ports[device.key] for device in own}
+        )
     return hosts, warnings
 
 
-def _ports(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, _HostPort]]:
+def _ports(
+    fabric: Fabric, number: Mapping[str, int]
+) -> dict[str, dict[int, _HostPort]]:
     """Return the ports of adapters that are at a switch, by the adapter's key and the port's number."""
     ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
     for link in fabric.links:
@@ -247,7 +277,9 @@ def _ports(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, _Ho
             if key not in number and switch in number:
                 device = fabric.devices[key]
                 lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
-                ports[key][port] = _HostPort(number[switch], switch_port, lid, guid, link.Gbps)
+                ports[key][port] = _HostPort(
+                    number[switch], switch_port, lid, guid, link.Gbps
+                )
     return ports
 
 
@@ -266,7 +298,10 @@ def _named_ports(
     for (description, key), ports in sorted(adapters.items(), key=lambda each: each[0]):
         name = f"{host} {adapter(description) or key}"
         name = f"{host} {key}" if name in found else name
-        found |= {f"{name}:{port}" if len(ports) > 1 else name: at for port, at in sorted(ports.items())}
+        found |= {
+            f"{name}:{port}" if len(ports) > 1 else name: at
+            for port, at in sorted(ports.items())
+        }
     return found
 
 
@@ -278,9 +313,13 @@ def _names(switches: Sequence[Device]) -> tuple[str, ...]:
     """
     texts = [device.name.split(";", 1)[-1].strip() for device in switches]
     names = [
-        text.split(":", 1)[0].strip() or device.key for text, device in zip(texts, switches, strict=True)
+        text.split(":", 1)[0].strip() or device.key
+        for text, device in zip(texts, switches, strict=True)
     ]
-    for longer in ([text.partition("/")[2] for text in texts], [f"({device.key})" for device in switches]):
+    for longer in (
+        [text.partition("/")[2] for text in texts],
+        [f"({device.key})" for device in switches],
+    ):
         names = [
             f"{name} {more}" if more and names.count(name) > 1 else name
             for name, more in zip(names, longer, strict=True)
@@ -300,7 +339,9 @@ def _next_arcs(
     :param arc_at: by switch and port the arc that leaves there.
     """
     if len(switches) * len(hosts) > MOST_ENTRIES:
-        raise OutputError(f"{len(switches)} switches and {len(hosts)} hosts are more than can be analysed")
+        raise OutputError(
+            f"{len(switches)} switches and {len(hosts)} hosts are more than can be analysed"
+        )
     found = np.full((len(switches), len(hosts)), NONE, dtype=np.int32)
     strays = []
     own = [tables.get(_guid(device)) for device in switches]
@@ -309,7 +350,10 @@ def _next_arcs(
             port = table.get(host.lid, NO_PORT) if table and host.lid else NO_PORT
             if host.switch != switch:
                 found[switch, number] = arc_at.get((switch, port), NONE)
-            is_stray = found[switch, number] == NONE and (host.switch, host.switch_port) != (switch, port)
+            is_stray = found[switch, number] == NONE and (
+                host.switch,
+                host.switch_port,
+            ) != (switch, port)
             if is_stray and port != NO_PORT:
                 strays.append((switch, number))
     return found, strays, own.count(None)

@@ -73,10 +73,20 @@ def of_switches(
     hosts = tuple(host for names in members.values() for host in names)
     at = np.repeat(np.arange(len(members)), [len(names) for names in members.values()])
     nothing = np.empty(0, dtype=np.int64)
-    return FabricMap(source, hosts, tuple(members), at.astype(np.int64), nothing, nothing, routing=routing)
+    return FabricMap(
+        source,
+        hosts,
+        tuple(members),
+        at.astype(np.int64),
+        nothing,
+        nothing,
+        routing=routing,
+    )
 
 
-def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[np.int32]:
+def arcs_of(
+    known: FabricMap, senders: Numbers, receivers: Numbers
+) -> NDArray[np.int32]:
     """Return the arcs between pairs of hosts: pairs x longest route, the rest :data:`NONE`.
 
     An unknown route, because of an unknown host, a missing entry of a table or a loop, has :data:`UNKNOWN` as
@@ -99,9 +109,15 @@ def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[n
         step = np.where(going, known.next[here, target], NONE).astype(np.int32)
         lost |= going & (step < 0)
         steps.append(step)
-        here = np.where(step >= 0, known.ends[np.maximum(step, 0)], here) if len(known.ends) else here
+        here = (
+            np.where(step >= 0, known.ends[np.maximum(step, 0)], here)
+            if len(known.ends)
+            else here
+        )
     lost |= here != there
-    found = np.stack(steps, axis=1) if steps else np.full((count, 1), NONE, dtype=np.int32)
+    found = (
+        np.stack(steps, axis=1) if steps else np.full((count, 1), NONE, dtype=np.int32)
+    )
     found[lost] = NONE
     found[lost, 0] = UNKNOWN
     return found

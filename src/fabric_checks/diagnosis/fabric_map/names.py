@@ -17,7 +17,8 @@ from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
 
 #: The adapter, which node descriptions have after the name of the host.
 _ADAPTER = re.compile(
-    r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$", re.IGNORECASE
+    r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$",
+    re.IGNORECASE,
 )
 
 
@@ -56,15 +57,21 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
     kept = []
     unclear, others = {}, []
     for host, numbers in of_host.items():
-        fitting = [each for each in numbers if _fits(adapter(known.hosts[each]), patterns)]
+        fitting = [
+            each for each in numbers if _fits(adapter(known.hosts[each]), patterns)
+        ]
         fitting = fitting or [
-            each for each in numbers if not _are_others(adapter(known.hosts[each]), patterns)
+            each
+            for each in numbers
+            if not _are_others(adapter(known.hosts[each]), patterns)
         ]
         kept += fitting
         if not fitting:
             others.append(known.hosts[numbers[0]])
         if len(fitting) > 1:
-            unclear[host] = names_text([adapter(known.hosts[each]) for each in fitting], 4)
+            unclear[host] = names_text(
+                [adapter(known.hosts[each]) for each in fitting], 4
+            )
     warnings = known.warnings
     if unclear:
         host, ports = min(unclear.items())
@@ -83,13 +90,16 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
         warnings += (text,)
     hosts = tuple(known.hosts[each] for each in kept)
     following = None if known.next is None else known.next[:, kept]
-    return replace(known, hosts=hosts, at=known.at[kept], next=following, warnings=warnings)
+    return replace(
+        known, hosts=hosts, at=known.at[kept], next=following, warnings=warnings
+    )
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
     """Return whether a port is one of an adapter; a pattern without a port is of any."""
     return any(
-        fnmatchcase(name, pattern) or fnmatchcase(name.partition(":")[0], pattern) for pattern in patterns
+        fnmatchcase(name, pattern) or fnmatchcase(name.partition(":")[0], pattern)
+        for pattern in patterns
     )
 
 
@@ -108,7 +118,9 @@ def _kind(device: str) -> str:
     return device.rstrip("0123456789*?[]-")
 
 
-def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
+def positions(
+    ranks: Sequence[str], hosts: Sequence[str]
+) -> tuple[Numbers, tuple[str, ...]]:
     """Return for the host name of each rank its position in ``hosts``, and the names that are not there.
 
     A name that matches several hosts of the map is ambiguous and has no position; one of an adapter does not
@@ -121,7 +133,11 @@ def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tupl
         short[plain(name)].append(number)
     candidates = []
     for rank in ranks:
-        own = [each for each in short[plain(rank)] if not _are_others(adapter(hosts[each]), [adapter(rank)])]
+        own = [
+            each
+            for each in short[plain(rank)]
+            if not _are_others(adapter(hosts[each]), [adapter(rank)])
+        ]
         candidates.append(exact.get(rank) or own)
     missing = [rank for rank, found in zip(ranks, candidates, strict=True) if not found]
     found = [found[0] if len(found) == 1 else NONE for found in candidates]

@@ -45,14 +45,18 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
         nodes = NodeSet()
     if not 0 < len(nodes) <= MOST_NODES:
         raise OutputError(
-            f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}; give it as Slurm prints it", line
+            f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}; give it as Slurm prints it",
+            line,
         )
     return list(nodes)
 
 
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
-    return re.search(r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:", text) is not None
+    return (
+        re.search(r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:", text)
+        is not None
+    )
 
 
 def parse(text: str) -> FabricMap:
@@ -82,7 +86,9 @@ def parse(text: str) -> FabricMap:
         members[name] = nodes
         seen |= set(nodes)
     if not members:
-        raise OutputError("no switch, block or ring in it has nodes; give the whole topology")
+        raise OutputError(
+            "no switch, block or ring in it has nodes; give the whole topology"
+        )
     return of_switches("Slurm's topology", members)
 
 
@@ -90,15 +96,33 @@ def _lines_of_yaml(text: str) -> str:
     """Return the lines that ``topology.conf`` would have for the default topology of a ``topology.yaml``."""
     try:
         topologies = yaml.safe_load(text)
-        (default,) = [each for each in topologies if each.get("cluster_default") or len(topologies) == 1]
+        (default,) = [
+            each
+            for each in topologies
+            if each.get("cluster_default") or len(topologies) == 1
+        ]
         switches = (default.get("tree") or {}).get("switches") or []
-        units = [("Switch", each["switch"], each.get("nodes"), each.get("children")) for each in switches]
+        units = [
+            ("Switch", each["switch"], each.get("nodes"), each.get("children"))
+            for each in switches
+        ]
         for kind, plural in (("block", "blocks"), ("ring", "rings")):
             own = (default.get(kind) or {}).get(plural) or []
-            units += [(kind.capitalize(), each[kind], each.get("nodes"), None) for each in own]
-        if not all(isinstance(text, str) for unit in units for text in unit if text is not None):
+            units += [
+                (kind.capitalize(), each[kind], each.get("nodes"), None) for each in own
+            ]
+        if not all(
+            isinstance(text, str) for unit in units for text in unit if text is not None
+        ):
             raise TypeError("a name or a list of nodes is no text")
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         cause = " ".join(str(error).split())[:120]
         raise OutputError(
             f"not a topology.yaml with one default topology: {cause}; give it unchanged"
@@ -109,7 +133,9 @@ def _lines_of_yaml(text: str) -> str:
     )
 
 
-def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str]] | None:
+def _members(
+    raw: str, kinds: Sequence[str], number: int
+) -> tuple[str, list[str]] | None:
     """Return the switch or block of a line and its nodes; None for a line that gives no node its switch.
 
     Such are lines of other kinds, as aggregates of blocks, settings, what is yet to come; one that is whole
@@ -123,7 +149,8 @@ def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str
         return None
     if not is_whole:
         raise OutputError(
-            f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number
+            f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it",
+            number,
         )
     # A switch of a higher level lists all nodes below it as well as its switches.
     if words.get("switches") not in _NONE or words.get("level", "0") != "0":

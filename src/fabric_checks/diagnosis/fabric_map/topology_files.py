@@ -11,7 +11,12 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.routing import UNKNOWN_ROUTING
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map import cabling, forwarding, infiniband, slurm_topology
+from fabric_checks.diagnosis.fabric_map import (
+    cabling,
+    forwarding,
+    infiniband,
+    slurm_topology,
+)
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 
 
@@ -34,7 +39,9 @@ def age_text(paths: Sequence[Path], run_s: float) -> str:
     written = oldest.stat().st_mtime
     days = round(abs(run_s - written) / 86400)
     side = "before" if written < run_s else "after"
-    ago = f"{count_text(days, 'day')} {side} the run" if days else "on the day of the run"
+    ago = (
+        f"{count_text(days, 'day')} {side} the run" if days else "on the day of the run"
+    )
     return f"the topology ({oldest.name}) was written {ago}"
 
 
@@ -92,6 +99,12 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
 def _cables(text: str, before: cabling.Fabric | None) -> cabling.Fabric:
     """Return the cables of a text; :param before: those of another one, in whose place they would be."""
     if before is not None:
-        raise OutputError("a second file of cables; give those of one subnet, which MPI used")
+        raise OutputError(
+            "a second file of cables; give those of one subnet, which MPI used"
+        )
     is_list = not cabling.IBNETDISCOVER.search(text)
-    return cabling.parse_subnet_list(text) if is_list else cabling.parse_ibnetdiscover(text)
+    return (
+        cabling.parse_subnet_list(text)
+        if is_list
+        else cabling.parse_ibnetdiscover(text)
+    )

@@ -87,14 +87,17 @@ class Report:
     def all_findings(self) -> list[Finding]:
         """Return the findings, and notes of the slowest pair and the groups."""
         hosts = self.output.hosts
-        pair = np.unravel_index(int(np.nanargmax(self.latency_us)), self.latency_us.shape)
+        pair = np.unravel_index(
+            int(np.nanargmax(self.latency_us)), self.latency_us.shape
+        )
         one, other = sorted(int(rank) for rank in pair)
         largest = float(self.latency_us[one, other])
         members: list[list[int]] = []
         text = "all pairs have one level of latency: no groups"
         if self.border_us is not None:
             members = [
-                np.flatnonzero(self.group == number).tolist() for number in range(int(self.group.max()) + 1)
+                np.flatnonzero(self.group == number).tolist()
+                for number in range(int(self.group.max()) + 1)
             ]
             text = (
                 f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
@@ -119,7 +122,9 @@ def read(text: str) -> latency_map.LatencyOutput:
     """Read the output of ``latency_map``; raise :class:`OutputError` if it is not whole."""
     output = latency_map.parse(text)
     if len(output.hosts) ** 2 > MOST_PAIRS:
-        raise OutputError(f"{len(output.hosts)} nodes have too many pairs to be analysed; run it on fewer")
+        raise OutputError(
+            f"{len(output.hosts)} nodes have too many pairs to be analysed; run it on fewer"
+        )
     return output
 
 
@@ -128,7 +133,9 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
 
     :param known: the map of the fabric, as far as it is known.
     """
-    order = sorted(range(len(output.hosts)), key=lambda rank: natural(output.hosts[rank]))
+    order = sorted(
+        range(len(output.hosts)), key=lambda rank: natural(output.hosts[rank])
+    )
     place = np.argsort(order).astype(np.int32)
     output = replace(
         output,
@@ -148,19 +155,33 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
             " one process on each"
         )
         finding = Finding(kind="noise", severity=Severity.SUSPECT, text=text)
-        return Report(output, typical, noise, None, groups.find(typical, None), (finding,), _NO_LIMITS)
+        return Report(
+            output,
+            typical,
+            noise,
+            None,
+            groups.find(typical, None),
+            (finding,),
+            _NO_LIMITS,
+        )
     # What disturbs a measurement makes it slower: the least of several is the path's own.
     whole, *halves = (
-        _center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2])
+        _center(part, np.nanmin)
+        for part in (measurements, measurements[::2], measurements[1::2])
     )
-    near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
+    near = _nearness(
+        whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements))
+    )
     of_halves = [
-        groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us) for half in halves
+        groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us)
+        for half in halves
     ]
     sure = output.number is None or output.passes > 1
     misplaced = _misplaced(near.group, of_halves, output.hosts, known, sure=sure)
     slow, limits = _slow(output.hosts, whole, near, sure=sure)
-    return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
+    return Report(
+        output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits
+    )
 
 
 @dataclass(frozen=True)
@@ -202,7 +223,10 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
         if border is None:
             continue
         found.append(_Nearness(border, groups.find(less, border), each, error_us))
-        if len(own) >= SETTINGS.fewest_for_classes and len(found) <= SETTINGS.most_models:
+        if (
+            len(own) >= SETTINGS.fewest_for_classes
+            and len(found) <= SETTINGS.most_models
+        ):
             # The groups of the nearest kind of nodes show what is each node's own, which hides other groups.
             to_try.append(_effects(latency_us, found[-1].group)[0])
     return min(found, key=lambda each: _criterion(latency_us, each.group, error_us))
@@ -215,7 +239,10 @@ def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
     slow pair, which no group explains, counts as little as many errors do.
     """
     rest = _effects(latency_us, group)[1][np.triu_indices(len(group), 1)]
-    error = max(error_us, SETTINGS.least_error * float(np.median(latency_us[~np.isnan(latency_us)])))
+    error = max(
+        error_us,
+        SETTINGS.least_error * float(np.median(latency_us[~np.isnan(latency_us)])),
+    )
     levels = np.count_nonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
     chi_square = float(np.sum(np.minimum((rest / error) ** 2, SETTINGS.most_errors**2)))
     return chi_square + levels * (levels + 1) / 2 * float(np.log(len(rest)))
@@ -226,7 +253,11 @@ def _measurements(output: latency_map.LatencyOutput) -> Array:
     other."""
     nodes = len(output.hosts)
     rows = len(output.starter) // output.passes
-    of_pass = np.arange(len(output.starter)) // rows if output.number is None else output.number
+    of_pass = (
+        np.arange(len(output.starter)) // rows
+        if output.number is None
+        else output.number
+    )
     number = 2 * of_pass + (output.starter > output.other)
     values = np.full((2 * output.passes, nodes, nodes), np.nan)
     values[number, output.starter, output.other] = output.latency_us
@@ -258,13 +289,17 @@ def _slow(
     effect, rest = _effects(latency_us, near.group)
     whole = effect + _of_groups(latency_us, effect, near.group)
     # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
-    kinds, usual = groups.kinds(whole, SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2)
-    least = (SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault) * float(
-        np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])])
+    kinds, usual = groups.kinds(
+        whole, SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2
     )
+    least = (
+        SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault
+    ) * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
     # a whole.
-    of_group = [np.median(effect[near.group == number]) for number in near.group.tolist()]
+    of_group = [
+        np.median(effect[near.group == number]) for number in near.group.tolist()
+    ]
     is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
     excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
     least_us = max(least, SETTINGS.certain_errors * _deviation(whole - usual))
@@ -275,18 +310,33 @@ def _slow(
         text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
         found.append(_finding("slow node", (rank,), hosts, more, text, sure=sure))
     # With few nodes their effects and groups take up much of what pairs differ by chance.
-    deviation = max(_deviation(rest[np.triu_indices(len(rest), 1)]), SETTINGS.error_of_least * near.error_us)
+    deviation = max(
+        _deviation(rest[np.triu_indices(len(rest), 1)]),
+        SETTINGS.error_of_least * near.error_us,
+    )
     least_of_pair_us = max(least, SETTINGS.certain_errors * deviation)
-    pairs = np.argwhere(np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_of_pair_us).tolist()
-    detours = {(one, other): float(rest[one, other]) for one, other in pairs if not {one, other} & set(slow)}
+    pairs = np.argwhere(
+        np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_of_pair_us
+    ).tolist()
+    detours = {
+        (one, other): float(rest[one, other])
+        for one, other in pairs
+        if not {one, other} & set(slow)
+    }
     if len(kinds) > 1 and len(hosts) < SETTINGS.fewest_for_classes:
         detours, least_of_pair_us = {}, np.inf
     if detours:
         found.append(_detour(detours, hosts, sure=sure))
     error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
-    of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
+    of_pair = (
+        SETTINGS.seen_effect * least_of_pair_us + error_us
+        if np.isfinite(least_of_pair_us)
+        else None
+    )
     # The effect of a node is the median of what its pairs have in common.
-    of_node = SETTINGS.seen_effect * (least_us + 2 * error_us / math.sqrt(len(hosts) - 1))
+    of_node = SETTINGS.seen_effect * (
+        least_us + 2 * error_us / math.sqrt(len(hosts) - 1)
+    )
     return found, {"node_us": of_node, "pair_us": of_pair}
 
 
@@ -305,12 +355,22 @@ def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> F
     return note("node classes", text)
 
 
-def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool) -> Finding:
+def _detour(
+    excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool
+) -> Finding:
     """Return a finding for the worst pair, which counts the others."""
     worst = max(excess_us, key=lambda pair: excess_us[pair])
     one, other = (name_of(hosts, rank) for rank in worst)
-    more = f", and so are {count_text(len(excess_us) - 1, 'more pair')}" if len(excess_us) > 1 else ""
-    where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
+    more = (
+        f", and so are {count_text(len(excess_us) - 1, 'more pair')}"
+        if len(excess_us) > 1
+        else ""
+    )
+    where = (
+        "the cores they ran on"
+        if hosts[worst[0]] == hosts[worst[1]]
+        else "the path between them"
+    )
     text = (
         f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at"
         f" {where}"
@@ -319,7 +379,12 @@ def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], 
 
 
 def _misplaced(
-    group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: FabricMap | None, *, sure: bool
+    group: Numbers,
+    halves: Sequence[Numbers],
+    hosts: tuple[str, ...],
+    known: FabricMap | None,
+    *,
+    sure: bool,
 ) -> list[Finding]:
     """Return the nodes that are near the wrong nodes; two that are swapped are one finding.
 
@@ -332,12 +397,20 @@ def _misplaced(
         switch = np.where(position >= 0, known.at[position], NONE)
     home = groups.misplaced(group, switch)
     twice = set.intersection(*(set(groups.misplaced(half, switch)) for half in halves))
-    by = "going by the known switches" if (switch >= 0).any() else "going by the order of names"
+    by = (
+        "going by the known switches"
+        if (switch >= 0).any()
+        else "going by the order of names"
+    )
     found = []
     while home:
         rank, expected = home.popitem()
         own = int(group[rank])
-        swapped = [other for other, of_other in home.items() if group[other] == expected and of_other == own]
+        swapped = [
+            other
+            for other, of_other in home.items()
+            if group[other] == expected and of_other == own
+        ]
         ranks = tuple(sorted((rank, *swapped[:1])))
         if swapped:
             del home[swapped[0]]
@@ -347,12 +420,21 @@ def _misplaced(
                 f" its own, {by}; look at their cables"
             )
         else:
-            near = [each for each in np.flatnonzero(group == own).tolist() if each not in (rank, *home)]
+            near = [
+                each
+                for each in np.flatnonzero(group == own).tolist()
+                if each not in (rank, *home)
+            ]
             shown = names_text([name_of(hosts, each) for each in near], 5)
             text = (
-                f"node {name_of(hosts, rank)} is near {shown}, not where it should be {by}; look at its cable"
+                f"node {name_of(hosts, rank)} is near {shown}, not where it should be {by}; "
+                f"look at its cable"
             )
-        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=sure and set(ranks) <= twice))
+        found.append(
+            _finding(
+                "misplaced", ranks, hosts, 0.0, text, sure=sure and set(ranks) <= twice
+            )
+        )
     return sorted(found, key=lambda finding: finding.ranks)
 
 
@@ -392,7 +474,9 @@ def _expected(latency_us: Array, group: Numbers) -> Array:
     same = group[:, None] == group[None, :]
     expected = np.full(latency_us.shape, np.nan)
     usual = [
-        float(np.nanmedian(latency_us[each])) if (each & ~np.isnan(latency_us)).any() else np.nan
+        float(np.nanmedian(latency_us[each]))
+        if (each & ~np.isnan(latency_us)).any()
+        else np.nan
         for each in (same, ~same)
     ]
     expected[same] = usual[0]
@@ -422,9 +506,17 @@ def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
     own = np.zeros(int(group.max()) + 1)
     if len(large):
         between = np.array(
-            [[np.nanmedian(rest[np.ix_(group == one, group == other)]) for other in large] for one in large]
+            [
+                [
+                    np.nanmedian(rest[np.ix_(group == one, group == other)])
+                    for other in large
+                ]
+                for one in large
+            ]
         )
-        own[large] = _polished(between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us)))
+        own[large] = _polished(
+            between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us))
+        )
     return np.asarray(own[group])
 
 
@@ -435,9 +527,19 @@ def _deviation(values: Array) -> float:
 
 
 def _finding(
-    kind: str, ranks: tuple[int, ...], hosts: tuple[str, ...], excess_us: float, text: str, *, sure: bool
+    kind: str,
+    ranks: tuple[int, ...],
+    hosts: tuple[str, ...],
+    excess_us: float,
+    text: str,
+    *,
+    sure: bool,
 ) -> Finding:
-    text += "; confirmed by a second measurement" if sure else "; not confirmed by a second measurement"
+    text += (
+        "; confirmed by a second measurement"
+        if sure
+        else "; not confirmed by a second measurement"
+    )
     return Finding(
         kind=kind,
         severity=Severity.FAULT if sure else Severity.SUSPECT,

@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import count_text
-from fabric_checks.nightly.vetting.group_tests import Group, Outcome, Verdicts, Vet, Word
+from fabric_checks.nightly.vetting.group_tests import (
+    Group,
+    Outcome,
+    Verdicts,
+    Vet,
+    Word,
+)
 
 #: Runs the jobs of a round, and returns for each its outcome and for how many minutes it had its nodes.
 Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
@@ -46,7 +52,9 @@ def spend(
         bound = step_minutes * sum(map(len, groups))
         if spent.node_minutes + bound > budget:
             why = f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent"
-            vet.stop(f"{why}, and {count_text(len(groups), 'more job')} may need {bound:g}")
+            vet.stop(
+                f"{why}, and {count_text(len(groups), 'more job')} may need {bound:g}"
+            )
             if not vet.verdicts.of(Word.NOT_SEEN):
                 vet.verdicts.paths.append(f"not all paths were tested: {why}")
             return vet.verdicts, spent
@@ -55,6 +63,7 @@ def spend(
         spent.jobs += len(groups)
         spent.rounds += 1
         spent.node_minutes += sum(
-            len(group) * minutes for group, (_, minutes) in zip(groups, done, strict=True)
+            len(group) * minutes
+            for group, (_, minutes) in zip(groups, done, strict=True)
         )
         spent.minutes += max(minutes for _, minutes in done)

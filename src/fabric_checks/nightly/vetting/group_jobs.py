@@ -58,7 +58,10 @@ class Jobs:
 
         :raises VetError: if a job shows nothing of its nodes.
         """
-        names = [f"{self.session}-{len(self.sessions) + number}" for number, _ in enumerate(groups, 1)]
+        names = [
+            f"{self.session}-{len(self.sessions) + number}"
+            for number, _ in enumerate(groups, 1)
+        ]
         self.sessions += names
         done = []
         for name, (last, minutes) in zip(
@@ -68,7 +71,11 @@ class Jobs:
                 session = runs.load_session(self.results, name)
             except RecordError:
                 raise VetError(f"{name}: ReFrame left nothing: {last}") from None
-            ran = [record["elapsed_s"] / 60 for record in session.records[:1] if record.get("elapsed_s")]
+            ran = [
+                record["elapsed_s"] / 60
+                for record in session.records[:1]
+                if record.get("elapsed_s")
+            ]
             done.append((outcome_of(session, last), ran[0] if ran else minutes))
         return done
 
@@ -76,9 +83,31 @@ class Jobs:
         """Return the command of a job, and its variables of the environment."""
         limit_s = max(1, round(60 * self.limit_minutes))
         pending_s = max(limit_s, 60 * MOST_PENDING_MINUTES)
-        bounds = ["-S", f"time_limit={limit_s}s", "-S", f"max_pending_time={pending_s}s"]
-        case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", *bounds]
-        line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
+        bounds = [
+            "-S",
+            f"time_limit={limit_s}s",
+            "-S",
+            f"max_pending_time={pending_s}s",
+        ]
+        case = [
+            "--tag",
+            f"^{VET}$",
+            "-n",
+            f"%layout={len(group)}x1$",
+            "-p",
+            f"^{self.environ}$",
+            *bounds,
+        ]
+        line = [
+            "reframe",
+            "-c",
+            str(ROOT / "checks"),
+            "--system",
+            self.partition,
+            *case,
+            *self.options,
+            "-r",
+        ]
         nodes = ",".join(group)
         return line, {
             "FABRIC_SESSION": session,
@@ -97,7 +126,9 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     """
     case = _only_case(session, last)
     passed = is_success(case.result) or case.phase == "performance"
-    why = [one_line(line) for line in (case.reason or "").strip().splitlines()] or [case.result]
+    why = [one_line(line) for line in (case.reason or "").strip().splitlines()] or [
+        case.result
+    ]
     if not session.records:  # of a job that was not accepted there is none
         return Outcome(passed, why=why[0], refused=case.phase == "run")
     record = session.records[0]
@@ -109,7 +140,9 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         passed,
         faulty={node: one_line(fault) for node, fault in faults.items()},
         slow=_slow(found),
-        paths=tuple(text for each, text in found if each.is_fault and len(each.hosts) != 1),
+        paths=tuple(
+            text for each, text in found if each.is_fault and len(each.hosts) != 1
+        ),
         why=why[0],
         notes=(*noise, *([limits.text(known)] if known else [])),
         unsure=_unsure(record, noise),
@@ -118,10 +151,21 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
 
 
 def _only_case(session: runs.Session, last: str) -> runs.Case:
-    cases = [case for case in session.cases if not case.fixture and case.result not in ("skip", "fail_deps")]
+    cases = [
+        case
+        for case in session.cases
+        if not case.fixture and case.result not in ("skip", "fail_deps")
+    ]
     if len(cases) != 1:
-        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-        why = [*map(one_line, broken), f"{count_text(len(cases), 'case')} ran instead of one: {last}"]
+        broken = [
+            case.reason or ""
+            for case in session.cases
+            if case.fixture and not is_success(case.result)
+        ]
+        why = [
+            *map(one_line, broken),
+            f"{count_text(len(cases), 'case')} ran instead of one: {last}",
+        ]
         raise VetError(f"{session.name}: {why[0]}")
     return cases[0]
 
@@ -144,14 +188,19 @@ def _unsure(record: Mapping[str, Any], noise: Sequence[str]) -> str:
     """Return why a run does not show which nodes are slow; nothing if it does."""
     least = (record.get("limits") or {}).get("node", 0.0)
     if least is None:
-        is_unsure, text = noise or record["nodes"] >= FEWEST_NODES, "no node would have been named"
+        is_unsure, text = (
+            noise or record["nodes"] >= FEWEST_NODES,
+            "no node would have been named",
+        )
     else:
         is_unsure = least > LEAST_SIGHT
         text = f"only a node slower by {100 * least:.0f} % would have been named"
     return next(iter(noise), text) if is_unsure else ""
 
 
-def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:
+def run_all(
+    lines: Sequence[tuple[list[str], dict[str, str]]],
+) -> list[tuple[str, float]]:
     """Run commands at once; return for each the last line that it printed, and how many minutes it took."""
     began = time.monotonic()
     with supervised() as start:
@@ -170,8 +219,15 @@ def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str
                     f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first"
                 ) from None
         done = []
-        for process in running:  # a pipe holds little: each is read to its end, and waits for that at worst
+        for process in (
+            running
+        ):  # a pipe holds little: each is read to its end, and waits for that at worst
             text = process.communicate()[0].strip()
             minutes = (time.monotonic() - began) / 60
-            done.append((one_line(text.splitlines()[-1]) if text else "it printed nothing", minutes))
+            done.append(
+                (
+                    one_line(text.splitlines()[-1]) if text else "it printed nothing",
+                    minutes,
+                )
+            )
         return done

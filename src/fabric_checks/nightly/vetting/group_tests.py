@@ -94,7 +94,9 @@ class Verdicts:
 
     def note(self, node: str, word: Word, reason: str = "") -> None:
         """Note the verdict on a node; a fault is never taken back."""
-        if self.words[node] is Word.FAULTY or (self.words[node] is Word.SLOW and word is not Word.FAULTY):
+        if self.words[node] is Word.FAULTY or (
+            self.words[node] is Word.SLOW and word is not Word.FAULTY
+        ):
             return
         self.words[node] = word
         self.reasons.pop(node, None)
@@ -119,7 +121,11 @@ class Verdicts:
     def settle(self) -> None:
         """Withdraw the verdict ``good`` on nodes whose jobs do not show whether they are slow."""
         for node, why in self.unsure.items():
-            self.note(node, Word.NOT_SEEN, f"its jobs pass, but do not show whether it is slow: {why}")
+            self.note(
+                node,
+                Word.NOT_SEEN,
+                f"its jobs pass, but do not show whether it is slow: {why}",
+            )
 
     def of(self, word: Word) -> list[str]:
         """Return the nodes with a verdict."""
@@ -155,7 +161,9 @@ class Vet:
     :param switches: the switch or block of each node, as far as it is known.
     """
 
-    def __init__(self, nodes: Sequence[str], switches: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, nodes: Sequence[str], switches: Mapping[str, str] | None = None
+    ) -> None:
         self.switches = switches or {}
         self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
         self.failed: list[Group] = []
@@ -166,7 +174,9 @@ class Vet:
         """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each
         group."""
         try:
-            yield from self.find_faulty_nodes(tuple(chain(*self._by_switch(self.verdicts.words))))
+            yield from self.find_faulty_nodes(
+                tuple(chain(*self._by_switch(self.verdicts.words)))
+            )
             yield from self.find_faulty_paths()
             yield from self.test_together()
             self.verdicts.settle()
@@ -195,9 +205,15 @@ class Vet:
                 self.why |= dict.fromkeys(group, outcome.why)
             if outcome.failed:
                 self.failed.append(group)
-            elif outcome.passed and not outcome.unsure and len(group) >= len(self.largest):
+            elif (
+                outcome.passed
+                and not outcome.unsure
+                and len(group) >= len(self.largest)
+            ):
                 self.largest = group
-                self.verdicts.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
+                self.verdicts.notes = [
+                    f"{len(group)} nodes at once: {note}" for note in outcome.notes
+                ]
         if waited := [outcome.why for outcome in outcomes if outcome.waited]:
             raise _Waited(waited[0])
         return outcomes
@@ -206,9 +222,15 @@ class Vet:
         """Split groups that fail until each node has passed, is named, or has failed with a healthy
         partner."""
         groups: Round = [nodes]
-        suspects: dict[str, Group] = {}  # nodes to be tested alone, with the group in which they failed last
-        tried = defaultdict[str, list[str]](list)  # the healthy partners with which each failed
-        refused = defaultdict[str, list[str]](list)  # and those with which it was not accepted
+        suspects: dict[
+            str, Group
+        ] = {}  # nodes to be tested alone, with the group in which they failed last
+        tried = defaultdict[str, list[str]](
+            list
+        )  # the healthy partners with which each failed
+        refused = defaultdict[str, list[str]](
+            list
+        )  # and those with which it was not accepted
         blind_left = MOST_BLIND
         while True:
             unseen = self.verdicts.of(Word.NOT_SEEN)
@@ -220,7 +242,9 @@ class Vet:
             if not (groups or pairs):
                 break
             outcomes = yield from self.test(groups + pairs)
-            for (node, partner), outcome in zip(pairs, outcomes[len(groups) :], strict=True):
+            for (node, partner), outcome in zip(
+                pairs, outcomes[len(groups) :], strict=True
+            ):
                 if outcome.refused:
                     refused[node].append(partner)
                 elif outcome.failed and self.verdicts.words[partner] is Word.GOOD:
@@ -248,7 +272,10 @@ class Vet:
         units = self._by_switch(group)
         if len(units) == 1:
             # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
-            count, units = max(2, min(PARTS, len(group) // 2)), [(node,) for node in group]
+            count, units = (
+                max(2, min(PARTS, len(group) // 2)),
+                [(node,) for node in group],
+            )
         else:
             count = min(PARTS, len(units))
         edges = [-(-len(units) * number // count) for number in range(count + 1)]
@@ -270,7 +297,11 @@ class Vet:
         for node, group in suspects.items():
             had = (*tried.get(node, ()), *refused.get(node, ()))
             fit = [other for other in healthy if other not in had]
-            near = [other for other in fit if self.switches.get(other) == self.switches.get(node)]
+            near = [
+                other
+                for other in fit
+                if self.switches.get(other) == self.switches.get(node)
+            ]
             if near or (fit and len(refused.get(node, ())) < MOST_REFUSED):
                 partner = min(near or fit, key=group.__contains__)
                 healthy.remove(partner)
@@ -306,7 +337,9 @@ class Vet:
         """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as
         well."""
         if len(tried) > 1 or tried[0] not in group:
-            reason = f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
+            reason = (
+                f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
+            )
             self.verdicts.note(node, Word.FAULTY, reason)
         elif self.verdicts.of(Word.GOOD) == [*tried]:
             only = f"its jobs fail with {tried[0]}, the only healthy node: {why}"
@@ -388,7 +421,8 @@ class Vet:
             if outcome.refused:
                 parts = [group for group in self._by_switch(good) if len(group) > 1]
                 together = (
-                    "the good nodes were tested switch by switch, for the scheduler refuses them together"
+                    "the good nodes were tested switch by switch, for the scheduler refuses them "
+                    "together"
                 )
                 self.verdicts.notes.append(f"{together}: {outcome.why}")
                 yield from self.test(parts)

@@ -58,7 +58,9 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         )
     meant = [node for node in nodes.values() if not only or node.name in only]
     busy = "other jobs have it; name it in --only when it is free"
-    away = {node.name: node.fault or busy for node in meant if node.fault or node.is_busy}
+    away = {
+        node.name: node.fault or busy for node in meant if node.fault or node.is_busy
+    }
     files = partition.get("extras", {}).get("topology", [])
     return Machine(
         f"{found['name']}:{partition['name']}",
@@ -66,7 +68,11 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         scheduler,
         tuple(node.name for node in meant if node.name not in away),
         away,
-        switches_of([node.name for node in meant], files, asks_slurm=reservations.is_slurm(scheduler)),
+        switches_of(
+            [node.name for node in meant],
+            files,
+            asks_slurm=reservations.is_slurm(scheduler),
+        ),
         frozenset(node.name for node in meant if node.is_lost),
         len(nodes),
     )
@@ -91,7 +97,9 @@ def _partition(system: Mapping[str, Any]) -> dict[str, Any]:
     return dict(partition)
 
 
-def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool = True) -> dict[str, str]:
+def switches_of(
+    nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool = True
+) -> dict[str, str]:
     """Return the switch of each node, as far as it is known: by the files of the system, or else by Slurm.
 
     :param files: the names in the partition's ``extras['topology']``, relative ones below ``config/systems``.
@@ -99,7 +107,9 @@ def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool 
     :raises FabricError, OSError: if a file cannot be read.
     """
     if files:
-        known = topology_files.read([ROOT / "config" / "systems" / name for name in files])
+        known = topology_files.read(
+            [ROOT / "config" / "systems" / name for name in files]
+        )
     else:
         try:
             text = printed(["scontrol", "show", "topology"]) if asks_slurm else ""
@@ -109,5 +119,11 @@ def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool 
             return {}
         known = slurm_topology.parse(text)
     positions = names.positions(nodes, known.hosts)[0].tolist()
-    at = {node: int(known.at[each]) for node, each in zip(nodes, positions, strict=True) if each != NONE}
-    return {node: known.switches[switch] for node, switch in at.items() if switch != NONE}
+    at = {
+        node: int(known.at[each])
+        for node, each in zip(nodes, positions, strict=True)
+        if each != NONE
+    }
+    return {
+        node: known.switches[switch] for node, switch in at.items() if switch != NONE
+    }

@@ -71,8 +71,12 @@ class Gauges:
         full, labels = f"{name}_{unit}" if unit else name, self.labels | labels
         if full not in self.known:
             of = self.registry
-            self.known[full] = Gauge(f"fabric_checks_{full}", HELP[name], list(labels), registry=of)
-        self.known[full].labels(**{key: clean(text) for key, text in labels.items()}).set(value)
+            self.known[full] = Gauge(
+                f"fabric_checks_{full}", HELP[name], list(labels), registry=of
+            )
+        self.known[full].labels(
+            **{key: clean(text) for key, text in labels.items()}
+        ).set(value)
 
     def write(self, folder: Path, of: str) -> None:
         """Write them as a file of a folder; :param of: ``night`` or ``vet``.
@@ -90,7 +94,9 @@ def of_night(summary: Summary, records: Sequence[Record]) -> Gauges:
     found = Gauges(system=night.system)
     found.set("night_timestamp_seconds", _epoch_s(night.session))
     found.set("night_blind", bool(night.blind))
-    found.set("night_info", 1, level=night.level, simulated=str(night.simulated).lower())
+    found.set(
+        "night_info", 1, level=night.level, simulated=str(night.simulated).lower()
+    )
     for verdict in Verdict:
         found.set("night_verdict", verdict is summary.verdict, verdict=verdict.value)
     for state in State:
@@ -103,13 +109,21 @@ def of_night(summary: Summary, records: Sequence[Record]) -> Gauges:
     for row in Values(records).rows():
         for cell in row.cells.values():
             if cell.record is not None and cell.record["unit"] in BASE_UNITS:
-                _add_value(found, cell.record, section=row.section, title=row.title, program=row.program)
+                _add_value(
+                    found,
+                    cell.record,
+                    section=row.section,
+                    title=row.title,
+                    program=row.program,
+                )
     return found
 
 
 def of_vet(partition: str, session: str, verdicts: Verdicts) -> Gauges:
     """Return the gauges of a vet; :param partition: ``SYSTEM:PARTITION``."""
-    found = Gauges(**dict(zip(("system", "partition"), partition.split(":"), strict=True)))
+    found = Gauges(
+        **dict(zip(("system", "partition"), partition.split(":"), strict=True))
+    )
     found.set("vet_timestamp_seconds", _epoch_s(session))
     found.set("vet_paths", len(verdicts.paths))
     for word in Word:
@@ -128,15 +142,30 @@ def _nodes(night: Night, records: Sequence[Record]) -> dict[str, int]:
     """Return how many nodes a night measured and did not blame, blamed, and could not use."""
     away = {node for record in records for node in record["node_faults"] or ()}
     blamed = {host for finding in night.findings for host in finding.hosts} - away
-    measured = {node for record in records if record["metric"] for node in record["nodelist"] or ()}
-    return {"not blamed": len(measured - blamed - away), "blamed": len(blamed), "not seen": len(away)}
+    measured = {
+        node
+        for record in records
+        if record["metric"]
+        for node in record["nodelist"] or ()
+    }
+    return {
+        "not blamed": len(measured - blamed - away),
+        "blamed": len(blamed),
+        "not seen": len(away),
+    }
 
 
 def _add_finding(found: Gauges, entry: Open) -> None:
     """Add since when a finding is open, its largest loss, and its largest excess of latency."""
-    labels = {"finding": entry.id, "kind": entry.finding.kind, "part": entry.finding.subject}
+    labels = {
+        "finding": entry.id,
+        "kind": entry.finding.kind,
+        "part": entry.finding.subject,
+    }
     state = entry.state.value
-    found.set("finding_since_timestamp_seconds", _epoch_s(entry.since), state=state, **labels)
+    found.set(
+        "finding_since_timestamp_seconds", _epoch_s(entry.since), state=state, **labels
+    )
     if loss := entry.finding.largest("share"):
         found.set("finding_loss_ratio", loss, **labels)
     if excess_us := entry.finding.largest("us"):
@@ -146,7 +175,9 @@ def _add_finding(found: Gauges, entry: Open) -> None:
 def _add_value(found: Gauges, record: Record, **of: str) -> None:
     """Add a headline value, its reference, and whether it is within the bounds of that."""
     unit, factor = BASE_UNITS[record["unit"]]
-    of |= {key: str(record[key]) for key in ("partition", "environ", "layout", "metric")}
+    of |= {
+        key: str(record[key]) for key in ("partition", "environ", "layout", "metric")
+    }
     found.set("value", factor * record["value"], unit, **of)
     if record["reference"] is not None:
         found.set("reference", factor * record["reference"], unit, **of)

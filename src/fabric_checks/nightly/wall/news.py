@@ -18,7 +18,9 @@ TIMEOUT_S = 300.0
 
 def has_news(summary: Summary) -> bool:
     """Tell whether something is new, has grown or is closed, or the night failed."""
-    return bool(summary.of(State.NEW, State.CLOSED)) or summary.verdict is Verdict.FAILED
+    return (
+        bool(summary.of(State.NEW, State.CLOSED)) or summary.verdict is Verdict.FAILED
+    )
 
 
 def tell(command: str, summary: Summary, path: Path) -> list[str]:
@@ -41,6 +43,10 @@ def tell(command: str, summary: Summary, path: Path) -> list[str]:
     else:
         if not done.returncode:
             return []
-        printed = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()
+        printed = (
+            done.stderr.strip() or done.stdout.strip() or "it printed nothing"
+        ).splitlines()
         why = f"status {done.returncode}: {one_line(printed[-1])}"
-    return [f"--on-finding: {one_line(command)}: {why}; nobody was told: mend it and run it on {path}"]
+    return [
+        f"--on-finding: {one_line(command)}: {why}; nobody was told: mend it and run it on {path}"
+    ]

@@ -18,7 +18,13 @@ from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
-from fabric_checks.reframe_ext.mixins.settings import NO_SIZES, SIZES, SettingsMixin, SizesMixin, optional
+from fabric_checks.reframe_ext.mixins.settings import (
+    NO_SIZES,
+    SIZES,
+    SettingsMixin,
+    SizesMixin,
+    optional,
+)
 from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 
 __all__ = [

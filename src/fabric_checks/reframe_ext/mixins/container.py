@@ -21,7 +21,13 @@ from fabric_checks.software.containers import Container
 FOUND = "container.txt"
 #: Without these a program in Podman has another network, name of the host and shared memory than the launcher
 #: gave it: UCX, for one, takes TCP between processes of one node in different PID namespaces.
-PODMAN_OPTIONS = ("--network=host", "--pid=host", "--ipc=host", "--uts=host", "--pull=never")
+PODMAN_OPTIONS = (
+    "--network=host",
+    "--pid=host",
+    "--ipc=host",
+    "--uts=host",
+    "--pull=never",
+)
 #: Podman passes on only descriptors from 3 on without a gap, and PMI's has any number. With `--env-host` the
 #: search paths of the host would replace those of the image.
 _KEEP = (
@@ -30,7 +36,9 @@ _KEEP = (
 )
 
 
-def inside(container: Container | None, words: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
+def inside(
+    container: Container | None, words: Sequence[str], folders: Sequence[str | Path]
+) -> list[str]:
     """Return the command line of a program inside an image; as it is where the launcher enters it, or without
     one.
 
@@ -40,7 +48,11 @@ def inside(container: Container | None, words: Sequence[str], folders: Sequence[
         return list(words)
     is_podman = container.platform == "Podman"
     given = {option.partition("=")[0] for option in container.options}
-    own = [option for option in PODMAN_OPTIONS if is_podman and option.partition("=")[0] not in given]
+    own = [
+        option
+        for option in PODMAN_OPTIONS
+        if is_podman and option.partition("=")[0] not in given
+    ]
     platform = ContainerPlatform.create("Docker" if is_podman else container.platform)
     platform.image, platform.options = container.image, [*own, *container.options]
     platform.command = '"$@"' if is_podman else " ".join(words)
@@ -59,7 +71,9 @@ def inside(container: Container | None, words: Sequence[str], folders: Sequence[
     ]
 
 
-def launcher_options(container: Container | None, folders: Sequence[str | Path]) -> list[str]:
+def launcher_options(
+    container: Container | None, folders: Sequence[str | Path]
+) -> list[str]:
     """Return the options with which the launcher enters an image; none where it does not.
 
     :param folders: as for :func:`inside`. An EDF mounts its folders itself.
@@ -85,7 +99,13 @@ def one_process(
 
     :param folders: as for :func:`inside`. :param access: the options of jobs of the partition.
     """
-    return ["srun", *access, "--nodes=1", "--ntasks=1", *launcher_options(container, folders)]
+    return [
+        "srun",
+        *access,
+        "--nodes=1",
+        "--ntasks=1",
+        *launcher_options(container, folders),
+    ]
 
 
 class ContainerMixin(RegressionTestPlugin):
@@ -108,12 +128,16 @@ class ContainerMixin(RegressionTestPlugin):
 
     def inside(self, words: list[str]) -> list[str]:
         """Return the command line of a program inside the image, if there is one."""
-        return inside(self.container, words, [self.stagedir, self.fabric_programs.stagedir])
+        return inside(
+            self.container, words, [self.stagedir, self.fabric_programs.stagedir]
+        )
 
     @run_after("setup")
     def enter_by_launcher(self):
         """Let the launcher enter the image, if that is how it is done."""
-        entering = launcher_options(self.container, [self.stagedir, self.fabric_programs.stagedir])
+        entering = launcher_options(
+            self.container, [self.stagedir, self.fabric_programs.stagedir]
+        )
         self.job.launcher.options = [*self.job.launcher.options, *entering]
 
     @run_before("run")
@@ -126,8 +150,13 @@ class ContainerMixin(RegressionTestPlugin):
         namespace = ["readlink", "/proc/self/ns/net"]
         looks = [" ".join(namespace), " ".join(self.inside(namespace))]
         if container.platform == "Podman":
-            looks.append(f"podman image inspect --format {{{{.Digest}}}} {shlex.quote(container.image)}")
-        self.prerun_cmds = [*(f"{look} >> {FOUND} || :" for look in looks), *self.prerun_cmds]
+            looks.append(
+                f"podman image inspect --format {{{{.Digest}}}} {shlex.quote(container.image)}"
+            )
+        self.prerun_cmds = [
+            *(f"{look} >> {FOUND} || :" for look in looks),
+            *self.prerun_cmds,
+        ]
 
     @run_before("sanity")
     def note_image(self):
@@ -136,11 +165,15 @@ class ContainerMixin(RegressionTestPlugin):
         if container is None or self.is_dry_run():
             return
         in_store = re.search(r"^sha256:\w+$", self._text_of(FOUND), re.MULTILINE)
-        digest = containers.digest_here(container) or (in_store[0] if in_store else None)
+        digest = containers.digest_here(container) or (
+            in_store[0] if in_store else None
+        )
         self.facts.container, self.facts.image = container.platform, container.image
         self.facts.image_digest = digest or f"unknown ({container.image})"
         if text := self._network():
-            self._add_findings(Finding(kind="container", severity=Severity.NOTE, text=text))
+            self._add_findings(
+                Finding(kind="container", severity=Severity.NOTE, text=text)
+            )
 
     def _network(self) -> str:
         """Return that the container lacks the host's network; nothing where it has it, on one node, or if
@@ -149,7 +182,8 @@ class ContainerMixin(RegressionTestPlugin):
         if self.current_layout.nodes == 1 or len(set(namespaces)) < 2:
             return ""
         return (
-            f"{self.container} runs with a network of its own: give it the host's (Podman: `--network=host`)"
+            f"{self.container} runs with a network of its own: give it the host's "
+            f"(Podman: `--network=host`)"
         )
 
     def verify_placement(self):

@@ -82,7 +82,11 @@ class LaunchesMixin(RegressionTestPlugin):
         """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the
         launch."""
         before = self.launched, self.num_tasks, self.num_tasks_per_node
-        self.launched, self.num_tasks, self.num_tasks_per_node = layout, layout.tasks, layout.ppn
+        self.launched, self.num_tasks, self.num_tasks_per_node = (
+            layout,
+            layout.tasks,
+            layout.ppn,
+        )
         try:
             yield
         finally:
@@ -122,7 +126,10 @@ class LaunchesMixin(RegressionTestPlugin):
         """Return the launcher's part of a command line for a layout that may be smaller than the
         allocation."""
         numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
-        launcher, own = self.job.launcher, launch_options(self.current_partition, **numbers)
+        launcher, own = (
+            self.job.launcher,
+            launch_options(self.current_partition, **numbers),
+        )
         self.job.num_tasks, self.job.num_tasks_per_node = layout.tasks, layout.ppn
         with temp_setattr(launcher, "options", [*launcher.options, *own]):
             return str(launcher.run_command(self.job))
@@ -144,7 +151,9 @@ class LaunchesMixin(RegressionTestPlugin):
             try:
                 texts[layout] = path.read_text(errors="replace")
             except OSError as error:
-                raise SanityError(self.with_cause(f"{path}: {error.strerror}")) from None
+                raise SanityError(
+                    self.with_cause(f"{path}: {error.strerror}")
+                ) from None
         return texts | {self.launches[-1]: last}
 
     @contextmanager
@@ -187,7 +196,11 @@ class PpnRatioMixin(LaunchesMixin):
         Pairs that share a node's links are not among the corners of the layouts, but of interest.
         """
         on_few = max(layout.nodes for layout in self.launches) <= SMOKE_NODES
-        return {SMOKE, NIGHTLY} if on_few and includes(self.levels.ppn_ratio, self) else set()
+        return (
+            {SMOKE, NIGHTLY}
+            if on_few and includes(self.levels.ppn_ratio, self)
+            else set()
+        )
 
     def metrics(self) -> list[Metric]:
         """Declare a comparison for every metric of both layouts; for one launch, the check's own metrics."""
@@ -213,7 +226,10 @@ class PpnRatioMixin(LaunchesMixin):
         self.facts.findings = None
         compared = {}
         for comparison in self._comparisons():
-            of = {str(layout): values[layout][comparison.of.name] for layout in self.launches}
+            of = {
+                str(layout): values[layout][comparison.of.name]
+                for layout in self.launches
+            }
             compared[comparison.metric.name] = comparison.value(of)
             self.facts.metrics[comparison.metric.name].compared = {
                 "metric": comparison.of.name,

@@ -36,7 +36,9 @@ MAX_PENDING_TIME = "1d"
 
 
 #: Why a partition with an MPI is left out.
-NO_CORES = "the number of cores is unknown; give the partition 'processor' or extras['cores']"
+NO_CORES = (
+    "the number of cores is unknown; give the partition 'processor' or extras['cores']"
+)
 
 #: The checks that the current system has no case of, by name, with the reason; complete when all files are
 #: loaded.
@@ -58,7 +60,8 @@ def partitions() -> list[SystemPartition]:
     return [
         partition
         for partition in with_mpi()
-        if partition.processor.num_cores or {"cores", "layouts"} & partition.extras.keys()
+        if partition.processor.num_cores
+        or {"cores", "layouts"} & partition.extras.keys()
     ]
 
 
@@ -82,14 +85,18 @@ def gpus_of(partition: SystemPartition) -> int:
     """Return the number of GPUs of a node: ``extras['gpus']``, or ReFrame's ``devices`` of type ``gpu``; or
     0."""
     gpus = Extras.of(partition).gpus
-    devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
+    devices = sum(
+        each.num_devices for each in partition.devices if each.device_type == "gpu"
+    )
     return devices if gpus is None else gpus
 
 
 def offered(*features: str) -> bool:
     """Return whether some environment of the current system has all of these features."""
     return any(
-        set(features) <= set(environ.features) for partition in partitions() for environ in partition.environs
+        set(features) <= set(environ.features)
+        for partition in partitions()
+        for environ in partition.environs
     )
 
 
@@ -124,7 +131,8 @@ def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
         fit = of_shape(shape, all_layouts_of(partition))
         if not fit:
             getlogger().warning(
-                f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
+                f"{partition.fullname} is too small for any check that needs {shape!r} processes",
+                cache=True,
             )
         found.update(fit if scan else corners(fit))
     return sorted(found)
@@ -143,7 +151,11 @@ def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
     """Return why the current system has no case of a check class, and note it; None if it has some."""
     why, needed = None, cls.needed()
     if not offered(*needed):
-        offers = [set(environ.features) for partition in partitions() for environ in partition.environs]
+        offers = [
+            set(environ.features)
+            for partition in partitions()
+            for environ in partition.environs
+        ]
         lacking = [[need for need in needed if need not in each] for each in offers]
         fewest = min(lacking, key=len, default=list(needed))
         why = f"no environment has {' and '.join(fewest)}"
@@ -211,7 +223,9 @@ class LayoutMixin(RegressionTestPlugin):
     def apply_layout(self):
         """Request room for each of the launches, and select partitions and environments that fit."""
         self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
-        self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
+        self.num_tasks = (
+            max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
+        )
         self.valid_systems = [partition.fullname for partition in partitions()]
         self.run_only_on(
             lambda partition: (
@@ -220,16 +234,26 @@ class LayoutMixin(RegressionTestPlugin):
             )
         )
         more = [
-            need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())
+            need
+            for name, by in self.needs_of.items()
+            for need in by.get(str(getattr(self, name, "")), ())
         ]
         self.valid_prog_environs = [
-            " ".join(f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more)))
+            " ".join(
+                f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more))
+            )
         ]
 
     def run_only_on(self, is_able: Callable[[SystemPartition], bool]) -> None:
         """Leave out the partitions that the check cannot run on."""
-        offered = [partition for partition in partitions() if partition.fullname in self.valid_systems]
-        self.valid_systems = [partition.fullname for partition in offered if is_able(partition)]
+        offered = [
+            partition
+            for partition in partitions()
+            if partition.fullname in self.valid_systems
+        ]
+        self.valid_systems = [
+            partition.fullname for partition in offered if is_able(partition)
+        ]
 
     @classmethod
     def needed(cls) -> tuple[str, ...]:
@@ -239,7 +263,12 @@ class LayoutMixin(RegressionTestPlugin):
     @run_after("init", always_last=True)
     def add_tags(self):
         """Give the case the tags of its family and of its levels (:mod:`fabric_checks.core.levels`)."""
-        self.tags = {*self.tags, families.tag(self.family), ACCEPTANCE, *self.chosen_levels()}
+        self.tags = {
+            *self.tags,
+            families.tag(self.family),
+            ACCEPTANCE,
+            *self.chosen_levels(),
+        }
 
     def chosen_levels(self) -> set[str]:
         """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each
@@ -251,7 +280,9 @@ class LayoutMixin(RegressionTestPlugin):
         own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
         for partition in partitions():
             fit = own & set(all_layouts_of(partition))
-            if self.current_layout in corners(layout for layout in fit if layout.nodes <= SMOKE_NODES):
+            if self.current_layout in corners(
+                layout for layout in fit if layout.nodes <= SMOKE_NODES
+            ):
                 found |= {SMOKE, NIGHTLY}
             elif self.current_layout in corners(fit):
                 found.add(NIGHTLY)
@@ -261,7 +292,9 @@ class LayoutMixin(RegressionTestPlugin):
     def bound_pending_time(self):
         """Take the partition's bound, unless the check or the command line sets one."""
         if self.max_pending_time is None:
-            self.max_pending_time = Extras.of(self.current_partition).max_pending_time or MAX_PENDING_TIME
+            self.max_pending_time = (
+                Extras.of(self.current_partition).max_pending_time or MAX_PENDING_TIME
+            )
 
     @run_before("run", always_last=True)
     def leave_time_to_the_launcher(self):
@@ -288,7 +321,9 @@ class LayoutMixin(RegressionTestPlugin):
             return
 
         def report(holder):
-            getlogger().info(f"{self.display_name} waits for another session's job on this host: {holder}")
+            getlogger().info(
+                f"{self.display_name} waits for another session's job on this host: {holder}"
+            )
 
         with locks.exclusive(Path(path), locks.HOST_WAIT_S, report):
             pass

@@ -73,9 +73,13 @@ class PlacementMixin(RegressionTestPlugin):
         try:
             found = placement_parser.parse(path.read_text(errors="replace"))
         except OSError as error:
-            raise SanityError(self.with_cause(f"placement probe: {path}: {error.strerror}")) from None
+            raise SanityError(
+                self.with_cause(f"placement probe: {path}: {error.strerror}")
+            ) from None
         except OutputError as error:
-            raise SanityError(self.with_cause(f"placement probe: {path}: {error}")) from None
+            raise SanityError(
+                self.with_cause(f"placement probe: {path}: {error}")
+            ) from None
         facts = self.facts
         facts.mpi, facts.compiler = found.mpi, found.compiler
         facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))

@@ -53,7 +53,11 @@ class PortsMixin(RegressionTestPlugin):
         return self._has_ports_in(self.current_layout)
 
     def _has_ports_in(self, layout: Layout) -> bool:
-        return self.records_ports and layout.nodes > 1 and SIMULATED not in self.current_partition.features
+        return (
+            self.records_ports
+            and layout.nodes > 1
+            and SIMULATED not in self.current_partition.features
+        )
 
     def recorded(self, words: list[str]) -> list[str]:
         """Return a command line in which the program `ports`, outside of any container, starts that of the
@@ -72,7 +76,9 @@ class PortsMixin(RegressionTestPlugin):
             return []
         from fabric_checks.ports import transport
 
-        return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
+        return [
+            metric for metric in transport.OF_RAILS if metric.name in self.rail_values
+        ]
 
     def moved_B(self, text: str) -> int | None:
         """Return the bytes that the nodes of a launch sent to each other, by its output; None if unknown.
@@ -143,7 +149,9 @@ class PortsMixin(RegressionTestPlugin):
         """Add findings to those of the record, of several with the same key the last."""
         if found:
             new = {each.key: each.as_dict() for each in found}
-            known = [each for each in self.facts.findings or [] if each.get("key") not in new]
+            known = [
+                each for each in self.facts.findings or [] if each.get("key") not in new
+            ]
             self.facts.findings = [*known, *new.values()]
 
     def _nodes(self):
@@ -168,7 +176,8 @@ class PortsMixin(RegressionTestPlugin):
         why = "no file was left"
         if elsewhere := sorted(seen - probed):
             why += (
-                f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
+                f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the "
+                f"probe before it"
             )
         for rank in self.ranks:
             if _short(rank.node) not in seen:

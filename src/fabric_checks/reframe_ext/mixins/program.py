@@ -65,10 +65,15 @@ class ProgramMixin(RegressionTestPlugin):
         if built is not None:
             view = str(built.view)
             self.program |= {
-                k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)
+                k: v.replace("{view}", view)
+                for k, v in self.program.items()
+                if isinstance(v, str)
             }
         facts = self.facts
-        facts.program, facts.program_version = self.program["program"], self.program["version"]
+        facts.program, facts.program_version = (
+            self.program["program"],
+            self.program["version"],
+        )
         facts.stack = self.program["stack"]
 
     @run_before("run")
@@ -83,7 +88,11 @@ class ProgramMixin(RegressionTestPlugin):
         folder = folder_of(self.program)
         found = self.fabric_programs.resolved(self.suite, folder)
         program = self.command()[0]
-        if found and Path(found).is_dir() and not Path(program.replace(folder, found, 1)).exists():
+        if (
+            found
+            and Path(found).is_dir()
+            and not Path(program.replace(folder, found, 1)).exists()
+        ):
             self.skip(f"not in {found}")
 
     def verify_placement(self):
@@ -92,7 +101,11 @@ class ProgramMixin(RegressionTestPlugin):
         :raises SanityError: if it is another one, such as one that was upgraded in place.
         """
         super().verify_placement()
-        wrong = self.built.contradiction(self.facts.mpi) if self.program["stack"] == "spack" else None
+        wrong = (
+            self.built.contradiction(self.facts.mpi)
+            if self.program["stack"] == "spack"
+            else None
+        )
         if wrong:
             raise SanityError(wrong)
 

@@ -11,7 +11,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function, variable
+from reframe.core.builtins import (
+    loggable_as,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
 from reframe.core.exceptions import EnvironError, LoggingError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
@@ -90,7 +96,11 @@ class RecordMixin(RegressionTestPlugin):
     @property
     def own_parameters(self):
         """The parameters of the test but its layout, by name."""
-        return {name: getattr(self, name) for name in type(self).raw_params if name != "layout"}
+        return {
+            name: getattr(self, name)
+            for name in type(self).raw_params
+            if name != "layout"
+        }
 
     @run_after("setup")
     def begin_facts(self):
@@ -99,7 +109,8 @@ class RecordMixin(RegressionTestPlugin):
 
         if self.is_dry_run():
             getlogger().warning(
-                "dry run: nothing is run, measured or judged, and nothing is recorded", cache=True
+                "dry run: nothing is run, measured or judged, and nothing is recorded",
+                cache=True,
             )
         metrics = self.recorded_metrics()
         without = EnvironExtras.of(self.current_environ).without
@@ -116,8 +127,14 @@ class RecordMixin(RegressionTestPlugin):
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,
             tasks=self.current_layout.tasks,
-            not_offered={name: why for name, why in without.items() if _is_asked_for(name)},
-            sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
+            not_offered={
+                name: why for name, why in without.items() if _is_asked_for(name)
+            },
+            sizes_B=list(
+                dict.fromkeys(
+                    metric.size_B for metric in metrics if metric.size_B is not None
+                )
+            ),
             metrics=self._facts_of(metrics),
         )
 
@@ -126,7 +143,12 @@ class RecordMixin(RegressionTestPlugin):
         found = {}
         for metric in metrics:
             headline = next(
-                (each for each in self.headlines if each.fits(metric.quantity, self.own_parameters)), None
+                (
+                    each
+                    for each in self.headlines
+                    if each.fits(metric.quantity, self.own_parameters)
+                ),
+                None,
             )
             found[metric.name] = MetricFacts(
                 metric.quantity,
@@ -152,7 +174,9 @@ class RecordMixin(RegressionTestPlugin):
         from fabric_checks.software import packages
 
         try:
-            packages.require(self.packages, f"{type(self).__name__} needs them {self.packages_for}")
+            packages.require(
+                self.packages, f"{type(self).__name__} needs them {self.packages_for}"
+            )
         except packages.MissingPackageError as error:
             raise EnvironError(str(error)) from None
 
@@ -181,17 +205,26 @@ class RecordMixin(RegressionTestPlugin):
 
     def elapsed_s(self) -> float | None:
         """Return the elapsed time of the job, in s; None if it was killed, or ended before its first line."""
-        began, ended = (re.match(r"(\S+)\n(\d+\.\d+) ", self._text_of(name)) for name in (BEFORE, AFTER))
+        began, ended = (
+            re.match(r"(\S+)\n(\d+\.\d+) ", self._text_of(name))
+            for name in (BEFORE, AFTER)
+        )
         if not began or not ended or began[1] != ended[1]:
             return None
         elapsed = round(float(ended[2]) - float(began[2]), 2)
         # ReFrame and schedulers end a job soon after its limit; twice the limit belongs to another job.
-        return elapsed if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit) else None
+        return (
+            elapsed
+            if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit)
+            else None
+        )
 
     def note_load(self):
         """Record how busy the first node was before and after the case."""
         for name, moment in ((BEFORE, "before"), (AFTER, "after")):
-            found = re.match(r"\S+\n.*\n(\d+\.\d+) \S+ \S+ (\d+)/\d+ .*\n(\d+)?", self._text_of(name))
+            found = re.match(
+                r"\S+\n.*\n(\d+\.\d+) \S+ \S+ (\d+)/\d+ .*\n(\d+)?", self._text_of(name)
+            )
             if found:
                 setattr(self.facts, f"load_1min_{moment}", float(found[1]))
                 setattr(self.facts, f"runnable_processes_{moment}", int(found[2]))
@@ -213,7 +246,11 @@ class RecordMixin(RegressionTestPlugin):
         if not self.outputdir:
             return None
         folder = Path(self.outputdir)
-        return str(folder.relative_to(results())) if folder.is_relative_to(results()) else None
+        return (
+            str(folder.relative_to(results()))
+            if folder.is_relative_to(results())
+            else None
+        )
 
     @sanity_function
     def validate(self):
@@ -223,7 +260,11 @@ class RecordMixin(RegressionTestPlugin):
         # The probe ends the job if it fails, so its message goes before the job's exit status.
         self.verify_placement()
         if self.job.exitcode:
-            raise SanityError(self.with_cause(f"the program ended with exit status {self.job.exitcode}"))
+            raise SanityError(
+                self.with_cause(
+                    f"the program ended with exit status {self.job.exitcode}"
+                )
+            )
         return self.take_values()
 
     def read_dependencies(self):
@@ -246,12 +287,18 @@ class RecordMixin(RegressionTestPlugin):
         self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(
-            set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}"
+            set(self.values),
+            declared,
+            msg="measured metrics {0} are not the declared metrics {1}",
         )
 
     def _declare_more(self):
         """Declare the metrics that only this run has, such as those that need a topology."""
-        more = [metric for metric in self.recorded_metrics() if metric.name not in self.facts.metrics]
+        more = [
+            metric
+            for metric in self.recorded_metrics()
+            if metric.name not in self.facts.metrics
+        ]
         if more:
             self.facts.metrics |= self._facts_of(more)
             self.read_references()
@@ -271,9 +318,19 @@ class RecordMixin(RegressionTestPlugin):
         """Return a message about a failure with its cause, as far as the job's output has it."""
         from fabric_checks.parsers import launch_errors
 
-        logs = sorted(Path(self.stagedir).glob(self.program_logs)) if self.program_logs else []
-        names = [str(self.stderr), str(self.stdout), *(f"{path.parent.name}/{path.name}" for path in logs)]
-        return launch_errors.explained(what, {name: self._text_of(name) for name in names})
+        logs = (
+            sorted(Path(self.stagedir).glob(self.program_logs))
+            if self.program_logs
+            else []
+        )
+        names = [
+            str(self.stderr),
+            str(self.stdout),
+            *(f"{path.parent.name}/{path.name}" for path in logs),
+        ]
+        return launch_errors.explained(
+            what, {name: self._text_of(name) for name in names}
+        )
 
     def _text_of(self, name: str) -> str:
         """Return the text of a file in the stage folder; nothing if it does not exist."""
@@ -307,4 +364,6 @@ def _is_asked_for(feature: str) -> bool:
     The names of a suite's checks begin as those of its features: ``OsuGather`` needs ``osu_c``.
     """
     suite, words = feature.partition("_")[0], sys.argv[1:]
-    return {"-n", "--name"}.isdisjoint(words) or any(suite in word.lower() for word in words)
+    return {"-n", "--name"}.isdisjoint(words) or any(
+        suite in word.lower() for word in words
+    )

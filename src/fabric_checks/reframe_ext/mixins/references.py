@@ -44,9 +44,15 @@ def check_names() -> frozenset[str]:
     """
     names = set()
     for path in (ROOT / "checks").rglob("*.py"):
-        for options, name in re.findall(r"^ *@check\((.*)\)\n *class (\w+)", path.read_text(), re.MULTILINE):
+        for options, name in re.findall(
+            r"^ *@check\((.*)\)\n *class (\w+)", path.read_text(), re.MULTILINE
+        ):
             variants = ("",) if "compare=" in options else ("", ppn_ratio.SUFFIX)
-            names |= {f"{name}{device}{variant}" for device in ("", ON_DEVICE) for variant in variants}
+            names |= {
+                f"{name}{device}{variant}"
+                for device in ("", ON_DEVICE)
+                for variant in variants
+            }
     return frozenset(names)
 
 
@@ -56,11 +62,15 @@ def _load_checked(path: Path) -> ReferenceFile:
 
     file = reference_file.load(path)
     partitions = runtime().system.partitions
-    environs = dict.fromkeys(environ.name for partition in partitions for environ in partition.environs)
+    environs = dict.fromkeys(
+        environ.name for partition in partitions for environ in partition.environs
+    )
     for suffix in ("", "-spack"):
         family = [f"{mpi}{suffix}" for mpi in WHEEL_MPIS]
         if environs.keys() & set(family):
-            environs |= dict.fromkeys(family)  # a run has the selected MPIs; the file is for all
+            environs |= dict.fromkeys(
+                family
+            )  # a run has the selected MPIs; the file is for all
     known = {
         "$partition": [partition.fullname for partition in partitions],
         "$environ": list(environs),
@@ -71,7 +81,9 @@ def _load_checked(path: Path) -> ReferenceFile:
     return file
 
 
-def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Path, bool]:
+def path_of(
+    system: str, partition: SystemPartition, file: str = ""
+) -> tuple[Path, bool]:
     """Return the references file of a partition, and whether values are only recorded: nobody named it, it is
     missing.
 
@@ -81,10 +93,13 @@ def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Pa
     :param file: names another one.
     """
     # ReFrame 4.10 has no option for the folder in a settings file: its schema refuses it there.
-    folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option("general/0/reference_prefix")
+    folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option(
+        "general/0/reference_prefix"
+    )
     named = file or Extras.of(partition).references
     path = (
-        Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
+        Path(folder or ROOT / "config" / "references")
+        / f"{str(named or system).removesuffix('.yaml')}.yaml"
     )
     return path, not named and not path.exists()
 
@@ -154,7 +169,10 @@ class ReferencesMixin(RegressionTestPlugin):
 
         name = type(self).__name__
         found = {}
-        parameters = {key: list(map(str, values)) for key, values in parameter_values(type(self)).items()}
+        parameters = {
+            key: list(map(str, values))
+            for key, values in parameter_values(type(self)).items()
+        }
         if name in file.entries:
             reference_file.require_known_keys(file, name, parameters)
             try:
@@ -165,9 +183,17 @@ class ReferencesMixin(RegressionTestPlugin):
                 ) from None
         case = self._reference_case()
         extras = Extras.of(self.current_partition)
-        derived = line_rate.references(file.derived, metrics, extras, f"{file.path}: {name}: derived", **case)
-        self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        complete, reasons = reference_file.complete(file, found, metrics, derived, **case)
+        derived = line_rate.references(
+            file.derived, metrics, extras, f"{file.path}: {name}: derived", **case
+        )
+        self._derived = {
+            metric: each.source
+            for metric, each in derived.items()
+            if metric not in found
+        }
+        complete, reasons = reference_file.complete(
+            file, found, metrics, derived, **case
+        )
         return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
 
     def _index_value(self, item: str) -> Any:
@@ -192,10 +218,17 @@ class ReferencesMixin(RegressionTestPlugin):
         case = self._reference_case()
         for metric in metrics:
             noted = self.facts.metrics[metric.name]
-            evidence = file.evidence_of(metric=metric.name, held=noted.no_reference is None, **case)
+            evidence = file.evidence_of(
+                metric=metric.name, held=noted.no_reference is None, **case
+            )
             if evidence is not None:
-                noted.evidence, noted.reference_source = evidence.evidence, evidence.source or None
-            noted.reference_source = self._derived.get(metric.name, noted.reference_source)
+                noted.evidence, noted.reference_source = (
+                    evidence.evidence,
+                    evidence.source or None,
+                )
+            noted.reference_source = self._derived.get(
+                metric.name, noted.reference_source
+            )
 
     @run_after("performance")
     def require_references(self):

@@ -42,8 +42,12 @@ class SettingsMixin(RegressionTestPlugin):
     def note_defaults(cls) -> None:
         """Collect the settings of all bases, and keep their values; ReFrame sets those of ``-S`` later."""
         of_bases = [vars(base).get("settings", {}) for base in reversed(cls.__mro__)]
-        cls.settings = {name: option for settings in of_bases for name, option in settings.items()}
-        cls.defaults = {name: cls.var_space[name].default_value for name in cls.settings}
+        cls.settings = {
+            name: option for settings in of_bases for name, option in settings.items()
+        }
+        cls.defaults = {
+            name: cls.var_space[name].default_value for name in cls.settings
+        }
 
     @classmethod
     def takes(cls, name: str) -> bool:
@@ -54,7 +58,9 @@ class SettingsMixin(RegressionTestPlugin):
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the check's own, by name."""
         return {
-            name: getattr(self, name) for name in self.settings if self.takes(name) and self._is_changed(name)
+            name: getattr(self, name)
+            for name in self.settings
+            if self.takes(name) and self._is_changed(name)
         }
 
     def _is_changed(self, name: str) -> bool:
@@ -63,7 +69,9 @@ class SettingsMixin(RegressionTestPlugin):
     @property
     def changed_text(self) -> str:
         """The changed settings as they are in a command line; empty without any."""
-        return " ".join(f"-S {name}={_text(value)}" for name, value in self.changed.items())
+        return " ".join(
+            f"-S {name}={_text(value)}" for name, value in self.changed.items()
+        )
 
     @property
     def changed_parameters(self) -> dict[str, Any]:
@@ -77,7 +85,9 @@ class SettingsMixin(RegressionTestPlugin):
     def setting_options(self) -> list[str]:
         """The options that pass the changed settings to the program."""
         given = [(self.settings[name], value) for name, value in self.changed.items()]
-        return [word for option, value in given if option for word in (option, str(value))]
+        return [
+            word for option, value in given if option for word in (option, str(value))
+        ]
 
     def unfit(self) -> Iterator[tuple[str, str]]:
         """Yield each setting whose value the program cannot take, with what to give instead.
@@ -98,11 +108,18 @@ class SettingsMixin(RegressionTestPlugin):
         :raises ConfigError: with the variable, its value, and what to give instead.
         """
         for name, remedy in self.unfit():
-            raise ConfigError(f"{type(self).__name__}: {name} is {_text(getattr(self, name))}: {remedy}")
-        ignored = [name for name in self.settings if self._is_changed(name) and not self.takes(name)]
+            raise ConfigError(
+                f"{type(self).__name__}: {name} is {_text(getattr(self, name))}: {remedy}"
+            )
+        ignored = [
+            name
+            for name in self.settings
+            if self._is_changed(name) and not self.takes(name)
+        ]
         if ignored:
             getlogger().warning(
-                f"test {type(self).__name__!r} has no {', '.join(ignored)}: not set", cache=True
+                f"test {type(self).__name__!r} has no {', '.join(ignored)}: not set",
+                cache=True,
             )
 
 
@@ -176,7 +193,10 @@ class SizesMixin(RegressionTestPlugin):
                 yield name, f"give a power of two, such as {1 << size.bit_length()}"
         if last < first:
             name = "smallest_B" if self.largest_B is None else "largest_B"
-            yield name, f"messages go from smallest_B={first} to largest_B={last}; set both"
+            yield (
+                name,
+                f"messages go from smallest_B={first} to largest_B={last}; set both",
+            )
 
 
 def _text(value: Any) -> str:

@@ -32,7 +32,9 @@ _NAME = (
     f'timeout {ANSWER_S} scontrol --oneliner show partition "$SLURM_JOB_PARTITION" 2> /dev/null'
     r" | sed -n 's/.* Topology=\([^ (][^ ]*\).*/\1/p'"
 )
-ASK = f"timeout {ANSWER_S} scontrol show topology $({_NAME}) > {ANSWER} 2> /dev/null || :"
+ASK = (
+    f"timeout {ANSWER_S} scontrol show topology $({_NAME}) > {ANSWER} 2> /dev/null || :"
+)
 #: The file with the switch of each host, in the stage folder.
 GROUPS = "groups.txt"
 #: The routing of fabrics by the names of their ports: Slingshot's is adaptive, Ethernet's hashed. InfiniBand
@@ -83,7 +85,14 @@ class TopologyMixin(RegressionTestPlugin):
         if given or of_source != UNKNOWN_ROUTING:
             return str(given or of_source)
         kinds = {
-            next((ROUTING_OF_PORTS[key] for key in ROUTING_OF_PORTS if name.startswith(key)), UNKNOWN_ROUTING)
+            next(
+                (
+                    ROUTING_OF_PORTS[key]
+                    for key in ROUTING_OF_PORTS
+                    if name.startswith(key)
+                ),
+                UNKNOWN_ROUTING,
+            )
             for name in Extras.of(self.current_partition).fabric
         }
         return kinds.pop() if len(kinds) == 1 else UNKNOWN_ROUTING
@@ -93,7 +102,11 @@ class TopologyMixin(RegressionTestPlugin):
         if self._asks_slurm and self._routing() != STATIC:
             return ["--groups", "slurm"]
         try:
-            known = self._read_topology() if Extras.of(self.current_partition).topology else None
+            known = (
+                self._read_topology()
+                if Extras.of(self.current_partition).topology
+                else None
+            )
         except (FabricError, OSError):
             return []  # known_fabric notes it
         if known is None or self._routing(known.routing) == STATIC:
@@ -110,7 +123,9 @@ class TopologyMixin(RegressionTestPlugin):
         (Path(self.stagedir) / GROUPS).write_text("".join(lines))
         return ["--groups", GROUPS]
 
-    def known_fabric(self, hosts: Sequence[str]) -> tuple[FabricMap | None, list[dict[str, Any]]]:
+    def known_fabric(
+        self, hosts: Sequence[str]
+    ) -> tuple[FabricMap | None, list[dict[str, Any]]]:
         """Return the map of the fabric, as far as it is known, and findings about it.
 
         :param hosts: the host of each rank, by the name that the program prints.
@@ -133,28 +148,45 @@ class TopologyMixin(RegressionTestPlugin):
             notes.append(_note(topology_files.age_text(files, time.time())))
         if not missing:
             return known, notes
-        some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
+        some = ", ".join(missing[:MOST_NAMES]) + (
+            ", ..." if len(missing) > MOST_NAMES else ""
+        )
         lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
         if len(missing) == len(set(hosts)):
             return None, [_note(f"the topology is not used: {lacks}")]
-        return known, [_note(f"the topology is used for the other nodes: {lacks}"), *notes]
+        return known, [
+            _note(f"the topology is used for the other nodes: {lacks}"),
+            *notes,
+        ]
 
     def _topology_files(self) -> list[Path]:
-        return [ROOT / "config" / "systems" / name for name in Extras.of(self.current_partition).topology]
+        return [
+            ROOT / "config" / "systems" / name
+            for name in Extras.of(self.current_partition).topology
+        ]
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
-        from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
+        from fabric_checks.diagnosis.fabric_map import (
+            names,
+            slurm_topology,
+            topology_files,
+        )
 
         if paths := self._topology_files():
             return names.on_adapters(
-                topology_files.read(paths), patterns=Extras.of(self.current_partition).fabric
+                topology_files.read(paths),
+                patterns=Extras.of(self.current_partition).fabric,
             )
         answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
         if answer is None or not answer.exists():
             return None
         # Without a topology plugin Slurm answers with a sentence.
-        return topology_files.read([answer]) if slurm_topology.is_topology(files.read_text(answer)) else None
+        return (
+            topology_files.read([answer])
+            if slurm_topology.is_topology(files.read_text(answer))
+            else None
+        )
 
 
 def _slow_link(link: str, text: str) -> dict[str, Any]:
@@ -170,4 +202,6 @@ def _slow_link(link: str, text: str) -> dict[str, Any]:
 
 
 def _note(text: str) -> dict[str, Any]:
-    return Finding(kind="topology", severity=Severity.NOTE, text=text, key=f"topology {text}").as_dict()
+    return Finding(
+        kind="topology", severity=Severity.NOTE, text=text, key=f"topology {text}"
+    ).as_dict()

@@ -13,7 +13,15 @@ from typing import TypeVar
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
 from fabric_checks.core.text import clean, size_text
-from fabric_checks.report.blocks import Cell, Picture, Section, Table, number, runs_note, side_by_side
+from fabric_checks.report.blocks import (
+    Cell,
+    Picture,
+    Section,
+    Table,
+    number,
+    runs_note,
+    side_by_side,
+)
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
@@ -25,7 +33,9 @@ _SIZES_B = (None, 8, 1024**2)
 #: A value is drawn over the number of processes if it was measured in so many layouts.
 _LEAST_LAYOUTS = 3
 #: Quantities of several nodes, or of several peers, in one case.
-_COUNTED = re.compile(r"(loop_time|efficiency|ppn_gap|communication_share|\w+_time_to)_(\d+)(?:x(\d+))?")
+_COUNTED = re.compile(
+    r"(loop_time|efficiency|ppn_gap|communication_share|\w+_time_to)_(\d+)(?:x(\d+))?"
+)
 #: The descriptions of the figures.
 _CURVES = "By message size in bytes (K = 1024, M = 1024 K); a panel for each quantity and layout."
 _COUNTS = (
@@ -36,7 +46,9 @@ _COUNTS = (
 _Key = TypeVar("_Key")
 
 
-def sections(results: Results, provenance: Provenance, folders: Sequence[Path] = ()) -> list[Section]:
+def sections(
+    results: Results, provenance: Provenance, folders: Sequence[Path] = ()
+) -> list[Section]:
     """Return a section for each family of which something was measured, in the order of the families.
 
     :param folders: folders of results, whose kept outputs have the values of all pairs.
@@ -56,16 +68,28 @@ def _blocks(
     results: Results, key: str, values: Sequence[Value], provenance: Provenance
 ) -> Iterator[Picture | Table]:
     """Yield for each check its curves, its values over a number of something, and its other values."""
-    for at, (check, of) in enumerate(_grouped(values, lambda value: str(value.record["check"])).items()):
+    for at, (check, of) in enumerate(
+        _grouped(values, lambda value: str(value.record["check"])).items()
+    ):
         name, key_of = clean(check), f"{key}-{at}"
         kinds = _grouped(of, _kind)
-        counted, points, scalars = (kinds.get(kind, []) for kind in ("counted", "point", "scalar"))
-        counted = counted + [value for value in (*scalars, *points) if value.size_B in _SIZES_B]
+        counted, points, scalars = (
+            kinds.get(kind, []) for kind in ("counted", "point", "scalar")
+        )
+        counted = counted + [
+            value for value in (*scalars, *points) if value.size_B in _SIZES_B
+        ]
         yield from picture(key_of, name, _CURVES, _curves(results, points), provenance)
         yield from picture(
-            f"{key_of}-over", f"{name} by number", _COUNTS, _over(results, counted), provenance
+            f"{key_of}-over",
+            f"{name} by number",
+            _COUNTS,
+            _over(results, counted),
+            provenance,
         )
-        yield from side_by_side(f"{key_of}-values", f"{name}: values", _rows(scalars), runs_note(scalars))
+        yield from side_by_side(
+            f"{key_of}-values", f"{name}: values", _rows(scalars), runs_note(scalars)
+        )
 
 
 def _kind(value: Value) -> str:
@@ -74,7 +98,9 @@ def _kind(value: Value) -> str:
     return "scalar" if value.size_B is None else "point"
 
 
-def _grouped(values: Iterable[Value], key: Callable[[Value], _Key]) -> dict[_Key, list[Value]]:
+def _grouped(
+    values: Iterable[Value], key: Callable[[Value], _Key]
+) -> dict[_Key, list[Value]]:
     """Return values by a key, in the order of its first appearance."""
     found: dict[_Key, list[Value]] = {}
     for value in values:
@@ -84,7 +110,10 @@ def _grouped(values: Iterable[Value], key: Callable[[Value], _Key]) -> dict[_Key
 
 def _test(value: Value) -> str:
     """Return the parameters of a test; a number has the name of its parameter."""
-    return " ".join(f"{name}={text}" if text.isdecimal() else text for name, text in value.parameters.items())
+    return " ".join(
+        f"{name}={text}" if text.isdecimal() else text
+        for name, text in value.parameters.items()
+    )
 
 
 def _title(quantity: str, *more: str) -> str:
@@ -93,7 +122,10 @@ def _title(quantity: str, *more: str) -> str:
 
 def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
     # The quantities of headlines come first, and then all in the order in which the check declares them.
-    ordered = sorted(values, key=lambda value: (value.record["headline"] or {}).get("order", math.inf))
+    ordered = sorted(
+        values,
+        key=lambda value: (value.record["headline"] or {}).get("order", math.inf),
+    )
     quantities = list(dict.fromkeys(value.quantity for value in ordered))
 
     def position(value: Value) -> tuple[str, int, int, int]:
@@ -108,7 +140,10 @@ def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
         Panel(
             title,
             tuple(
-                line(label(results, machine), ((float(value.size_B or 0), value) for value in each))
+                line(
+                    label(results, machine),
+                    ((float(value.size_B or 0), value) for value in each),
+                )
                 for machine, each in _grouped(of, lambda value: value.machine).items()
             ),
             unit,
@@ -132,13 +167,16 @@ def _over(results: Results, values: Iterable[Value]) -> list[Panel]:
             size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
             title = _title(value.quantity, _test(value)) + size
         name = label(results, value.machine, f"{ppn} a node" if ppn else "")
-        panels.setdefault((title, value.unit), {}).setdefault(name, {}).setdefault(float(at), value)
+        panels.setdefault((title, value.unit), {}).setdefault(name, {}).setdefault(
+            float(at), value
+        )
     found = []
     for (title, unit), lines in panels.items():
         drawn = tuple(
             line(name, points.items())
             for name, points in lines.items()
-            if len(points) >= _LEAST_LAYOUTS or _COUNTED.fullmatch(next(iter(points.values())).quantity)
+            if len(points) >= _LEAST_LAYOUTS
+            or _COUNTED.fullmatch(next(iter(points.values())).quantity)
         )
         found.append(Panel(title, drawn, unit, "count"))
     return found
@@ -147,11 +185,18 @@ def _over(results: Results, values: Iterable[Value]) -> list[Panel]:
 def _rows(values: Sequence[Value]) -> list[tuple[str, dict[str, Cell]]]:
     """Return the values that are no curves, a row each, by machine."""
     rows = _grouped(
-        values, lambda value: (_test(value), value.layout, clean(value.record["metric"]), value.unit)
+        values,
+        lambda value: (
+            _test(value),
+            value.layout,
+            clean(value.record["metric"]),
+            value.unit,
+        ),
     )
     return [
         (
-            " ".join(filter(None, (test, layout, metric))) + ("" if unit == "1" else f", {unit}"),
+            " ".join(filter(None, (test, layout, metric)))
+            + ("" if unit == "1" else f", {unit}"),
             {value.machine: number(value) for value in of},
         )
         for (test, layout, metric, unit), of in rows.items()

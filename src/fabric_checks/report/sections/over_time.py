@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fabric_checks.comparison.changes import OPEN, Event, events_of, find_changes, stands_out
+from fabric_checks.comparison.changes import (
+    OPEN,
+    Event,
+    events_of,
+    find_changes,
+    stands_out,
+)
 from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.change_text import circumstance_text
@@ -45,7 +51,9 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
     :param frame: records, with the columns that :func:`fabric_checks.report.collection.collect` needs.
     """
     changed, counts = [], []
-    for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
+    for (machine,), records in (
+        with_machines(frame).partition_by("machine", as_dict=True).items()
+    ):
         found = find_changes(records.drop("machine"))
         if found.changes:
             counts.append(
@@ -54,16 +62,30 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
             )
         for event in events_of(found.changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
-            also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
-            is_news = event.state == OPEN and (found.exceed_chance or any(map(stands_out, event.changes)))
+            also = (
+                f"Also changed: {causes}"
+                if causes
+                else "Nothing else changed in the records."
+            )
+            is_news = event.state == OPEN and (
+                found.exceed_chance or any(map(stands_out, event.changes))
+            )
             changed.append(
-                Changed(str(machine), event, clean(f"{event.state}: {event.sentence()}. {also}"), is_news)
+                Changed(
+                    str(machine),
+                    event,
+                    clean(f"{event.state}: {event.sentence()}. {also}"),
+                    is_news,
+                )
             )
     return changed, counts
 
 
 def section(
-    results: Results, provenance: Provenance, changes: Sequence[Changed], counts: Sequence[str]
+    results: Results,
+    provenance: Provenance,
+    changes: Sequence[Changed],
+    counts: Sequence[str],
 ) -> Section | None:
     """Return the headline values of each machine that has several runs, None if there is none.
 
@@ -73,8 +95,12 @@ def section(
     for index, machine in enumerate(results.machines):
         cells = (row.cells.get(machine) for row in results.headlines)
         values: list[Value] = [cell.record["value_of"] for cell in cells if cell]
-        panels = [_panel(results, value, changes) for value in values if len(value.runs) > 1]
-        pictures += picture(f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST], provenance)
+        panels = [
+            _panel(results, value, changes) for value in values if len(value.runs) > 1
+        ]
+        pictures += picture(
+            f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST], provenance
+        )
     if not (pictures or changes):
         return None
     lines = grouped((each.machine, each.text) for each in changes)
@@ -97,4 +123,6 @@ def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:
         and series in ((each.test, each.metric) for each in change.event.changes)
     )
     title = shortened(f"{case_text(value.record)}: {value.record['metric']}", 62)
-    return Panel(title, (line(label(results, value.machine), points),), value.unit, "time", marks)
+    return Panel(
+        title, (line(label(results, value.machine), points),), value.unit, "time", marks
+    )

@@ -48,7 +48,11 @@ def results_folders(paths: Sequence[Path]) -> list[Path]:
     near = [folder for path in paths for folder in (path, *path.resolve().parents[:4])]
     found = [folder / name for folder in near for name in ("output", "stage")]
     # A link would lead to outputs that are not with the records.
-    return list(dict.fromkeys(folder for folder in found if folder.is_dir() and not folder.is_symlink()))
+    return list(
+        dict.fromkeys(
+            folder for folder in found if folder.is_dir() and not folder.is_symlink()
+        )
+    )
 
 
 def kept_output(
@@ -65,7 +69,11 @@ def kept_output(
         return None
     for folder in folders:
         try:
-            found = evaluate(files.read_text(folder.joinpath(*parts, "rfm_job.out"), folder, _LARGEST_B))
+            found = evaluate(
+                files.read_text(
+                    folder.joinpath(*parts, "rfm_job.out"), folder, _LARGEST_B
+                )
+            )
         except (OSError, FabricError, ValueError):
             continue  # not there, not to be read, or not whole
         if math.isclose(found.metrics()[series.quantity], series.last, rel_tol=1e-6):
@@ -73,7 +81,9 @@ def kept_output(
     return None
 
 
-def pictures(results: Results, family: str, key: str, folders: Sequence[Path]) -> list[Picture]:
+def pictures(
+    results: Results, family: str, key: str, folders: Sequence[Path]
+) -> list[Picture]:
     """Return the maps of a family: for each machine that of the most nodes, with one process on each if
     possible.
 
@@ -86,19 +96,38 @@ def pictures(results: Results, family: str, key: str, folders: Sequence[Path]) -
     for machine in results.machines:
         values = results.of(machine, quantity, family=family)
         if values:
-            last = max(values, key=lambda value: (value.record["ppn"] == 1, value.record["nodes"] or 0))
-            name = label(results, machine, clean(" ".join((*last.parameters.values(), last.layout))))
-            found.append(draw(f"{key}-map-{len(found)}", f"Pairs of {name}", last, folders))
+            last = max(
+                values,
+                key=lambda value: (
+                    value.record["ppn"] == 1,
+                    value.record["nodes"] or 0,
+                ),
+            )
+            name = label(
+                results,
+                machine,
+                clean(" ".join((*last.parameters.values(), last.layout))),
+            )
+            found.append(
+                draw(f"{key}-map-{len(found)}", f"Pairs of {name}", last, folders)
+            )
     return found
 
 
 def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
     """Return heat map and histogram of the bandwidths of all pairs."""
     link_MBps = of.record["link_MBps"]
-    found = kept_output(of, folders, lambda text: cross_section.of_run(cross_section.read(text), link_MBps))
+    found = kept_output(
+        of,
+        folders,
+        lambda text: cross_section.of_run(cross_section.read(text), link_MBps),
+    )
     if found is None or found.matrix.measured.size < 2:
         return Picture(
-            key, title, "The bandwidth of every pair.", absent="only one pair" if found else _NOT_KEPT
+            key,
+            title,
+            "The bandwidth of every pair.",
+            absent="only one pair" if found else _NOT_KEPT,
         )
     text = (
         "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a"
@@ -110,7 +139,9 @@ def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pic
 
 def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
     """Return the map of the latencies."""
-    found = kept_output(of, folders, lambda text: latency_map.of_run(latency_map.read(text)))
+    found = kept_output(
+        of, folders, lambda text: latency_map.of_run(latency_map.read(text))
+    )
     if found is None:
         return Picture(key, title, "The latency of every pair.", absent=_NOT_KEPT)
     hosts = list(found.output.hosts)
@@ -120,7 +151,9 @@ def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pict
 
 
 #: By family the quantity whose values have a map, and what draws it.
-_MAPS: Mapping[str, tuple[str, Callable[[str, str, Value, Sequence[Path]], Picture]]] = {
+_MAPS: Mapping[
+    str, tuple[str, Callable[[str, str, Value, Sequence[Path]], Picture]]
+] = {
     CROSS_SECTION: ("median_bandwidth", _bandwidths),
     LATENCY_MAP: ("median_latency", _latencies),
 }
@@ -129,9 +162,13 @@ _MAPS: Mapping[str, tuple[str, Callable[[str, str, Value, Sequence[Path]], Pictu
 def _notes(of: Value, limits: str) -> tuple[str, str]:
     """Return the run that a map is of, and what it would have found."""
     time, session, _ = of.runs[-1]
-    return f"Of the run {clean(session)}{f', {time:%Y-%m-%d}' if time else ''}.", clean(limits)
+    return f"Of the run {clean(session)}{f', {time:%Y-%m-%d}' if time else ''}.", clean(
+        limits
+    )
 
 
 def _spread_text(values: NDArray[np.float64], unit: str) -> str:
-    least, median, largest = (value_text(float(value)) for value in np.nanpercentile(values, (0, 50, 100)))
+    least, median, largest = (
+        value_text(float(value)) for value in np.nanpercentile(values, (0, 50, 100))
+    )
     return f"Least {least}, median {median}, largest {largest} {unit}."

@@ -11,7 +11,15 @@ from fabric_checks.core.text import clean, count_text, names_text, signed, spark
 from fabric_checks.core.verdict import Verdict, verdict
 from fabric_checks.records.record import Record
 from fabric_checks.report import headlines
-from fabric_checks.report.blocks import Cell, Lines, Section, Table, grouped, number, side_by_side
+from fabric_checks.report.blocks import (
+    Cell,
+    Lines,
+    Section,
+    Table,
+    grouped,
+    number,
+    side_by_side,
+)
 from fabric_checks.report.findings import (
     Problem,
     counts_text,
@@ -38,7 +46,10 @@ _NOTE = (
 
 
 def section(
-    results: Results, changes: Sequence[Changed], unfinished: Sequence[str], opened: Sequence[str]
+    results: Results,
+    changes: Sequence[Changed],
+    unfinished: Sequence[str],
+    opened: Sequence[str],
 ) -> Section:
     """Return the summary.
 
@@ -46,7 +57,11 @@ def section(
     :param unfinished: how last runs ended early, a line each.
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
-    found = [(machine, _line(each)) for machine, of in results.latest.items() for each in problems(of)]
+    found = [
+        (machine, _line(each))
+        for machine, of in results.latest.items()
+        for each in problems(of)
+    ]
     news = [(each.machine, each.text) for each in changes if each.is_news]
     look = [*found, *news, *(("open after all nights", line) for line in opened)]
     seen = [
@@ -60,14 +75,21 @@ def section(
         for case in of.cases
         if case.result == "xfail"
     ]
-    blocks: list[Lines | Table] = [Lines("look-at", "What to look at", grouped(look))] if look else []
+    blocks: list[Lines | Table] = (
+        [Lines("look-at", "What to look at", grouped(look))] if look else []
+    )
     blocks += side_by_side("at-a-glance", "At a glance", _headlines(results), (_NOTE,))
     if seen:
         blocks.append(Lines("seen", "What else was seen", grouped(seen), folded=True))
     word = _verdict(results, news, unfinished)
     text = _counts(results, len(found) + len(news), unfinished)
     return Section(
-        "summary", "Summary", tuple(blocks), _sentences(results), (word.value, text), _facts(results)
+        "summary",
+        "Summary",
+        tuple(blocks),
+        _sentences(results),
+        (word.value, text),
+        _facts(results),
     )
 
 
@@ -80,7 +102,9 @@ def _records(results: Results) -> list[Record]:
     return [record for session in results.latest.values() for record in session.records]
 
 
-def _verdict(results: Results, news: Sequence[object], unfinished: Sequence[str]) -> Verdict:
+def _verdict(
+    results: Results, news: Sequence[object], unfinished: Sequence[str]
+) -> Verdict:
     words = set(map(verdict_of, results.latest.values()))
     return verdict(
         failed=not results.values,
@@ -100,7 +124,9 @@ def _counts(results: Results, to_look_at: int, unfinished: Sequence[str]) -> str
         load if is_busy else "",
         *unfinished,
         f"{to_look_at} to look at" if to_look_at else "",
-        counts_text([case for session in results.latest.values() for case in session.cases]),
+        counts_text(
+            [case for session in results.latest.values() for case in session.cases]
+        ),
         references_text([record for record in records if record["metric"] is not None]),
         limits[:1].lower() + limits[1:],
     ]
@@ -112,8 +138,14 @@ def _facts(results: Results) -> tuple[tuple[str, str], ...]:
     records = _records(results)
     runs = {name for names in results.runs.values() for name in names}
     dates = [time for value in results.values for time, _, _ in value.runs if time]
-    days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates))) if dates else ()
-    versions = dict.fromkeys(clean(record["collection"]) for record in records if record["collection"])
+    days = (
+        dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates)))
+        if dates
+        else ()
+    )
+    versions = dict.fromkeys(
+        clean(record["collection"]) for record in records if record["collection"]
+    )
     return (
         ("on", clean(where_text(records))),
         ("runs", f"{len(runs)}, {' to '.join(days)}"),
@@ -123,11 +155,19 @@ def _facts(results: Results) -> tuple[tuple[str, str], ...]:
 
 def _sentences(results: Results) -> tuple[str, ...]:
     lines = []
-    if simulated := [machine for machine in results.machines if results.simulated(machine)]:
-        whose = "All" if len(simulated) == len(results.machines) else f"For {', '.join(simulated)}, the"
+    if simulated := [
+        machine for machine in results.machines if results.simulated(machine)
+    ]:
+        whose = (
+            "All"
+            if len(simulated) == len(results.machines)
+            else f"For {', '.join(simulated)}, the"
+        )
         lines.append(f"{whose} {_SIMULATED}")
     if results.faults:
-        lines.append(f"{count_text(len(results.faults), 'bad record')} or file was left out; see the end.")
+        lines.append(
+            f"{count_text(len(results.faults), 'bad record')} or file was left out; see the end."
+        )
     return tuple(lines)
 
 
@@ -146,7 +186,9 @@ def _cell(cell: headlines.Cell) -> Cell:
     value: Value = cell.record["value_of"]
     found = number(value)
     mark = ", ".join(filter(None, (found.mark, _change(value))))
-    return replace(found, text=" .. ".join(cell.texts), mark=mark, curve=sparkline(cell.curve, 12))
+    return replace(
+        found, text=" .. ".join(cell.texts), mark=mark, curve=sparkline(cell.curve, 12)
+    )
 
 
 def _change(value: Value) -> str:

@@ -16,7 +16,13 @@ VERDICTS = ("missed", "unexpectedly met", "expected miss", "met")
 def references(results: Results) -> Section | None:
     """Return the values that have a reference, those that missed it first; None if there are none."""
     judged = [value for value in results.values if value.verdict]
-    judged.sort(key=lambda value: (VERDICTS.index(value.verdict), value.machine, case_text(value.record)))
+    judged.sort(
+        key=lambda value: (
+            VERDICTS.index(value.verdict),
+            value.machine,
+            case_text(value.record),
+        )
+    )
     if not judged:
         return None
     rows = []
@@ -25,7 +31,23 @@ def references(results: Results) -> Section | None:
         case, metric = case_text(value.record), clean(value.record["metric"])
         last = replace(number(value), text=value_text(value.last))
         others = (value.unit, bounds_text(value), source)
-        rows.append((value.machine, (*map(Cell, (value.verdict, case, metric)), last, *map(Cell, others))))
-    columns = tuple(map(Column, ("verdict", "case", "metric", "value", "unit", "reference", "source")))
-    table = Table("references-judged", "Last values and their references", "machine", columns, tuple(rows))
+        rows.append(
+            (
+                value.machine,
+                (*map(Cell, (value.verdict, case, metric)), last, *map(Cell, others)),
+            )
+        )
+    columns = tuple(
+        map(
+            Column,
+            ("verdict", "case", "metric", "value", "unit", "reference", "source"),
+        )
+    )
+    table = Table(
+        "references-judged",
+        "Last values and their references",
+        "machine",
+        columns,
+        tuple(rows),
+    )
     return Section("references", "References met and missed", (table,))

@@ -43,20 +43,31 @@ class Judged:
     def title(self) -> str:
         """The program, and how much it measured."""
         output = self.run.output
-        ends = count_text(len({end.host for end in self.run.ends} or output.hosts), "node")
+        ends = count_text(
+            len({end.host for end in self.run.ends} or output.hosts), "node"
+        )
         if any(end.device for end in self.run.ends):
             ends = f"{len(self.run.ends)} GPUs or adapters of {ends}"
-        if isinstance(output, RotateOutput):  # a value of both directions stands for each
+        if isinstance(
+            output, RotateOutput
+        ):  # a value of both directions stands for each
             return (
-                f"{output.pattern}, {ends}, {count_text(len(output.scan) // (1 + output.both_ways), 'pair')}"
+                f"{output.pattern}, {ends}, "
+                f"{count_text(len(output.scan) // (1 + output.both_ways), 'pair')}"
             )
         return f"latencies, {ends}, {count_text(len(output.starter), 'pair')}"
 
     @property
     def declared(self) -> tuple[Metric, ...]:
         """The values that it has, in the order in which they are shown."""
-        of_kind = OF_LATENCY if isinstance(self.report, latency.Report) else (*METRICS, *OF_SWITCHES)
-        return tuple(metric for metric in of_kind if metric.name in self.report.metrics())
+        of_kind = (
+            OF_LATENCY
+            if isinstance(self.report, latency.Report)
+            else (*METRICS, *OF_SWITCHES)
+        )
+        return tuple(
+            metric for metric in of_kind if metric.name in self.report.metrics()
+        )
 
     @property
     def findings(self) -> list[Finding]:
@@ -67,7 +78,11 @@ class Judged:
                 f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not"
                 " certain"
             )
-            suspects = Finding(kind="suspects", severity=Severity.SUSPECT, text=f"{text}, measure again")
+            suspects = Finding(
+                kind="suspects",
+                severity=Severity.SUSPECT,
+                text=f"{text}, measure again",
+            )
             found.insert(0, suspects)
         elif not self.report.findings:
             found.append(note("nothing", "nothing stands out in what was measured"))
@@ -77,7 +92,11 @@ class Judged:
 
 
 def load(
-    paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None = None, *, alone: bool = False
+    paths: Sequence[Path],
+    link_MBps: float | None,
+    known: FabricMap | None = None,
+    *,
+    alone: bool = False,
 ) -> tuple[list[Judged], list[str]]:
     """Read and judge saved outputs; those of our own programs each by itself, the tables of others joined.
 
@@ -92,15 +111,22 @@ def load(
     read: dict[str, Path] = {}
     for path in paths:
         try:
-            if (first := read.setdefault(text := files.read_text(path), path)) is not path:
-                raise OutputError(f"it has the same content as {first}: a copy is no second measurement")
+            if (
+                first := read.setdefault(text := files.read_text(path), path)
+            ) is not path:
+                raise OutputError(
+                    f"it has the same content as {first}: a copy is no second measurement"
+                )
             found = formats.parse(text)
         except OutputError as error:
             refused.append(f"{path}: {error}")
             continue
         if isinstance(found, list):
             tables += [
-                (str(path), replace(each, alone=alone or None) if each.alone is None else each)
+                (
+                    str(path),
+                    replace(each, alone=alone or None) if each.alone is None else each,
+                )
                 for each in found
             ]
         else:
@@ -115,7 +141,9 @@ def load(
     return judged, refused
 
 
-def _report(run: Run, link_MBps: float | None, known: FabricMap | None) -> evaluation.Report | latency.Report:
+def _report(
+    run: Run, link_MBps: float | None, known: FabricMap | None
+) -> evaluation.Report | latency.Report:
     if not isinstance(run.output, RotateOutput):
         return latency.of_run(run.output, known)
     report = evaluation.of_run(run.output, link_MBps, known, run.cannot_tell)
@@ -133,14 +161,18 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
         lines.append(f"{names_text(found.run.files)}: {found.title}")
         for metric in found.declared:
             unit = "" if metric.unit == "1" else metric.unit
-            lines.append(f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip())
+            lines.append(
+                f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip()
+            )
         for each in found.findings:
             lines.append(f"  {one_line(each.text)}")
             lines += [f"    {one_line(line)}" for line in each.details]
         lines.append(f"  {found.report.limits_text}")
         if found.run.table and (pairs := found.measure_next):
             names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
-            lines.append(f"  measure next, twice at least and one pair after the other: {one_line(names)}")
+            lines.append(
+                f"  measure next, twice at least and one pair after the other: {one_line(names)}"
+            )
             commands = formats.again(found.run.table, pairs, file)[1]
             lines += [f"    {one_line(line)}" for line in commands[:_MOST]]
     return lines
@@ -153,14 +185,18 @@ def next_text(judged: Sequence[Judged], file: str) -> str:
     :raises OutputError: if several programs did.
     """
     tables = {
-        each.run.table.format: each.run.table for each in judged if each.run.table and each.measure_next
+        each.run.table.format: each.run.table
+        for each in judged
+        if each.run.table and each.measure_next
     }
     if len(tables) > 1:
         raise OutputError(
             f"what {' and '.join(tables)} should measure again is not one file: give those of one"
         )
     pairs = dict.fromkeys(pair for each in judged for pair in each.measure_next)
-    return "".join(formats.again(table, list(pairs), file)[0] for table in tables.values())
+    return "".join(
+        formats.again(table, list(pairs), file)[0] for table in tables.values()
+    )
 
 
 def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
@@ -177,20 +213,32 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
             "limits": dict(found.report.limits),
         }
         if found.run.table:
-            of_run["measure_next"] = [[list(end) for end in pair] for pair in found.measure_next]
+            of_run["measure_next"] = [
+                [list(end) for end in pair] for pair in found.measure_next
+            ]
         runs[label if label not in runs else f"{label}: {found.title}"] = of_run
     units = {metric.name: metric.unit for found in judged for metric in found.declared}
-    return json.dumps({"units": units, "runs": runs, "refused": list(refused)}, indent=1)
+    return json.dumps(
+        {"units": units, "runs": runs, "refused": list(refused)}, indent=1
+    )
 
 
 def draw(judged: Sequence[Judged], folder: Path) -> None:
     """Write ``pairs.svg``, heat map and histogram, into ``folder``; of several runs into a folder each."""
     for number, found in enumerate(judged, 1):
-        own = folder / f"{number}-{Path(found.run.files[0]).stem}" if len(judged) > 1 else folder
+        own = (
+            folder / f"{number}-{Path(found.run.files[0]).stem}"
+            if len(judged) > 1
+            else folder
+        )
         if isinstance(found.report, evaluation.Report):
-            picture = svg_panels.pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
+            picture = svg_panels.pair_bandwidths(
+                found.title, found.report.matrix, found.report.link_MBps
+            )
         else:
             hosts = list(found.report.output.hosts)
             drawn = svg_panels.heat_map(found.report.latency_us, hosts, hosts)
-            picture = svg_panels.document(found.title, [("latency of every pair, us", drawn)])
+            picture = svg_panels.document(
+                found.title, [("latency of every pair, us", drawn)]
+            )
         svg_panels.save(own / "pairs.svg", picture)

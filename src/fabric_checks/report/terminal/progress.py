@@ -67,7 +67,10 @@ class State:
 
     def text(self) -> str:
         """Return the progress as one line; of several cases that run it has the first that has begun."""
-        parts = [duration_text(time.monotonic() - self.began_s), *list(self.running)[:1]]
+        parts = [
+            duration_text(time.monotonic() - self.began_s),
+            *list(self.running)[:1],
+        ]
         if self.failed:
             parts.insert(0, f"{self.failed} failed")
         if self.ended:

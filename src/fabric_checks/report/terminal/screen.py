@@ -55,7 +55,9 @@ class RunInfo:
     messages: tuple[str, ...] = ()
 
 
-def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = LINES) -> list[Text | Table]:
+def render(
+    session: Session, info: RunInfo, width: int = WIDTH, *, most: int = LINES
+) -> list[Text | Table]:
     """Return the screen, part by part; each text is one line that is not wider than the screen.
 
     :param width: of the terminal, in characters; :param most: the lines that it may have.
@@ -67,7 +69,11 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
         *_problems(session, info, width, is_whole=most > LINES),
         *_not_run(session, width, most),
         plain(),
-        *(plain(line) for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)),
+        *(
+            plain(line)
+            for kind, where in info.outputs
+            for line in _wrapped(f"{kind:9}{where}", width, 9)
+        ),
     ]
     above: list[Text | Table] = [Text(first, style="bold"), *map(plain, head)]
     # An empty line, the titles and a rule belong to the table.
@@ -80,7 +86,9 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
     """Return how the run went, and where."""
     measured = [record for record in session.records if record["metric"] is not None]
-    lines = _wrapped(f"{verdict_of(session).value.capitalize()}: {_title(session, info)}", width, 4)
+    lines = _wrapped(
+        f"{verdict_of(session).value.capitalize()}: {_title(session, info)}", width, 4
+    )
     load, is_busy = load_text(session.records)
     if is_busy:
         lines += _wrapped(f"The machine was busy: {load}", width, 4)
@@ -88,17 +96,26 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         idle = f"; {load}" if load and not is_busy else ""
         lines += _wrapped(f"on {where_text(session.records)}{idle}", width, 4, 3)
     if measured:
-        lines += _wrapped(f"{count_text(len(measured), 'value')}; {references_text(measured)}", width, 4, 2)
+        lines += _wrapped(
+            f"{count_text(len(measured), 'value')}; {references_text(measured)}",
+            width,
+            4,
+            2,
+        )
     if limits := would_have_found(session.records):
         lines += _wrapped(limits, width, 4, 2)
     if any(record.get("evidence") for record in measured):
-        lines += _wrapped("Simulated clusters: no value here is a measurement of a machine.", width, 4)
+        lines += _wrapped(
+            "Simulated clusters: no value here is a measurement of a machine.", width, 4
+        )
     return lines
 
 
 def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
-    took = f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
+    took = (
+        f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
+    )
     return f"{'ReFrame was killed' if session.was_killed else counts_text(session.cases)}{took}"
 
 
@@ -117,15 +134,26 @@ def _table(values: Values, room: int, width: int) -> Table | None:
         lines.append([Text(section, style="bold")])
         for row in group:
             cells = (_cell(row.cells.get(machine), column) for machine in machines)
-            lines.append([*map(plain, (f"  {row.title}", row.layout, row.program, row.unit)), *cells])
+            lines.append(
+                [
+                    *map(plain, (f"  {row.title}", row.layout, row.program, row.unit)),
+                    *cells,
+                ]
+            )
     if len(lines) > room:
         lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
     table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
     )
     table.width = width
     left_out = len(values.machines) - len(machines)
-    table.add_column(f"({left_out} more machines)" if left_out else "", ratio=1, no_wrap=True)
+    table.add_column(
+        f"({left_out} more machines)" if left_out else "", ratio=1, no_wrap=True
+    )
     for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
         table.add_column(title, width=size, no_wrap=True)
     for name in _short_names(values.machines)[: len(machines)]:
@@ -150,21 +178,34 @@ def _cell(cell: Cell | None, width: int) -> Text:
     rest = min(width - len(" ".join(cell.texts)) - 2, 12)
     line = [sparkline(cell.curve, rest)] if cell.curve and rest >= 3 else []
     style = "red" if cell.missed else ""
-    return Text(plain(" ".join([first + "!" * cell.missed, *line, *others])).plain, style=style)
+    return Text(
+        plain(" ".join([first + "!" * cell.missed, *line, *others])).plain, style=style
+    )
 
 
-def _problems(session: Session, info: RunInfo, width: int, *, is_whole: bool) -> list[Text]:
+def _problems(
+    session: Session, info: RunInfo, width: int, *, is_whole: bool
+) -> list[Text]:
     """Return the problems of a run, and the messages of ReFrame."""
     found = problems(session, is_whole=is_whole)
     if not found and not info.messages:
         measured = any(record["metric"] for record in session.records)
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
-    lines = [line for each in found for line in _problem(each, width, is_whole=is_whole)]
+    lines = [
+        line for each in found for line in _problem(each, width, is_whole=is_whole)
+    ]
     if len(lines) > _MOST and not is_whole:
-        lines = [_wrapped("; ".join((f"- {each.text}", *each.details)), width, 4, 1)[0] for each in found]
+        lines = [
+            _wrapped("; ".join((f"- {each.text}", *each.details)), width, 4, 1)[0]
+            for each in found
+        ]
         lines = first_of(lines, " findings: fabric-checks show has all", _MOST)
     if info.messages:
-        shown = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
+        shown = [
+            line
+            for text in info.messages
+            for line in _wrapped(f"  {text}", width, 4, 2)
+        ]
         lines += ["  messages of ReFrame:", *shown[:7]]
     return [Text("What to look at", style="bold"), *map(plain, lines)]
 
@@ -178,11 +219,17 @@ def _problem(problem: Problem, width: int, *, is_whole: bool) -> list[str]:
 
 def _not_run(session: Session, width: int, most: int) -> list[Text]:
     """Return what was not run, and why."""
-    lines = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
+    lines = [
+        line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)
+    ]
     if not lines:
         return []
     shown = first_of(lines, " lines of reasons", max(6, most - LINES))
-    return [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
+    return [
+        plain(),
+        Text("Not run", style="bold"),
+        *(plain(f"  {line}") for line in shown),
+    ]
 
 
 def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:

@@ -10,7 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.finding import Severity
-from fabric_checks.core.text import count_text, range_text, size_text, test_text, value_text
+from fabric_checks.core.text import (
+    count_text,
+    range_text,
+    size_text,
+    test_text,
+    value_text,
+)
 from fabric_checks.records.record import Record, bounds, case_name
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import (
@@ -33,7 +39,11 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     if reference is None:
         return f"{evidence}no reference"  # other collections' checks give no reason
     within = range_text(*bounds(record)) or "without bounds"
-    source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
+    source = (
+        f" {notes.mark(record['reference_source'])}"
+        if record.get("reference_source")
+        else ""
+    )
     return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
 
 
@@ -67,7 +77,9 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
     return rich_table(_HEADER, rows, widths=_WIDTHS)
 
 
-def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, str, str]]:
+def _rows(
+    case: Iterable[Record], notes: Footnotes
+) -> Iterable[tuple[str, str, str, str]]:
     """Yield (metric, value, unit, reference); scalars as they are, curves folded."""
 
     def row(record: Record) -> tuple[str, str, str]:
@@ -77,7 +89,10 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, 
     for (name, unit, reference), group in groupby(case, key=row):
         points = list(group)
         if len(points) > 1:
-            values = (f"{size_text(point['size_B'] or 0)}:{value_text(point['value'])}" for point in points)
+            values = (
+                f"{size_text(point['size_B'] or 0)}:{value_text(point['value'])}"
+                for point in points
+            )
             yield name, " ".join(values), unit, reference
         else:
             yield points[0]["metric"], value_text(points[0]["value"]), unit, reference
@@ -88,7 +103,9 @@ def render(session: Session) -> list[Table | Text]:
     run."""
     notes = Footnotes()
     load, is_busy = load_text(session.records)
-    parts: list[Table | Text] = [plain(f"The machine was busy: {load}")] if is_busy else []
+    parts: list[Table | Text] = (
+        [plain(f"The machine was busy: {load}")] if is_busy else []
+    )
     measured = [record for record in session.records if record["metric"] is not None]
     if measured:
         parts.append(table(measured, notes))
@@ -96,13 +113,24 @@ def render(session: Session) -> list[Table | Text]:
     if limits := would_have_found(session.records):
         parts.append(plain(limits))
     seen = of_severity(session.records, Severity.NOTE)
-    lists = {"What to look at": _lines(problems(session, is_whole=True)), "What else was seen": _lines(seen)}
+    lists = {
+        "What to look at": _lines(problems(session, is_whole=True)),
+        "What else was seen": _lines(seen),
+    }
     for title, lines in (lists | {"Not run": not_run(session)}).items():
         if lines:
-            parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
+            parts += [
+                plain(),
+                plain(f"{title}:"),
+                *(plain(f"  {line}") for line in lines),
+            ]
     records = count_text(len(session.records), "record")
     return [*parts, plain(), plain(f"{counts_text(session.cases)}; {records}.")]
 
 
 def _lines(found: Iterable[Problem]) -> list[str]:
-    return [line for each in found for line in (each.text, *(f"  {detail}" for detail in each.details))]
+    return [
+        line
+        for each in found
+        for line in (each.text, *(f"  {detail}" for detail in each.details))
+    ]

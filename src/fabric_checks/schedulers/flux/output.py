@@ -71,9 +71,13 @@ def parse_jobs(text: str) -> dict[str, Job]:
     try:
         printed = json.loads(text)
         # For a single id, Flux prints the job itself and no list.
-        return {str(int(job["id"])): _job(job) for job in printed.get("jobs", [printed])}
+        return {
+            str(int(job["id"])): _job(job) for job in printed.get("jobs", [printed])
+        }
     except _MALFORMED as error:
-        raise OutputError(f"flux jobs printed no list of jobs ({error!r}): {quoted(text[:200])}") from None
+        raise OutputError(
+            f"flux jobs printed no list of jobs ({error!r}): {quoted(text[:200])}"
+        ) from None
 
 
 def _job(printed: Mapping[str, Any]) -> Job:
@@ -82,13 +86,17 @@ def _job(printed: Mapping[str, Any]) -> Job:
     waits, has_ended = state in WAITING, state == "INACTIVE"
     now = "PENDING" if waits else "RUNNING"
     return Job(
-        state=str(printed.get("result")).replace("CANCELED", "CANCELLED") if has_ended else now,
+        state=str(printed.get("result")).replace("CANCELED", "CANCELLED")
+        if has_ended
+        else now,
         waits=waits,
         has_ended=has_ended,
         exit_status=printed.get("returncode"),
         nodes=tuple(_names(printed.get("nodelist"))),
         least_nodes=int(printed.get("nnodes") or 0),
-        began=datetime.fromtimestamp(began, timezone.utc).isoformat(timespec="seconds") if began else None,
+        began=datetime.fromtimestamp(began, timezone.utc).isoformat(timespec="seconds")
+        if began
+        else None,
         reason=_reason(printed),
         kind=clean(exception.get("type", "")),
         severity=int(exception.get("severity", 0)),
@@ -122,7 +130,9 @@ def parse_nodes(text: str, busy: str = "") -> list[Node]:
     try:
         allocated = frozenset(_names(busy))
         for line in text.splitlines():
-            state, names, status, reason = line.split("|", 3)  # the reason may have bars of its own
+            state, names, status, reason = line.split(
+                "|", 3
+            )  # the reason may have bars of its own
             if state != "exclude":
                 fault = _fault(state.strip("*"), status, clean(reason))
                 nodes += [
@@ -135,7 +145,9 @@ def parse_nodes(text: str, busy: str = "") -> list[Node]:
                     for name in _names(names)
                 ]
     except _MALFORMED:
-        raise OutputError(f"flux resource status printed {quoted(text.strip())} for {NODES_FORMAT}") from None
+        raise OutputError(
+            f"flux resource status printed {quoted(text.strip())} for {NODES_FORMAT}"
+        ) from None
     return nodes
 
 
@@ -168,18 +180,31 @@ def queues(text: str) -> list[Queue]:
     """
     try:
         resources = json.loads(text)["execution"]
-        groups = [(_ids(group["rank"]), group["children"]) for group in resources["R_lite"]]
-        sizes = [(ranks, len(_ids(of.get("core"))), len(_ids(of.get("gpu")))) for ranks, of in groups]
-        properties = {name: _ids(ranks) for name, ranks in (resources.get("properties") or {}).items()}
+        groups = [
+            (_ids(group["rank"]), group["children"]) for group in resources["R_lite"]
+        ]
+        sizes = [
+            (ranks, len(_ids(of.get("core"))), len(_ids(of.get("gpu"))))
+            for ranks, of in groups
+        ]
+        properties = {
+            name: _ids(ranks)
+            for name, ranks in (resources.get("properties") or {}).items()
+        }
     except _MALFORMED:
         raise OutputError(f"not a list of Flux resources: {quoted(text)}") from None
     everywhere = {rank for ranks, _ in groups for rank in ranks}
     if not everywhere:
         raise OutputError("Flux has no node")
-    return [_queue(name, ranks, sizes) for name, ranks in (properties or {"": everywhere}).items()]
+    return [
+        _queue(name, ranks, sizes)
+        for name, ranks in (properties or {"": everywhere}).items()
+    ]
 
 
-def _queue(name: str, ranks: set[str], sizes: Sequence[tuple[set[str], int, int]]) -> Queue:
+def _queue(
+    name: str, ranks: set[str], sizes: Sequence[tuple[set[str], int, int]]
+) -> Queue:
     """Return a queue of some ranks; :param sizes: ranks, and how many cores and GPUs each of them has."""
     own = [(cores, gpus) for members, cores, gpus in sizes if members & ranks]
     gpus = max((gpus for _, gpus in own), default=0)

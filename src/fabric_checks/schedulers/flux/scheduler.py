@@ -30,7 +30,12 @@ from reframe.utility import osext
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers.flux import output
 from fabric_checks.schedulers.model import Node
-from fabric_checks.schedulers.watchdog import COMMAND_S, PollingScheduler, last_line, run
+from fabric_checks.schedulers.watchdog import (
+    COMMAND_S,
+    PollingScheduler,
+    last_line,
+    run,
+)
 
 
 class FluxBatchJob(Job):
@@ -48,7 +53,11 @@ class FluxBatchJob(Job):
 class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
     """Flux by ``flux batch`` and ``flux jobs``; every job ends, and its exit reason is known."""
 
-    name, command, forgotten = "Flux", "flux jobs", "perhaps it was restarted and lost its jobs"
+    name, command, forgotten = (
+        "Flux",
+        "flux jobs",
+        "perhaps it was restarted and lost its jobs",
+    )
     exit_reason = staticmethod(output.exit_reason)
 
     def __init__(self) -> None:
@@ -76,7 +85,11 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
             f"--error={job.stderr}",
             f"--nodes={nodes}",
             f"--nslots={job.num_tasks}",
-            *([f"--cores-per-slot={job.num_cpus_per_task}"] if job.num_cpus_per_task else []),
+            *(
+                [f"--cores-per-slot={job.num_cpus_per_task}"]
+                if job.num_cpus_per_task
+                else []
+            ),
             *([f"--time-limit={job.time_limit:.0f}s"] if job.time_limit else []),
             *(["--exclusive"] if job.exclusive_access else []),
             *job.sched_access,
@@ -93,14 +106,22 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         :raises JobSchedulerError: in one line, if Flux does not take it.
         """
         try:
-            printed = run(f"flux batch {shlex.quote(job.script_filename)}", self._timeout_s).strip()
+            printed = run(
+                f"flux batch {shlex.quote(job.script_filename)}", self._timeout_s
+            ).strip()
         except (SpawnedProcessError, OSError) as error:
             raise JobSchedulerError(f"flux batch: {last_line(error)}") from None
         # In decimal: all of Flux takes it, and it is plain ASCII.
         command = f"flux job id --to=dec {shlex.quote(printed)}"
-        number = osext.run_command(command, timeout=COMMAND_S, log=False).stdout.strip() if printed else ""
+        number = (
+            osext.run_command(command, timeout=COMMAND_S, log=False).stdout.strip()
+            if printed
+            else ""
+        )
         if not number.isdecimal():
-            raise JobSchedulerError(f"flux batch printed {printed!r} instead of a job id")
+            raise JobSchedulerError(
+                f"flux batch printed {printed!r} instead of a job id"
+            )
         note(job, jobid=number, submit_time=time.time(), state="PENDING")
 
     def cancel(self, job: Job) -> None:
@@ -109,7 +130,9 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         Why: ReFrame's needs the future of a job that it submitted itself.
         """
         self._watch(job).cancelled = True
-        osext.run_command(f"flux cancel {job.jobid}", check=False, timeout=self._timeout_s)
+        osext.run_command(
+            f"flux cancel {job.jobid}", check=False, timeout=self._timeout_s
+        )
 
     def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
         # It fails as soon as one job is unknown, and prints the others.
@@ -119,8 +142,12 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         return {} if none_is_known else output.parse_jobs(done.stdout)
 
     def _ask_nodes(self, job: Job) -> list[Node]:
-        nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")
-        busy = run("flux resource list --states=allocated --no-header --format={nodelist}").strip()
+        nodes = run(
+            f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}"
+        )
+        busy = run(
+            "flux resource list --states=allocated --no-header --format={nodelist}"
+        ).strip()
         return output.parse_nodes(nodes, busy)
 
     @staticmethod

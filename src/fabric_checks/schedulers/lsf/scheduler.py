@@ -31,11 +31,18 @@ class SpanLsfScheduler(LsfJobScheduler):
             f"-e {job.stderr}",
             f"-n {job.num_tasks}",
             f'-R "span[ptile={job.num_tasks_per_node or 1}]"',
-            *([f'-R "affinity[core({job.num_cpus_per_task})]"'] if job.num_cpus_per_task else []),
+            *(
+                [f'-R "affinity[core({job.num_cpus_per_task})]"']
+                if job.num_cpus_per_task
+                else []
+            ),
             *([f"-W {math.ceil(job.time_limit / 60)}"] if job.time_limit else []),
             *(["-x"] if job.exclusive_access else []),
             *([] if self.get_option("sched_access_in_submit") else job.sched_access),
         ]
         extra = [*job.options, *job.cli_options]
         # As everywhere in ReFrame, an option that begins with # is a line of its own.
-        return [option if option.startswith("#") else f"#BSUB {option}" for option in [*options, *extra]]
+        return [
+            option if option.startswith("#") else f"#BSUB {option}"
+            for option in [*options, *extra]
+        ]

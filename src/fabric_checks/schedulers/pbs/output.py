@@ -57,7 +57,13 @@ UNAVAILABLE = {
 LOST = {"down", "state-unknown", "unresolvable"}
 #: States of a node that has a job, or is being made ready for one. One that sleeps is woken for a job, and is
 #: free.
-BUSY = {"job-exclusive", "job-busy", "resv-exclusive", "provisioning", "wait-provisioning"}
+BUSY = {
+    "job-exclusive",
+    "job-busy",
+    "resv-exclusive",
+    "provisioning",
+    "wait-provisioning",
+}
 #: How attributes of a queue begin that say what its jobs ask for by default.
 _CHUNK = "default_chunk."
 
@@ -83,16 +89,26 @@ def parse_jobs(text: str) -> dict[str, Job]:
     :raises OutputError: if the text is no list of jobs.
     """
     try:
-        return {jobid: _job(job) for jobid, job in json.loads(text).get("Jobs", {}).items()}
+        return {
+            jobid: _job(job) for jobid, job in json.loads(text).get("Jobs", {}).items()
+        }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise OutputError(f"qstat printed no list of jobs ({error!r}): {quoted(text[:200])}") from None
+        raise OutputError(
+            f"qstat printed no list of jobs ({error!r}): {quoted(text[:200])}"
+        ) from None
 
 
 def _job(printed: Mapping[str, Any]) -> Job:
-    letter, began, status = str(printed["job_state"]), printed.get("stime"), printed.get("Exit_status")
+    letter, began, status = (
+        str(printed["job_state"]),
+        printed.get("stime"),
+        printed.get("Exit_status"),
+    )
     substate, has_ended = int(printed.get("substate") or 0), letter in ENDED
     # As n1/0*2+n2/0*2; a host of which the job has several chunks is there several times.
-    hosts = dict.fromkeys(re.findall(r"(?:^|\+)([^/+]+)", printed.get("exec_host") or ""))
+    hosts = dict.fromkeys(
+        re.findall(r"(?:^|\+)([^/+]+)", printed.get("exec_host") or "")
+    )
     comment = clean(printed.get("comment") or "")
     reason = comment.removeprefix("Not Running: ") if letter in WAITING else ""
     if letter == "H":
@@ -107,7 +123,9 @@ def _job(printed: Mapping[str, Any]) -> Job:
         nodes=tuple(hosts),
         least_nodes=int((printed.get("Resource_List") or {}).get("nodect") or 0),
         # In the time of the server's host.
-        began=datetime.strptime(began, "%a %b %d %H:%M:%S %Y").astimezone().isoformat() if began else None,
+        began=datetime.strptime(began, "%a %b %d %H:%M:%S %Y").astimezone().isoformat()
+        if began
+        else None,
         reason=reason,
         substate=substate,
         comment=comment,
@@ -133,7 +151,9 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
         cause = CAUSES.get(status, "PBS ended it")
     elif job.substate == FINISHED:
         return None
-    elif any(node.fault and node.name in job.nodes for node in nodes):  # the status may be 0 even so
+    elif any(
+        node.fault and node.name in job.nodes for node in nodes
+    ):  # the status may be 0 even so
         cause = model.NODE_FAILED
     elif job.state == "CANCELLED":
         cause = model.CANCELLED
@@ -142,7 +162,9 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
     else:
         return None
     known = [] if status is None else [f"Exit_status {status}"]
-    detail = "; ".join([*known, *filter(None, [job.comment])]) or f"substate {job.substate}"
+    detail = (
+        "; ".join([*known, *filter(None, [job.comment])]) or f"substate {job.substate}"
+    )
     return model.terminated(jobid, job.nodes, cause, detail, nodes)
 
 
@@ -153,12 +175,16 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     current: dict[str, str] | None = None
-    for number, line in enumerate(re.sub(r"\n\t", "", text).splitlines(), 1):  # qstat wraps what is long
+    for number, line in enumerate(
+        re.sub(r"\n\t", "", text).splitlines(), 1
+    ):  # qstat wraps what is long
         key, _, value = line.strip().partition(" = ")
         if key and not line[0].isspace():
             current = found.setdefault(key.removeprefix("Queue: "), {})
         elif key and current is None:
-            raise OutputError(f"an attribute that belongs to nothing: {quoted(line)}", number)
+            raise OutputError(
+                f"an attribute that belongs to nothing: {quoted(line)}", number
+            )
         elif key and current is not None:
             current[key] = value
     return found
@@ -174,10 +200,14 @@ def _hosts(text: str) -> dict[str, list[Attributes]]:
     hosts: dict[str, list[Attributes]] = {}
     for name, vnode in blocks(text).items():
         if "state" in vnode:
-            hosts.setdefault(vnode.get("resources_available.host", name), []).append(vnode)
+            hosts.setdefault(vnode.get("resources_available.host", name), []).append(
+                vnode
+            )
     if not hosts:
         raise OutputError(f"no node: {quoted(text)}")
-    return {host: list(filter(_cores, vnodes)) or vnodes for host, vnodes in hosts.items()}
+    return {
+        host: list(filter(_cores, vnodes)) or vnodes for host, vnodes in hosts.items()
+    }
 
 
 def parse_nodes(text: str) -> list[Node]:
@@ -192,7 +222,9 @@ def _node(name: str, vnodes: Sequence[Attributes]) -> Node:
     faults = [_fault(vnode) for vnode in vnodes]
     is_busy = any(vnode.get("jobs") or _states(vnode) & BUSY for vnode in vnodes)
     is_lost = all(_states(vnode) & LOST for vnode in vnodes)
-    return Node(name, f"{name} {faults[0]}" if all(faults) else None, is_busy, is_lost=is_lost)
+    return Node(
+        name, f"{name} {faults[0]}" if all(faults) else None, is_busy, is_lost=is_lost
+    )
 
 
 def _states(vnode: Attributes) -> set[str]:
@@ -201,7 +233,10 @@ def _states(vnode: Attributes) -> set[str]:
 
 def _fault(vnode: Attributes) -> str | None:
     """Return what keeps a vnode from taking jobs, with the administrator's comment; None if nothing does."""
-    meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in _states(vnode)), None)
+    meaning = next(
+        (meaning for state, meaning in UNAVAILABLE.items() if state in _states(vnode)),
+        None,
+    )
     comment = clean(vnode.get("comment", ""))
     # The server's own note on a node that is down adds nothing.
     has_comment = meaning and comment and not comment.startswith("node down")
@@ -218,14 +253,26 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     :raises OutputError: if ``pbsnodes`` lists no node.
     """
     hosts, attributes = _hosts(nodes_text), blocks(queues_text)
-    found = {name: _queue(name, queue, _of_queue(name, queue, hosts)) for name, queue in attributes.items()}
+    found = {
+        name: _queue(name, queue, _of_queue(name, queue, hosts))
+        for name, queue in attributes.items()
+    }
     offered = []
     for name, queue in attributes.items():
-        ends = [end for end in _ends(name, queue, attributes) if end == name or _is_behind(attributes[end])]
+        ends = [
+            end
+            for end in _ends(name, queue, attributes)
+            if end == name or _is_behind(attributes[end])
+        ]
         if ends and not _is_behind(queue):
             largest = max((found[end] for end in ends), key=lambda end: end.usable)
             offered.append(
-                replace(largest, name=name, takes_jobs=found[name].takes_jobs, is_default=name == default)
+                replace(
+                    largest,
+                    name=name,
+                    takes_jobs=found[name].takes_jobs,
+                    is_default=name == default,
+                )
             )
     return offered
 
@@ -245,11 +292,15 @@ def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
     return [_node(host, vnodes) for host, vnodes in found.items()]
 
 
-def _ends(name: str, queue: Attributes, attributes: Mapping[str, Attributes]) -> list[str]:
+def _ends(
+    name: str, queue: Attributes, attributes: Mapping[str, Attributes]
+) -> list[str]:
     """Return the queues that jobs of a queue run in: itself, or those that it routes to."""
     if queue.get("queue_type") != "Route":
         return [name]
-    return [end for end in _words(queue.get("route_destinations", "")) if end in attributes]
+    return [
+        end for end in _words(queue.get("route_destinations", "")) if end in attributes
+    ]
 
 
 def _is_behind(queue: Attributes) -> bool:
@@ -257,10 +308,18 @@ def _is_behind(queue: Attributes) -> bool:
     return queue.get("from_route_only") == "True"
 
 
-def _queue(name: str, queue: Attributes, hosts: Mapping[str, Sequence[Attributes]]) -> Queue:
-    working = [vnodes for vnodes in ([v for v in of if not _fault(v)] for of in hosts.values()) if vnodes]
+def _queue(
+    name: str, queue: Attributes, hosts: Mapping[str, Sequence[Attributes]]
+) -> Queue:
+    working = [
+        vnodes
+        for vnodes in ([v for v in of if not _fault(v)] for of in hosts.values())
+        if vnodes
+    ]
     most = queue.get("resources_max.nodect", "")
-    gpus = [sum(int(_offer(vnode, "ngpus") or 0) for vnode in vnodes) for vnodes in working]
+    gpus = [
+        sum(int(_offer(vnode, "ngpus") or 0) for vnode in vnodes) for vnodes in working
+    ]
     return Queue.of_cores(
         name,
         len(working),
@@ -283,12 +342,18 @@ def _of_queue(
     everything = [vnode for vnodes in hosts.values() for vnode in vnodes]
     is_named = any(name in _words(vnode.get("queue", "")) for vnode in everything)
     chunk = [key.removeprefix(_CHUNK) for key in queue if key.startswith(_CHUNK)]
-    asked = [resource for resource in chunk if any(_offer(vnode, resource) for vnode in everything)]
+    asked = [
+        resource
+        for resource in chunk
+        if any(_offer(vnode, resource) for vnode in everything)
+    ]
 
     def is_of(vnode: Attributes) -> bool:
         if is_named or vnode.get("queue"):
             return name in _words(vnode.get("queue", ""))
-        return all(_has(vnode, resource, queue[_CHUNK + resource]) for resource in asked)
+        return all(
+            _has(vnode, resource, queue[_CHUNK + resource]) for resource in asked
+        )
 
     found = {host: list(filter(is_of, vnodes)) for host, vnodes in hosts.items()}
     return {host: vnodes for host, vnodes in found.items() if vnodes}

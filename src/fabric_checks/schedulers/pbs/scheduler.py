@@ -31,14 +31,23 @@ from fabric_checks.reframe_ext.internals import end_pbs_job, note
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.pbs import output
-from fabric_checks.schedulers.watchdog import COMMAND_S, PollingScheduler, last_line, run
+from fabric_checks.schedulers.watchdog import (
+    COMMAND_S,
+    PollingScheduler,
+    last_line,
+    run,
+)
 
 
 @register_scheduler("fabric-pbs")
 class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     """PBS by the history of jobs; every job ends, and its exit reason is known."""
 
-    name, command, forgotten = "PBS", "qstat", "does its server have job_history_enable?"
+    name, command, forgotten = (
+        "PBS",
+        "qstat",
+        "does its server have job_history_enable?",
+    )
     exit_reason = staticmethod(output.exit_reason)
     _end = staticmethod(end_pbs_job)
 
@@ -52,9 +61,15 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         lines, nodes = super().emit_preamble(job), reservations.nodes_asked_for()
 
         def on_nodes(found: re.Match[str]) -> str:
-            return "+".join(f"1{found[2]}:host={node}" for node in nodes[: int(found[1])])
+            return "+".join(
+                f"1{found[2]}:host={node}" for node in nodes[: int(found[1])]
+            )
 
-        lines = [re.sub(r"(?<= -l select=)(\d+)(.*)", on_nodes, line) for line in lines] if nodes else lines
+        lines = (
+            [re.sub(r"(?<= -l select=)(\d+)(.*)", on_nodes, line) for line in lines]
+            if nodes
+            else lines
+        )
         return ["#PBS -r n", *lines]
 
     def submit(self, job: Job) -> None:
@@ -75,7 +90,9 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         Why: ReFrame's waits until the job is 3 s old, and raises where it has ended.
         """
         self._watch(job).cancelled = True
-        osext.run_command(f"qdel {shlex.quote(job.jobid)}", check=False, timeout=COMMAND_S)
+        osext.run_command(
+            f"qdel {shlex.quote(job.jobid)}", check=False, timeout=COMMAND_S
+        )
 
     def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
         known: dict[str, Any] = {}
@@ -87,7 +104,9 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
             if done.stdout.strip():
                 known |= output.parse_jobs(done.stdout)
             elif "Unknown Job Id" not in done.stderr:
-                raise OutputError(" ".join(done.stderr.split()) or f"status {done.returncode}")
+                raise OutputError(
+                    " ".join(done.stderr.split()) or f"status {done.returncode}"
+                )
         return known
 
     def _ask_nodes(self, job: Job) -> list[Node]:
@@ -95,7 +114,9 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start: too few nodes are in service, or PBS excludes it."""
-        return now.comment.startswith(output.NEVER) or super().is_unschedulable(now, nodes)
+        return now.comment.startswith(output.NEVER) or super().is_unschedulable(
+            now, nodes
+        )
 
     def forget(self, job: Job) -> None:
         """Take a job that ran for one that has ended: without a history of jobs it has gone."""

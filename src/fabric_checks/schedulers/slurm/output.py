@@ -93,11 +93,16 @@ def _fields(text: str, *needed: str) -> dict[str, str]:
 
     :raises OutputError: if it lacks a field that is needed.
     """
-    found = dict(reversed(re.findall(r"(?:^|\s)(\w+)=(\S*)", text)))  # a reason may have others
+    found = dict(
+        reversed(re.findall(r"(?:^|\s)(\w+)=(\S*)", text))
+    )  # a reason may have others
     for key in needed:
         if key not in found:
             raise OutputError(f"scontrol prints no {key}: {quoted(text)}")
-    return {key: "" if value in ("(null)", "None") else value for key, value in found.items()}
+    return {
+        key: "" if value in ("(null)", "None") else value
+        for key, value in found.items()
+    }
 
 
 def parse_job(text: str) -> Job:
@@ -105,10 +110,14 @@ def parse_job(text: str) -> Job:
 
     :raises OutputError: if it is not a job's.
     """
-    of = _fields(text, "JobState", "Reason", "ExitCode", "Partition", "NodeList", "NumNodes")
+    of = _fields(
+        text, "JobState", "Reason", "ExitCode", "Partition", "NodeList", "NumNodes"
+    )
     numbers = re.fullmatch(r"(\d+):(\d+) (\d+).*", f"{of['ExitCode']} {of['NumNodes']}")
     if numbers is None:
-        raise OutputError(f"scontrol prints an ExitCode or NumNodes that is no number: {quoted(text)}")
+        raise OutputError(
+            f"scontrol prints an ExitCode or NumNodes that is no number: {quoted(text)}"
+        )
     status, signal, least_nodes = map(int, numbers.groups())
     # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The
     # details, one for each kind of allocation, have them all.
@@ -148,14 +157,23 @@ def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
 
 def _node(line: str, reserved: bool) -> Node:
     of = _fields(line, "NodeName", "State")
-    name, states = of["NodeName"], _states(of["State"]) - (OF_RESERVATION if reserved else set())
+    name, states = (
+        of["NodeName"],
+        _states(of["State"]) - (OF_RESERVATION if reserved else set()),
+    )
     reason = match[1] if (match := _REASON.search(line)) else ""
     meaning = _why_unavailable(states)
     # Slurm's own reason of a silent node adds nothing.
     why = "" if reason in ("", "Not responding") else f" ({reason})"
     is_lost = bool(meaning) and any(state.startswith(LOST) for state in states)
     partitions = frozenset(of.get("Partitions", "").split(","))
-    return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions, is_lost)
+    return Node(
+        name,
+        f"{name} {meaning}{why}" if meaning else None,
+        bool(states & BUSY),
+        partitions,
+        is_lost,
+    )
 
 
 def _states(text: str) -> set[str]:
@@ -163,26 +181,39 @@ def _states(text: str) -> set[str]:
     states = set(re.sub(r"[^A-Z_+]", "", text.upper()).split("+"))
     states |= {"NOT_RESPONDING"} if "*" in text else set()
     if "DOWN" in states and ("REBOOT_ISSUED" in states or "^" in text):
-        states = states - {"DOWN"} | {"REBOOTING", "REBOOT_ISSUED"}  # it is DOWN until it is back
-    if any(state.startswith(RETURNING) for state in states) or any(mark in text for mark in RETURNING_MARKS):
+        states = states - {"DOWN"} | {
+            "REBOOTING",
+            "REBOOT_ISSUED",
+        }  # it is DOWN until it is back
+    if any(state.startswith(RETURNING) for state in states) or any(
+        mark in text for mark in RETURNING_MARKS
+    ):
         states -= {"NOT_RESPONDING", "NO_RESPOND"}
     return states
 
 
 def _why_unavailable(states: set[str]) -> str | None:
     found = (
-        meaning for name, meaning in UNAVAILABLE.items() if any(state.startswith(name) for state in states)
+        meaning
+        for name, meaning in UNAVAILABLE.items()
+        if any(state.startswith(name) for state in states)
     )
     return next(found, None)
 
 
 def too_few(job: Job, nodes: Iterable[Node]) -> bool:
     """Tell whether a job cannot start, because its partitions have fewer nodes in service than it needs."""
-    return model.too_few([node for node in nodes if job.partitions & node.partitions], job.least_nodes)
+    return model.too_few(
+        [node for node in nodes if job.partitions & node.partitions], job.least_nodes
+    )
 
 
 def exit_reason(
-    jobid: str, state: str, names: Sequence[str], nodes: Iterable[Node], failed_node: str = ""
+    jobid: str,
+    state: str,
+    names: Sequence[str],
+    nodes: Iterable[Node],
+    failed_node: str = "",
 ) -> ExitReason | None:
     """Return why a job that has ended failed, or None if its output explains it better.
 
@@ -191,7 +222,9 @@ def exit_reason(
     :param failed_node: the one that Slurm names; it may be back in service.
     """
     known = [
-        replace(node, fault=f"{node.name} failed") if node.name == failed_node and not node.fault else node
+        replace(node, fault=f"{node.name} failed")
+        if node.name == failed_node and not node.fault
+        else node
         for node in nodes
     ]
     for part in state.split(","):
@@ -225,35 +258,52 @@ def queues(text: str, limits: str = "") -> list[Queue]:
         if group is not None:
             groups.setdefault(group["name"], []).append(group)
         elif line.strip():
-            raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
-    of = {fields.get("PartitionName"): fields for fields in map(_fields, limits.splitlines())}
+            raise OutputError(
+                f"not a group of nodes as requested with {SINFO}: {quoted(line)}",
+                number,
+            )
+    of = {
+        fields.get("PartitionName"): fields
+        for fields in map(_fields, limits.splitlines())
+    }
     return [_queue(name, found, of.get(name, {})) for name, found in groups.items()]
 
 
-def _queue(name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str]) -> Queue:
+def _queue(
+    name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str]
+) -> Queue:
     working = [
         group
         for group in listed
-        if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
+        if not _why_unavailable(
+            _states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"}
+        )
     ]
     groups = working or listed
     nodes = sum(int(group["nodes"]) for group in working)
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
     most, gpus = limits.get("MaxNodes", ""), {group["gres"] or "" for group in groups}
     # A node that is configured by its CPUs alone, which may be threads, has many sockets of one core.
-    flat = [group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"]
+    flat = [
+        group["sockets"]
+        for group in groups
+        if int(group["sockets"]) > 2 and group["cores"] == "1"
+    ]
     return Queue.of_cores(
         name,
         nodes,
         cores,
         out_of_service=sum(int(group["nodes"]) for group in listed) - nodes,
-        differ=len(set(cores)) > 1 or any(group["more"] or group["more_"] for group in groups),
+        differ=len(set(cores)) > 1
+        or any(group["more"] or group["more_"] for group in groups),
         is_default=bool(groups[0]["default"]),
         takes_jobs=any(group["state"] == "up" for group in groups),
         most_nodes=int(most) if most.isdecimal() else None,
         # A job asks for the same on each of its nodes.
         gpus=gpus.pop() if len(gpus) == 1 else "",
-        doubt=f"Slurm has a node as {flat[0]} sockets of one core, which may be threads" if flat else "",
+        doubt=f"Slurm has a node as {flat[0]} sockets of one core, which may be threads"
+        if flat
+        else "",
     )
 
 
@@ -272,7 +322,11 @@ def mpi_types(text: str) -> list[str]:
 
     :raises OutputError: if the text is no such list.
     """
-    lines = [line.removeprefix("srun:").strip() for line in text.splitlines() if not _ERROR.search(line)]
+    lines = [
+        line.removeprefix("srun:").strip()
+        for line in text.splitlines()
+        if not _ERROR.search(line)
+    ]
     known = "\n".join(lines)
     if not (begin := re.search(r"^MPI (plugin )?types are", known, re.MULTILINE)):
         raise OutputError(f"not a list of MPI types: {quoted(text)}")
@@ -281,7 +335,10 @@ def mpi_types(text: str) -> list[str]:
     if any(name.startswith("pmix") for name in broken):
         versions = re.findall(r"\bpmix_v\d+\b", known)
         # An error may call the only version `pmix`.
-        broken |= {"pmix", *(versions if "pmix" in broken and len(set(versions)) == 1 else [])}
+        broken |= {
+            "pmix",
+            *(versions if "pmix" in broken and len(set(versions)) == 1 else []),
+        }
         listed += versions
     return [name for name in dict.fromkeys(listed) if name not in {"none", *broken}]
 

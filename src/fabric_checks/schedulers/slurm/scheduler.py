@@ -80,7 +80,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                 if not self.finished(job):
                     self._ask_controller(job)
             age_s = time.time() - min(job.submit_time for job in running)
-            self._next_question = time.monotonic() + min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
+            self._next_question = time.monotonic() + min(
+                max(ASK_FIRST_S, age_s / 4), ASK_LAST_S
+            )
         for job in running:
             if self.finished(job):
                 self._explain(job)
@@ -117,7 +119,12 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         self._controller.end("silent")
         if slurm_state_completed(info.state):
             if watch.lasts_s("behind") >= BEHIND_S or not self._has_accounting:
-                note(job, state=info.state, exitcode=info.exit_status, nodespec=info.nodelist)
+                note(
+                    job,
+                    state=info.state,
+                    exitcode=info.exit_status,
+                    nodespec=info.nodelist,
+                )
                 note(job, completion_time=time.time())
             return
         watch.end("behind")
@@ -128,7 +135,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             # job.
             is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
             # For a moment, as after a restart of the controller, either may be true of nodes that are well.
-            if self._cannot_start(job, now=is_blocked or output.too_few(info, self._nodes(job))):
+            if self._cannot_start(
+                job, now=is_blocked or output.too_few(info, self._nodes(job))
+            ):
                 self._withdraw(job, unschedulable=True)
 
     def _note_failure(self, job: Job, cause: str) -> None:
@@ -136,7 +145,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if "Invalid job id" in cause:
             # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
             if self._watch(job).lasts_s("unknown") >= BEHIND_S:
-                self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
+                self.give_up(
+                    job, "Slurm has forgotten it; perhaps its controller crashed"
+                )
         elif (seconds := self._controller.lasts_s("silent")) >= watchdog.SILENCE_S:
             why = f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue"
             self.give_up(job, why)
@@ -149,8 +160,14 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def _withdraw(self, job: Job, *, unschedulable: bool) -> None:
         if not job.is_cancelling:
             shown = self._watch(job).shown
-            reason, partitions = (shown.reason, shown.partitions) if shown else ("", frozenset())
-            nodes = [node for node in self._nodes(job) if not partitions or node.partitions & partitions]
+            reason, partitions = (
+                (shown.reason, shown.partitions) if shown else ("", frozenset())
+            )
+            nodes = [
+                node
+                for node in self._nodes(job)
+                if not partitions or node.partitions & partitions
+            ]
             self._cancel_waiting(job, reason, nodes, unschedulable=unschedulable)
 
     def cancel(self, job: Job) -> None:
@@ -169,7 +186,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if watch.is_over:
             return
         watch.is_over = True
-        if nodespec(job) == "None assigned":  # how accounting writes that a job never had a node
+        if (
+            nodespec(job) == "None assigned"
+        ):  # how accounting writes that a job never had a node
             note(job, nodespec="")
         if job.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
@@ -179,7 +198,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                 # If its host was lost before it began there, Slurm queues it again, whatever was asked.
                 self.cancel(job)
             names, nodes = list(job.nodelist), self._nodes(job)
-            watch.failure = output.exit_reason(job.jobid, job.state, names, nodes, failed_node)
+            watch.failure = output.exit_reason(
+                job.jobid, job.state, names, nodes, failed_node
+            )
 
     def _complete(self, job: Job) -> str:
         """Take nodes, exit status and begin from the controller, and return the node that failed, if it names
@@ -194,7 +215,11 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         except FAILURES as error:
             self.log(f"scontrol show job {job.jobid}: {last_line(error)}")
             return ""
-        note(job, nodespec=info.nodelist or nodespec(job), exitcode=info.exit_status or job.exitcode)
+        note(
+            job,
+            nodespec=info.nodelist or nodespec(job),
+            exitcode=info.exit_status or job.exitcode,
+        )
         if info.nodelist and info.began != "Unknown":
             watch.began = datetime.fromisoformat(info.began).astimezone().isoformat()
         return info.failed_node
@@ -206,7 +231,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             return output.parse_nodes(run("scontrol -a -o show node"))
         text = run(f"scontrol -a -o show reservation {shlex.quote(shown.reservation)}")
         nodes, _, _ = output.parse_reservation(text)
-        return output.parse_nodes(run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True)
+        return output.parse_nodes(
+            run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True
+        )
 
 
 def _waits(state: str | None) -> bool:

@@ -85,23 +85,34 @@ class Environment:
         refuse_credentials(variables)
         asked = scopes.asked(package)
         for variant, why in package.broken.items():
-            if variant in asked.requirement and not scopes.setting(package.name, "externals")[0]:
+            if (
+                variant in asked.requirement
+                and not scopes.setting(package.name, "externals")[0]
+            ):
                 raise SpackError(f"{package.name} {variant}: {why}")
         folder.mkdir(parents=True, exist_ok=True)
         for stale in (LOCK, BUILT, CONCRETIZE_LOG, INSTALL_LOG):
             (folder / stale).unlink(missing_ok=True)
         shutil.copy(package.environment / "spack.yaml", folder / "spack.yaml")
-        rendered = scopes.rendered(folder / "scopes", scope_defaults() | dict(variables))
+        rendered = scopes.rendered(
+            folder / "scopes", scope_defaults() | dict(variables)
+        )
         spack = Spack.found(dict(variables) | rendered.variables())
-        return cls(package, folder, asked, spack, spack.require_pinned(folder), progress)
+        return cls(
+            package, folder, asked, spack, spack.require_pinned(folder), progress
+        )
 
     def concretize(self) -> lock.Concrete:
         """Write ``spack.lock``.
 
         :raises SpackError: if it cannot be concretized, or the result does not meet the requirements.
         """
-        self.progress(f"concretizing {self.package.name}: a minute or two for the first time")
-        self.spack.run("concretize", environment=self.folder, log=self.folder / CONCRETIZE_LOG)
+        self.progress(
+            f"concretizing {self.package.name}: a minute or two for the first time"
+        )
+        self.spack.run(
+            "concretize", environment=self.folder, log=self.folder / CONCRETIZE_LOG
+        )
         return lock.require(self.folder / LOCK, self.asked)
 
     def build(self) -> Built:
@@ -110,7 +121,9 @@ class Environment:
         :raises SpackError: with cause and remedy.
         """
         concrete = self.concretize()
-        self.progress(f"building {concrete}; to follow it: tail -f {self.folder / INSTALL_LOG}")
+        self.progress(
+            f"building {concrete}; to follow it: tail -f {self.folder / INSTALL_LOG}"
+        )
         self.spack.run(
             *("install", "-j", str(len(os.sched_getaffinity(0)))),
             environment=self.folder,
@@ -124,14 +137,18 @@ class Environment:
             spack=self.release,
             mpi=str(concrete.mpi),
         )
-        files.write_text(self.folder / BUILT, json.dumps(asdict(built), indent=1) + "\n")
+        files.write_text(
+            self.folder / BUILT, json.dumps(asdict(built), indent=1) + "\n"
+        )
         self.progress(f"built {built.spec}")
         return built
 
     def _require_files(self) -> None:
         """Require every program: some recipes install what could be built, and succeed."""
         expected = self.package.files(self.asked.requirement)
-        missing = [name for name in expected if not (self.folder / VIEW / name).exists()]
+        missing = [
+            name for name in expected if not (self.folder / VIEW / name).exists()
+        ]
         if missing:
             raise SpackError(
                 f"Spack: {self.package.name} was installed without {', '.join(missing)}\nTo do: see its build"
@@ -165,10 +182,22 @@ def write_mirror(
                 continue
             copy = work / f"{package.name}-{mpi}"
             try:
-                environment = Environment.prepared(package, scope, copy, variables, progress)
+                environment = Environment.prepared(
+                    package, scope, copy, variables, progress
+                )
                 environment.concretize()
-                arguments = ("mirror", "create", "--directory", str(folder.absolute()), "--all")
-                environment.spack.run(*arguments, environment=copy, log=copy / "mirror.txt")
+                arguments = (
+                    "mirror",
+                    "create",
+                    "--directory",
+                    str(folder.absolute()),
+                    "--all",
+                )
+                environment.spack.run(
+                    *arguments, environment=copy, log=copy / "mirror.txt"
+                )
             except SpackError as error:
-                raise SpackError(f"{folder} is not complete: {title}: {error}") from None
+                raise SpackError(
+                    f"{folder} is not complete: {title}: {error}"
+                ) from None
             progress(f"{title}: sources are in {folder}")

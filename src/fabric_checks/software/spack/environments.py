@@ -17,7 +17,14 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software import programs, stacks
 from fabric_checks.software.spack.failure import SpackError
-from fabric_checks.software.spack.scopes import Scopes, expand, files, load, parse_requirement, same_release
+from fabric_checks.software.spack.scopes import (
+    Scopes,
+    expand,
+    files,
+    load,
+    parse_requirement,
+    same_release,
+)
 from fabric_checks.software.spack.tool import scope_defaults
 from fabric_checks.software.suites import SUITES
 
@@ -25,7 +32,9 @@ COMMON = ROOT / "spack-envs" / "common"
 SITE = "site"
 
 
-def scopes_of(spack: Path, variables: Mapping[str, str], mpis: Iterable[str] = ()) -> dict[str, Scopes]:
+def scopes_of(
+    spack: Path, variables: Mapping[str, str], mpis: Iterable[str] = ()
+) -> dict[str, Scopes]:
     """Return the scopes of some MPIs of a system by their names; of all if none is named.
 
     :param spack: the system's folder ``spack``.
@@ -38,11 +47,15 @@ def scopes_of(spack: Path, variables: Mapping[str, str], mpis: Iterable[str] = (
         )
     site = Path(variables.get("FABRIC_SPACK_SITE") or spack / SITE)
     files(site)
-    folders = sorted(path for path in spack.iterdir() if path.is_dir() and path.name != SITE)
+    folders = sorted(
+        path for path in spack.iterdir() if path.is_dir() and path.name != SITE
+    )
     found = {folder.name: Scopes(folder, site, COMMON) for folder in folders}
     for mpi in mpis:
         if mpi not in found:
-            raise SpackError(f"{spack}: no scope {quoted(mpi)}; choose from {', '.join(found) or 'nothing'}")
+            raise SpackError(
+                f"{spack}: no scope {quoted(mpi)}; choose from {', '.join(found) or 'nothing'}"
+            )
     return {mpi: found[mpi] for mpi in mpis or found}
 
 
@@ -54,7 +67,8 @@ def environments(
     :raises SpackError: if a scope is wrong.
     """
     return [
-        _environment(mpi, systems, scopes, variables) for mpi, scopes in scopes_of(spack, variables).items()
+        _environment(mpi, systems, scopes, variables)
+        for mpi, scopes in scopes_of(spack, variables).items()
     ]
 
 
@@ -66,25 +80,37 @@ def _environment(
         package = suite.package
         if suite.only_of_sites and not (package and scopes.requirement(package.name)):
             continue
-        if reason := scopes.why_not(package) if package else "`spack-envs` has no package for it":
+        if (
+            reason := scopes.why_not(package)
+            if package
+            else "`spack-envs` has no package for it"
+        ):
             without[suite.name] = reason
         elif package:
             asked = scopes.asked(package)
             offered.append(package.describe(asked.requirement, asked.version))
     name, external = _external(scopes)
     wait = stacks.BLOCKING_WAIT.get(name)
-    extras: dict[str, Any] = {"spack": {name: str(folder) for name, folder in scopes.folders().items()}}
+    extras: dict[str, Any] = {
+        "spack": {name: str(folder) for name, folder in scopes.folders().items()}
+    }
     if wait:
         extras["blocking_wait"] = wait
     known = scope_defaults() | dict(variables)
-    settings = [*programs.search_paths(external.get("prefix")), *_variables(scopes.environ)]
+    settings = [
+        *programs.search_paths(external.get("prefix")),
+        *_variables(scopes.environ),
+    ]
     base = {
         "name": f"{mpi}-spack",
         "target_systems": list(systems),
         "cc": "mpicc",
         "features": ["blocking_wait"] if wait else [],
         "modules": external.get("modules", []),
-        "env_vars": [[variable, expand(value, known, scopes.environ)] for variable, value in settings],
+        "env_vars": [
+            [variable, expand(value, known, scopes.environ)]
+            for variable, value in settings
+        ],
     }
     return programs.environment(base, "spack", *offered, why_not=without, extras=extras)
 
@@ -113,7 +139,9 @@ def _variables(scope: Path) -> list[list[str]]:
             raise SpackError(
                 f"{file}: env_vars has {other[0]!r}; only `set` and `prepend_path` are understood here"
             )
-        found += [[name, str(value)] for name, value in (section.get("set") or {}).items()]
+        found += [
+            [name, str(value)] for name, value in (section.get("set") or {}).items()
+        ]
         found += [
             [name, f"{value}${{{name}:+:${name}}}"]
             for name, value in (section.get("prepend_path") or {}).items()

@@ -20,7 +20,9 @@ LINE_LENGTH = 200
 ERROR = re.compile(r"^==> (?:Error|Warning): .*(?:\n(?!==> |\[\+\]).*)*", re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
-FIRST_ERROR = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE)
+FIRST_ERROR = re.compile(
+    r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.IGNORECASE
+)
 
 
 class SpackError(FabricError):
@@ -63,10 +65,14 @@ BUILD_FAILED = Cause(
     "see the log; the compiler or MPI of this environment may not suit this release",
 )
 NOT_THERE = Cause(
-    "Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one"
+    "Spack is missing",
+    r"not found",
+    "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one",
 )
 UNKNOWN = Cause(
-    "it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`"
+    "it failed",
+    r"^==> Error: ",
+    "run the same command by hand in the stage folder, with `spack -d`",
 )
 
 #: The most telling causes first: a full disk breaks builds in many ways.
@@ -179,15 +185,27 @@ def explain(output: str, exit_code: int) -> str:
     cause = _find(output, log, exit_code)
     shown = cause.is_shown_by(output)
     # The package that was being installed; there is none while concretizing.
-    package = (INSTALLING.findall(output[: shown.start()] if shown else output) or [""])[-1]
+    package = (
+        INSTALLING.findall(output[: shown.start()] if shown else output) or [""]
+    )[-1]
     head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
-    evidence = _evidence(cause, output, log) + [f"build log: {path}" for path in named[-1:]]
-    return "\n".join([head, *(f"  {cut(line, LINE_LENGTH)}" for line in evidence), f"To do: {cause.remedy}"])
+    evidence = _evidence(cause, output, log) + [
+        f"build log: {path}" for path in named[-1:]
+    ]
+    return "\n".join(
+        [
+            head,
+            *(f"  {cut(line, LINE_LENGTH)}" for line in evidence),
+            f"To do: {cause.remedy}",
+        ]
+    )
 
 
 def distinct_lines(text: str) -> list[str]:
     """Return the lines of a text without their indentation, each once, in order; no blank ones."""
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    return list(
+        dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
+    )
 
 
 def _read(log: Path) -> str:
@@ -215,10 +233,14 @@ def _evidence(cause: Cause, output: str, log: str) -> list[str]:
     lines."""
     if cause is BUILD_FAILED and log:
         lines = distinct_lines(log)
-        first = next((i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), -MOST_LINES)
+        first = next(
+            (i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), -MOST_LINES
+        )
         return lines[first:][:MOST_LINES]
     for error in ERROR.findall(output):
         if cause.is_shown_by(error):
             return distinct_lines(error.partition(": ")[2])[:MOST_LINES]
     lines = [*distinct_lines(output), *distinct_lines(log)]
-    return [line for line in lines if cause.is_shown_by(line)][:2] or lines[-MOST_LINES:]
+    return [line for line in lines if cause.is_shown_by(line)][:2] or lines[
+        -MOST_LINES:
+    ]

@@ -92,8 +92,12 @@ def read_lock(path: Path) -> Concrete:
     (root,) = data["roots"]
     providers: dict[str, Package] = {}
     for edge in nodes[root["hash"]].get("dependencies", []):
-        providers |= dict.fromkeys(edge["parameters"]["virtuals"], _package(nodes, edge["hash"]))
-    compiler = next((providers[language] for language in LANGUAGES if language in providers), None)
+        providers |= dict.fromkeys(
+            edge["parameters"]["virtuals"], _package(nodes, edge["hash"])
+        )
+    compiler = next(
+        (providers[language] for language in LANGUAGES if language in providers), None
+    )
     return Concrete(_package(nodes, root["hash"]), compiler, providers.get("mpi"))
 
 
@@ -102,7 +106,9 @@ def _package(nodes: dict[str, Any], key: str) -> Package:
     # Spack writes a name, or a mapping for microarchitectures that have no generic name.
     target = node["arch"]["target"]
     name = target["name"] if isinstance(target, dict) else target
-    return Package(node["name"], node["version"], key, name, _variants(node.get("parameters", {})))
+    return Package(
+        node["name"], node["version"], key, name, _variants(node.get("parameters", {}))
+    )
 
 
 def _variants(values: dict[str, Any]) -> str:
@@ -112,8 +118,16 @@ def _variants(values: dict[str, Any]) -> str:
         if isinstance(value, bool):
             switches += f"{'+' if value else '~'}{name}"
         elif value not in ([], "", None):
-            words = [str(word) for word in value] if isinstance(value, list) else [str(value)]
-            others.append(f"{name}='{' '.join(words)}'" if name in FLAGS else f"{name}={','.join(words)}")
+            words = (
+                [str(word) for word in value]
+                if isinstance(value, list)
+                else [str(value)]
+            )
+            others.append(
+                f"{name}='{' '.join(words)}'"
+                if name in FLAGS
+                else f"{name}={','.join(words)}"
+            )
     return " ".join([switches, *others]).strip()
 
 
@@ -128,13 +142,17 @@ def require(path: Path, asked: Asked) -> Concrete:
     found = read_lock(path)
     wrong = []
     if not same_release(found.package.version, asked.version):
-        wrong.append(f"release {asked.version} was asked for, but the result is {found.package}")
+        wrong.append(
+            f"release {asked.version} was asked for, but the result is {found.package}"
+        )
     for role, requirement, result in (
         ("MPI", asked.mpi, found.mpi),
         ("compiler", asked.compiler, found.compiler),
     ):
         if requirement is not None and not _meets(result, requirement):
-            wrong.append(f"{role} {requirement} was asked for, but the result is {result or 'none'}")
+            wrong.append(
+                f"{role} {requirement} was asked for, but the result is {result or 'none'}"
+            )
     if wrong:
         raise SpackError(
             f"{path}: {'; '.join(wrong)}; delete it and concretize again, and make sure that the scopes ask"
@@ -146,7 +164,9 @@ def require(path: Path, asked: Asked) -> Concrete:
 def _meets(found: Package | None, requirement: str) -> bool:
     name, version = parse_requirement(requirement)
     return (
-        found is not None and found.name == name and (version is None or same_release(found.version, version))
+        found is not None
+        and found.name == name
+        and (version is None or same_release(found.version, version))
     )
 
 
@@ -182,7 +202,9 @@ def contradiction(spec: str, reported: str) -> str | None:
     if name not in REPORTED:
         return None
     match = re.match(REPORTED[name], reported.strip())
-    if match and (_covers(release, match[1]) or (name in COARSE and _covers(match[1], release))):
+    if match and (
+        _covers(release, match[1]) or (name in COARSE and _covers(match[1], release))
+    ):
         return None
     return (
         f"MPI: the program was built for {spec}, but the library at run time is {quoted(reported.strip())};"

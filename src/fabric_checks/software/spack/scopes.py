@@ -51,7 +51,10 @@ class Scopes:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables by which `spack.yaml` finds the scopes."""
-        return {f"FABRIC_SPACK_{name.upper()}": str(folder) for name, folder in self.folders().items()}
+        return {
+            f"FABRIC_SPACK_{name.upper()}": str(folder)
+            for name, folder in self.folders().items()
+        }
 
     def folders(self) -> dict[str, Path]:
         """Return the folders of the three by their names."""
@@ -60,7 +63,10 @@ class Scopes:
     def rendered(self, folder: Path, variables: Mapping[str, str]) -> Scopes:
         """Copy the three into a folder with their variables expanded; see :func:`render`."""
         return Scopes(
-            **{name: render(scope, folder / name, variables) for name, scope in self.folders().items()}
+            **{
+                name: render(scope, folder / name, variables)
+                for name, scope in self.folders().items()
+            }
         )
 
     def setting(self, package: str, key: str) -> tuple[Any, Path | None]:
@@ -80,7 +86,9 @@ class Scopes:
         """Return the files and their section ``packages``, the strongest first; every package asks for
         them."""
         found = []
-        for file in (file for scope in self.folders().values() for file in files(scope)):
+        for file in (
+            file for scope in self.folders().values() for file in files(scope)
+        ):
             content = load(file)
             if "include" in content:
                 raise SpackError(
@@ -98,7 +106,9 @@ class Scopes:
         value, file = self.setting(package, "require")
         one = value[0] if isinstance(value, list) and len(value) == 1 else value
         if not isinstance(one, str | None):
-            raise SpackError(f"{file}: `require` of {package} must be a single string here, such as '@1.2'")
+            raise SpackError(
+                f"{file}: `require` of {package} must be a single string here, such as '@1.2'"
+            )
         return one
 
     def asked(self, package: Package) -> Asked:
@@ -154,7 +164,10 @@ def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path
     :param variables: usually ``os.environ``.
     :raises SpackError: if the scope is missing, or names a variable that is not set.
     """
-    texts = {file.name: expand(file.read_text(encoding="utf-8"), variables, file) for file in files(scope)}
+    texts = {
+        file.name: expand(file.read_text(encoding="utf-8"), variables, file)
+        for file in files(scope)
+    }
     destination.mkdir(parents=True, exist_ok=True)
     for stale in destination.glob("*.yaml"):
         stale.unlink()
@@ -173,7 +186,9 @@ def expand(text: str, variables: Mapping[str, str], file: Path) -> str:
     def value(match: re.Match[str]) -> str:
         if match[1] not in variables:
             line = text.count("\n", 0, match.start()) + 1
-            raise SpackError(f"{file}:{line}: the environment variable {match[1]} is not set; set it")
+            raise SpackError(
+                f"{file}:{line}: the environment variable {match[1]} is not set; set it"
+            )
         return variables[match[1]]
 
     return VARIABLE.sub(value, text)

@@ -56,10 +56,14 @@ class Spack:
         if root := variables.get("SPACK_ROOT"):
             program = Path(root) / "bin" / "spack"
             if not program.is_file():
-                raise SpackError(f"SPACK_ROOT is {root!r}, which has no bin/spack; correct or unset it")
+                raise SpackError(
+                    f"SPACK_ROOT is {root!r}, which has no bin/spack; correct or unset it"
+                )
             return cls(program, variables)
         on_path = shutil.which("spack", path=variables.get("PATH"))
-        program = Path(on_path) if on_path else installed.found("spack") / "bin" / "spack"
+        program = (
+            Path(on_path) if on_path else installed.found("spack") / "bin" / "spack"
+        )
         if not program.is_file():
             raise SpackError(
                 f"{NOT_THERE.name}: neither below SPACK_ROOT, on PATH nor at {program}; {NOT_THERE.remedy}"
@@ -83,7 +87,11 @@ class Spack:
         if "SPACK_PYTHON" not in self.variables and find_spec("clingo"):
             own["SPACK_PYTHON"] = sys.executable
         left_out = ("SPACK_ENV", "PYTHONPATH", "FABRIC_SPACK_URL")
-        inherited = {name: value for name, value in self.variables.items() if name not in left_out}
+        inherited = {
+            name: value
+            for name, value in self.variables.items()
+            if name not in left_out
+        }
         return scope_defaults() | inherited | own
 
     def run(
@@ -124,7 +132,9 @@ class Spack:
                         file.write(lines[-1])
                 status = process.wait()
         except OSError as error:
-            raise SpackError(f"{error.filename or self.program}: cannot be run: {error.strerror}") from None
+            raise SpackError(
+                f"{error.filename or self.program}: cannot be run: {error.strerror}"
+            ) from None
         if status:
             complete = f"\n  complete output: {log}" if log else ""
             raise SpackError(explain("".join(lines), status) + complete)
@@ -172,7 +182,9 @@ def require_packages(folder: Path) -> None:
 
 def scope_defaults() -> dict[str, str]:
     """Return the defaults of the variables that the shipped scopes use."""
-    prefixes = {f"FABRIC_{mpi.upper()}": str(installed.found(mpi)) for mpi in WHEEL_MPIS}
+    prefixes = {
+        f"FABRIC_{mpi.upper()}": str(installed.found(mpi)) for mpi in WHEEL_MPIS
+    }
     url = {"FABRIC_SPACK_PACKAGES_URL": installed.PACKAGES.url}
     return {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT)} | url | prefixes
 

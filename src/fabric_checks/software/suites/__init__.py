@@ -13,13 +13,23 @@ from pkgutil import iter_modules
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.suite import Suite
 
-_MODULES = (vars(import_module(f"{__name__}.{module.name}")) for module in iter_modules(__path__))
-_OF_CHECKS = (runpy.run_path(str(path)) for path in sorted((ROOT / "checks").glob("*/__init__.py")))
+_MODULES = (
+    vars(import_module(f"{__name__}.{module.name}"))
+    for module in iter_modules(__path__)
+)
+_OF_CHECKS = (
+    runpy.run_path(str(path))
+    for path in sorted((ROOT / "checks").glob("*/__init__.py"))
+)
 
 #: All suites by name, in the order of their files.
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (defined.get("SUITE") for defined in (*_MODULES, *_OF_CHECKS)) if suite
+    suite.name: suite
+    for suite in (defined.get("SUITE") for defined in (*_MODULES, *_OF_CHECKS))
+    if suite
 }
 
 #: The packages of `spack-envs` by name.
-PACKAGES = {suite.package.name: suite.package for suite in SUITES.values() if suite.package}
+PACKAGES = {
+    suite.package.name: suite.package for suite in SUITES.values() if suite.package
+}

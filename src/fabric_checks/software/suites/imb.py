@@ -10,7 +10,10 @@ _PROGRAMS = ("nbc", "rma", "p2p")
 
 
 def installed(
-    prefix: str, version: str, programs: tuple[str, ...] = _PROGRAMS, devices: tuple[str, ...] = ()
+    prefix: str,
+    version: str,
+    programs: tuple[str, ...] = _PROGRAMS,
+    devices: tuple[str, ...] = (),
 ) -> Program:
     """Describe an installation: IMB-MPI1 and some of the other programs.
 
@@ -23,7 +26,10 @@ def installed(
         f"{prefix}/bin/{{benchmark}}",
         version,
         features=tuple(f"imb_{name}" for name in (*programs, *devices)),
-        without={f"imb_{name}": f"IMB was built without IMB-{name.upper()}" for name in missing},
+        without={
+            f"imb_{name}": f"IMB was built without IMB-{name.upper()}"
+            for name in missing
+        },
     )
 
 
@@ -43,7 +49,10 @@ SUITE = Suite(
     "imb",
     "Intel MPI Benchmarks",
     features={
-        **{f"imb_{name}": f"IMB-{name.upper()} in addition to IMB-MPI1" for name in _PROGRAMS},
+        **{
+            f"imb_{name}": f"IMB-{name.upper()} in addition to IMB-MPI1"
+            for name in _PROGRAMS
+        },
         "imb_cuda": "IMB-MPI1-GPU for CUDA memory, for partitions with the feature cuda",
     },
     package=Package("intel-mpi-benchmarks", _built, _proof),

@@ -9,7 +9,9 @@ from fabric_checks.core.paths import sound_path
 from fabric_checks.software.suite import VIEW, Package, Program, Suite
 
 
-def installed(prefix: str, version: str, inputs: str = "", folder: str = "bin") -> Program:
+def installed(
+    prefix: str, version: str, inputs: str = "", folder: str = "bin"
+) -> Program:
     """Describe an installation.
 
     :param prefix: the folder that it was installed in.
@@ -18,7 +20,9 @@ def installed(prefix: str, version: str, inputs: str = "", folder: str = "bin") 
     :param folder: where below the prefix ``lmp`` is.
     """
     command = "/".join(filter(None, (prefix, folder, "{benchmark}")))
-    return SUITE.program(command, version, inputs=inputs or f"{prefix}/share/lammps/bench")
+    return SUITE.program(
+        command, version, inputs=inputs or f"{prefix}/share/lammps/bench"
+    )
 
 
 def _inputs() -> str:

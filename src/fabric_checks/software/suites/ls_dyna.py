@@ -20,7 +20,9 @@ def installed(
         " ".join((binary, *options)),
         version,
         features=("ls_dyna_pfile",) if pfile else (),
-        without={} if pfile else {"ls_dyna_pfile": "no pfile with another decomposition is named"},
+        without={}
+        if pfile
+        else {"ls_dyna_pfile": "no pfile with another decomposition is named"},
         deck=deck,
         pfile=pfile,
     )

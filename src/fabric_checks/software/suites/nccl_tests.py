@@ -23,7 +23,14 @@ def command(prefix: str, suffix: str = "") -> str:
 def proof(_requirement: str) -> list[str]:
     """Return the files of a complete build, of either."""
     return [
-        f"bin/{name}_perf" for name in ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")
+        f"bin/{name}_perf"
+        for name in (
+            "all_reduce",
+            "all_gather",
+            "reduce_scatter",
+            "alltoall",
+            "sendrecv",
+        )
     ]
 
 

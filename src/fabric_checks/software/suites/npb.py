@@ -8,7 +8,9 @@ from fabric_checks.software.suite import VIEW, Package, Program, Suite
 _KERNELS = ("is", "ft")
 
 
-def installed(prefix: str, version: str, kernels: tuple[str, ...] = _KERNELS) -> Program:
+def installed(
+    prefix: str, version: str, kernels: tuple[str, ...] = _KERNELS
+) -> Program:
     """Describe an installation.
 
     :param prefix: the folder whose ``bin`` has is.A.x and the others, classes A to C.
@@ -19,13 +21,20 @@ def installed(prefix: str, version: str, kernels: tuple[str, ...] = _KERNELS) ->
         f"{prefix}/bin/{{benchmark}}",
         version,
         features=("npb_ft",) if has_ft else (),
-        without={} if has_ft else {"npb_ft": "NPB was built without FT, which needs an MPI with Fortran"},
+        without={}
+        if has_ft
+        else {"npb_ft": "NPB was built without FT, which needs an MPI with Fortran"},
     )
 
 
 def _wanted(requirement: str) -> tuple[str, ...]:
     names = next(
-        (word.split("=", 1)[1] for word in requirement.split() if word.startswith(("names=", "names:="))), ""
+        (
+            word.split("=", 1)[1]
+            for word in requirement.split()
+            if word.startswith(("names=", "names:="))
+        ),
+        "",
     )
     return tuple(name for name in _KERNELS if name in names.split(","))
 
@@ -36,7 +45,9 @@ def _built(requirement: str, version: str) -> Program:
 
 def _proof(requirement: str) -> list[str]:
     # The recipe's make continues after a failed program, so every one of them is required.
-    return [f"bin/{kernel}.{size}.x" for kernel in _wanted(requirement) for size in "ABC"]
+    return [
+        f"bin/{kernel}.{size}.x" for kernel in _wanted(requirement) for size in "ABC"
+    ]
 
 
 SUITE = Suite(

@@ -16,16 +16,27 @@ _NO_ROCM = (
 )
 #: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
 KNOWN_FAULTS = {
-    ("7.4", "latency_mt"): "it ends without MPI_Finalize, which launchers take for a failure",
-    ("7.4", "bw_fan_in"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
-    ("7.4", "bw_fan_out"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
+    (
+        "7.4",
+        "latency_mt",
+    ): "it ends without MPI_Finalize, which launchers take for a failure",
+    (
+        "7.4",
+        "bw_fan_in",
+    ): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
+    (
+        "7.4",
+        "bw_fan_out",
+    ): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
 }
 #: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists
 #: them.
 WRONG_VALIDATION = {("7.4", "allreduce_persistent")}
 
 
-def installed(prefix: str, version: str, devices: tuple[str, ...] = (), *, xccl: bool = False) -> Program:
+def installed(
+    prefix: str, version: str, devices: tuple[str, ...] = (), *, xccl: bool = False
+) -> Program:
     """Describe an installation of OSU's own programs, release 5.9 or later.
 
     :param prefix: its prefix; the programs are in ``libexec/osu-micro-benchmarks/mpi`` below it.
@@ -38,7 +49,12 @@ def installed(prefix: str, version: str, devices: tuple[str, ...] = (), *, xccl:
     return SUITE.program(
         f"{prefix}/{_FOLDER}/{{folder}}/{{benchmark}}",
         version,
-        features=("osu_c", *newer, *(f"osu_{device}" for device in devices), *(["osu_xccl"] if xccl else [])),
+        features=(
+            "osu_c",
+            *newer,
+            *(f"osu_{device}" for device in devices),
+            *(["osu_xccl"] if xccl else []),
+        ),
         without={
             feature: f"OSU {version} is older than {'.'.join(map(str, first))}"
             for feature, first in _SINCE.items()
@@ -55,7 +71,11 @@ def known_fault(program: str, version: str, benchmark: str) -> str:
     :param program: the name in results; the Python ports do not have the faults of OSU's own programs.
     """
     fault = KNOWN_FAULTS.get((_minor(version), benchmark))
-    return f"a known fault of OSU {version}'s own {benchmark}: {fault}" if fault and program == "osu" else ""
+    return (
+        f"a known fault of OSU {version}'s own {benchmark}: {fault}"
+        if fault and program == "osu"
+        else ""
+    )
 
 
 def can_verify(version: str, benchmark: str) -> bool:
@@ -84,7 +104,9 @@ def python_ports(command: str, version: str, why_not: str) -> Program:
 
 def _built(requirement: str, version: str) -> Program:
     devices = tuple(kind for kind in _DEVICES if f"+{kind}" in requirement)
-    return installed(VIEW, version, devices, xccl=bool(devices) and "~xccl" not in requirement)
+    return installed(
+        VIEW, version, devices, xccl=bool(devices) and "~xccl" not in requirement
+    )
 
 
 def _proof(_requirement: str) -> list[str]:

@@ -28,7 +28,10 @@ class Cabling:
     def cable(self, one, other, kind="4xHDR", count=1):
         """Connect two nodes by ``count`` cables."""
         for _ in range(count):
-            (a, b), (c, d) = (one, self._free_port(one)), (other, self._free_port(other))
+            (a, b), (c, d) = (
+                (one, self._free_port(one)),
+                (other, self._free_port(other)),
+            )
             self.ends[a][b], self.ends[c][d] = (c, d, kind), (a, b, kind)
 
     def _free_port(self, node):
@@ -46,18 +49,28 @@ class Cabling:
         """Put the far end of a cable into another switch."""
         _, _, kind = self.cut(node, port)
         far_port = self._free_port(to)
-        self.ends[node][port], self.ends[to][far_port] = (to, far_port, kind), (node, port, kind)
+        self.ends[node][port], self.ends[to][far_port] = (
+            (to, far_port, kind),
+            (node, port, kind),
+        )
 
     def slow(self, one, other, kind):
         """Let the cable between two switches be of another kind."""
-        port, (_, far_port, _) = next(end for end in self.ends[one].items() if end[1][0] == other)
-        self.ends[one][port], self.ends[other][far_port] = (other, far_port, kind), (one, port, kind)
+        port, (_, far_port, _) = next(
+            end for end in self.ends[one].items() if end[1][0] == other
+        )
+        self.ends[one][port], self.ends[other][far_port] = (
+            (other, far_port, kind),
+            (one, port, kind),
+        )
 
     def text(self):
         """Return the fabric in the form that ibsim reads."""
         lines = []
         for node, ports in self.ends.items():
-            lines.append(f'Ca 2 "{node}"' if is_adapter(node) else f'Switch {PORTS} "{node}"')
+            lines.append(
+                f'Ca 2 "{node}"' if is_adapter(node) else f'Switch {PORTS} "{node}"'
+            )
             for port, (far, far_port, kind) in ports.items():
                 lines.append(f'[{port}] "{far}"[{far_port}] # "" lid 0 {kind}')
             lines.append("")
@@ -70,7 +83,15 @@ def switch(name):
 
 
 def tree(
-    leaves, spines, cores=0, pods=1, hosts=3, adapters=1, trunk=1, kinds=("4xHDR", "4xHDR"), name=switch
+    leaves,
+    spines,
+    cores=0,
+    pods=1,
+    hosts=3,
+    adapters=1,
+    trunk=1,
+    kinds=("4xHDR", "4xHDR"),
+    name=switch,
 ):
     """Return a fat tree of two levels, or of three: pods of it below cores.
 
@@ -102,7 +123,10 @@ def joined(links, hosts=2, count=1):
 def torus(width, height):
     """Return the links of a torus of two dimensions."""
     steps = itertools.product(range(width), range(height), ((1, 0), (0, 1)))
-    return [(x * height + y, (x + dx) % width * height + (y + dy) % height) for x, y, (dx, dy) in steps]
+    return [
+        (x * height + y, (x + dx) % width * height + (y + dy) % height)
+        for x, y, (dx, dy) in steps
+    ]
 
 
 def two_planes():
@@ -110,6 +134,7 @@ def two_planes():
     made = tree(3, 2)
     for node, ports in tree(3, 2, name=lambda name: switch(f"B{name}")).ends.items():
         made.ends[node.replace("mlx5_0", "mlx5_1")] = {
-            port: (far.replace("mlx5_0", "mlx5_1"), *rest) for port, (far, *rest) in ports.items()
+            port: (far.replace("mlx5_0", "mlx5_1"), *rest)
+            for port, (far, *rest) in ports.items()
         }
     return made

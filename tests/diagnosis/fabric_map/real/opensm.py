@@ -47,7 +47,13 @@ class Simulated:
         """Return what a tool prints that runs at an adapter."""
         env = environment(self.folder) | {"LD_PRELOAD": LIBRARY, "SIM_HOST": host}
         return subprocess.run(
-            words, env=env, cwd=self.folder, capture_output=True, text=True, timeout=LIMIT_S, check=False
+            words,
+            env=env,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
         ).stdout
 
     def sweep(self, host, engine, *options):
@@ -55,10 +61,21 @@ class Simulated:
         log = self.folder / "opensm.log"
         log.unlink(missing_ok=True)
         routed = self.tool(
-            host, "opensm", "-o", "-D", "0x43", "-f", log, "-R", f"{engine},no_fallback", *options
+            host,
+            "opensm",
+            "-o",
+            "-D",
+            "0x43",
+            "-f",
+            log,
+            "-R",
+            f"{engine},no_fallback",
+            *options,
         )
         assert f"{engine} tables configured on all switches" in log.read_text(), routed
-        return self.printed(host) | {name: (self.folder / name).read_text() for name in FILES}
+        return self.printed(host) | {
+            name: (self.folder / name).read_text() for name in FILES
+        }
 
     def printed(self, host):
         """Return the cabling and the tables as tools read them from the fabric."""
@@ -80,9 +97,24 @@ def simulated(cabling, folder):
     """Simulate a fabric; ibsim ends with the block."""
     (folder / "net").write_text(cabling.text())
     with (folder / "ibsim.out").open("w") as output:
-        command = ["ibsim", "-s", "-N", "512", "-S", "128", "-P", "9999", folder / "net"]
+        command = [
+            "ibsim",
+            "-s",
+            "-N",
+            "512",
+            "-S",
+            "128",
+            "-P",
+            "9999",
+            folder / "net",
+        ]
         simulator = subprocess.Popen(
-            command, stdin=-1, stdout=output, stderr=output, env=environment(folder), text=True
+            command,
+            stdin=-1,
+            stdout=output,
+            stderr=output,
+            env=environment(folder),
+            text=True,
         )
     try:
         made = Simulated(folder, simulator)

@@ -22,9 +22,13 @@ def true_routes(cabling, tables):
             table = ports.setdefault(line[line.rindex("(") + 1 : -2], {})
         elif entry := ENTRY.match(line):
             table[int(entry[1], 16)] = int(entry[2])
-            lids.setdefault(entry[3], int(entry[1], 16))  # its first one is what MPI takes
+            lids.setdefault(
+                entry[3], int(entry[1], 16)
+            )  # its first one is what MPI takes
     adapters = [node for node in cabling.ends if is_adapter(node) and node in lids]
-    return {(a, b): walk(cabling, ports, a, b, lids[b]) for a in adapters for b in adapters}
+    return {
+        (a, b): walk(cabling, ports, a, b, lids[b]) for a in adapters for b in adapters
+    }
 
 
 def walk(cabling, ports, sender, receiver, lid):
@@ -34,7 +38,9 @@ def walk(cabling, ports, sender, receiver, lid):
     while (far := cabling.ends[node][ports[node][lid]])[0] != receiver:
         passed.append((node, ports[node][lid], *far))
         node = far[0]
-        assert len(passed) < 20, f"OpenSM's own route from {sender} to {receiver} is a loop"
+        assert len(passed) < 20, (
+            f"OpenSM's own route from {sender} to {receiver} is a loop"
+        )
     return passed
 
 
@@ -50,19 +56,35 @@ def compare(known, truth, adapter="mlx5_*"):
     :param adapter: the adapter that the hosts of the run used; where it is not known, its ranks name it.
     """
     known = names.on_adapters(known, [adapter])
-    pairs = [pair for pair in truth if "*" in adapter or all(end.endswith(adapter) for end in pair)]
+    pairs = [
+        pair
+        for pair in truth
+        if "*" in adapter or all(end.endswith(adapter) for end in pair)
+    ]
     words = 2 if "*" in adapter else 1
-    ranks = [[" ".join(pair[side].split()[:words]) for pair in pairs] for side in (0, 1)]
-    (senders, _), (receivers, _) = (names.positions(of_side, known.hosts) for of_side in ranks)
+    ranks = [
+        [" ".join(pair[side].split()[:words]) for pair in pairs] for side in (0, 1)
+    ]
+    (senders, _), (receivers, _) = (
+        names.positions(of_side, known.hosts) for of_side in ranks
+    )
     counts = Counter()
     ratios = set()
-    for pair, arcs in zip(pairs, arcs_of(known, senders, receivers).tolist(), strict=True):
+    for pair, arcs in zip(
+        pairs, arcs_of(known, senders, receivers).tolist(), strict=True
+    ):
         arcs = [arc for arc in arcs if arc != -1]
-        expected = [f"{shown(a)} port {b} to {shown(c)} port {d}" for a, b, c, d, _ in truth[pair]]
+        expected = [
+            f"{shown(a)} port {b} to {shown(c)} port {d}"
+            for a, b, c, d, _ in truth[pair]
+        ]
         if arcs and arcs[0] == UNKNOWN:
             counts["unknown"] += 1
             continue
-        found = [" to ".join(known.cables[arc // 2].split(" to ")[:: -1 if arc % 2 else 1]) for arc in arcs]
+        found = [
+            " to ".join(known.cables[arc // 2].split(" to ")[:: -1 if arc % 2 else 1])
+            for arc in arcs
+        ]
         counts["right" if found == expected else "wrong"] += 1
         if known.rates is not None:
             ratios |= {
