@@ -22,8 +22,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.session_faults import COMMANDS
 from tests.cluster.conftest import CI, Cluster
+from tests.cluster.session_faults import COMMANDS
 from tests.guard import wait_for
 
 NODES = 8

@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate
-from lab.faults.leaf_flows import leaf_flows
 from lab.fluid import flows, scoring
 from lab.fluid.fabric import Level, fat_tree
 from lab.fluid.machine import Machine
-from lab.fluid.program import leaf_rounds
 from lab.fluid.scenarios import Fault, Scenario
 
 
@@ -47,23 +45,6 @@ def test_output_is_read_by_the_parser(routing):
     assert len(output.hosts) == 10 and set(output.phases["alone"].sender) | set(
         output.phases["alone"].receiver
     )
-
-
-@pytest.mark.parametrize(
-    "groups",
-    [
-        [rank // 4 for rank in range(16)],
-        [rank % 5 for rank in range(32)],
-        [0, -1, 1, 2],
-    ],
-)
-def test_flows_of_groups_are_those_of_the_parser(groups):
-    flows = [
-        (number, *flow)
-        for number, round_ in enumerate(leaf_rounds(groups))
-        for flow in round_
-    ]
-    assert sorted(flows) == sorted(leaf_flows(groups)) != []
 
 
 def slow_pairs(*sizes):

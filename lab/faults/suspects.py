@@ -2,8 +2,8 @@
 """Which pairs deserve to be measured again, and in which rounds: the rule of ``rotate --confirm``.
 
 The program applies this rule itself, while it has the nodes (``checks/fabric/src/cross_section/suspects.c``
-and ``confirm.c``); here it is once more, for the simulations of the tests, and as the counterpart that the
-program is tested against.
+and ``confirm.c``); here it is once more, for both models of the laboratory and for the tests, and as the
+counterpart that the program is tested against.
 """
 
 from __future__ import annotations
@@ -264,12 +264,17 @@ def _within(
     return same
 
 
-def partners(rank: int, ranks: int) -> list[int]:
+def partners(rank: int, ranks: int, rails: int = 1) -> list[int]:
     """Return whom a suspect node is measured with: its nearest by rank, and some of all others.
+
+    Of ranks on rails these are the ranks of other nodes on the same rail.
 
     The nearest are behind the same switch as a rule, and tell a node from a cable or a switch above it. The
     others are at distances that differ: with static routing every 16th may be behind the same cable.
     """
+    if rails > 1:
+        node, rail = divmod(rank, rails)
+        return [each * rails + rail for each in partners(node, ranks // rails)]
     window = min(NEAR + 1, ranks)
     first = max(0, min(rank - NEAR // 2, ranks - window))
     near = [each for each in range(first, first + window) if each != rank]
@@ -280,7 +285,12 @@ def partners(rank: int, ranks: int) -> list[int]:
 
 
 def listed(
-    found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = ()
+    found: Suspects,
+    scan: Transfers,
+    ranks: int,
+    hosts: Sequence[str] = (),
+    *,
+    rails: int = 1,
 ) -> list[Pair]:
     """Return the pairs to measure again, some in both directions, in the order in which they are given
     rounds."""
@@ -307,7 +317,7 @@ def listed(
         for rank in nodes:
             others = [
                 p
-                for p in partners(rank, ranks)
+                for p in partners(rank, ranks, rails)
                 if not (several and hosts[p] == hosts[rank])
             ]
             for place, partner in enumerate(others):
@@ -461,6 +471,7 @@ def controls(
     most: int,
     *,
     hosts: Sequence[str] = (),
+    rails: int = 1,
     is_slow: bool = False,
 ) -> list[Pair]:
     """Return the pairs that those alone are held to.
@@ -508,6 +519,7 @@ def controls(
         min(most, len(chosen) + CONTROLS_OF_ENDS),
         ranks,
         hosts,
+        rails,
     )
     more = _spread(eligible, min(CONTROLS_IF_SLOW, most)) if is_slow else []
     return [*chosen, *(pair for pair in more if pair not in chosen)][:most]
@@ -521,6 +533,7 @@ def _of_ends(
     most: int,
     ranks: int,
     hosts: Sequence[str],
+    rails: int,
 ) -> list[Pair]:
     """Return more pairs of the ends of those alone, first of ends that have several.
 
@@ -536,9 +549,10 @@ def _of_ends(
             count = sum(pair[side] == rank for pair in (*alone, *chosen, *more))
             if count < least or rank in (found.senders, found.receivers)[side]:
                 continue
-            for away in range(1, ranks):
+            for away in range(rails, ranks, rails):
+                is_next = away == rails
                 for partner in (
-                    (rank - away, rank + away) if away == 1 or count < OF_END else ()
+                    (rank - away, rank + away) if is_next or count < OF_END else ()
                 ):
                     sender, receiver = pair = (
                         (rank, partner) if side == 0 else (partner, rank)

@@ -6,11 +6,11 @@ random sharing.
 as long as all of them last; when one ends, or a part changes its level, all rates are found anew (``flows``).
 A fabric is a fat tree of two or three levels; its routes are static by tables, adaptive, sprayed, or hashed
 (``fabric``). A value has log-normal noise, and may be at half by chance (``machine``). ``program`` is the
-procedure of ``rotate`` after its source, with its choice of suspects: on saved outputs of the program it asks
-for the same pairs in the same order.
+procedure of ``rotate`` after its source; what is measured again is chosen by ``lab.faults.suspects``, which
+on saved outputs of the program asks for the same pairs in the same order.
 
 *Scoring.* The verb ``rotate`` reads the output and the topology files, as a user would give them; nothing
-else of the library is called. Of each row of the table:
+else of the library judges. Of each row of the table:
 
 - ``alone``: all faults are blamed by their own names (both switches of a cable), with no alternative;
 - ``among``: all are, but one or more with alternatives, as a wider part (an uplink of its leaf), or as slow

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from fabric_checks.parsers import rotate_patterns
+
 from . import program
 from .fabric import Fabric, Level, dragonfly, fat_tree
 from .flows import Ints
@@ -194,7 +196,8 @@ def pair(rng: Random, at: Scenario, size: float) -> None:
     """Add a pair that is slow in both directions, one of those that the scan of a night measures."""
     nodes = at.fabric.nodes
     pairs = program.pairs_of(
-        nodes, int(rng.choice(program.rounds_of(nodes, (nodes + 1) // 2)))
+        nodes,
+        int(rng.choice(rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2))),
     )
     one, other = pairs[int(rng.integers(len(pairs)))]
     links = frozenset([at.fabric.pair(one, other), at.fabric.pair(other, one)])

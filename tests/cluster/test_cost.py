@@ -1,10 +1,95 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cost of a run, computed before it and measured after it; ``python -m lab.run_cost`` compares many."""
+"""The cost of a run, computed before it and measured after it, against Slurm's accounting."""
+
+import json
+import os
+import subprocess
 
 import pytest
 
-from lab.run_cost import CLOSE, WHOLE_SECONDS, computed, first_run, run_again
-from tests.cluster.conftest import Cluster
+from tests.cluster.conftest import CI, Cluster
+from tests.conftest import FABRIC_CHECKS
+from tests.guard import GUARD_S, wait_for
+
+#: Two whose bytes are many and whose number is fixed, and one within a node.
+CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
+RUN = [CI / "run", "--system", "minicluster", "-n", CASES]
+#: Computed may differ from measured by a quarter.
+CLOSE = 0.25
+#: Slurm tells times in whole seconds: of three jobs on two nodes it may be as many off, in node-minutes.
+WHOLE_SECONDS = 3 * 2 / 60
+
+
+def by_slurm(cluster, jobs):
+    """Return the node-minutes of jobs by Slurm's accounting of whole seconds, once their rows have come."""
+
+    def ended():
+        text = cluster.on(
+            "head",
+            "sacct",
+            "-aXnP",
+            f"--jobs={','.join(jobs)}",
+            "--format=End,ElapsedRaw,NNodes",
+        )
+        rows = [line.split("|") for line in text.splitlines()]
+        return (
+            len(rows) == len(jobs)
+            and all(end != "Unknown" for end, *_ in rows)
+            and rows
+        )
+
+    # slurmctld hands a job to slurmdbd after it has ended, at a moment of its own.
+    rows = wait_for(ended, f"the accounting has not all of the jobs {', '.join(jobs)}")
+    return sum(int(seconds) * int(nodes) for _, seconds, nodes in rows) / 60
+
+
+def computed(folder, *options):
+    """Return what is computed outside of any cluster."""
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("FABRIC_CLUSTER")
+    }
+    env |= {
+        "FABRIC_RESULTS": str(folder),
+        "FABRIC_CLUSTER_NODES": "2",
+        "FABRIC_CLUSTER_RATE": "10gbit",
+    }
+    done = subprocess.run(
+        [*RUN, *options, "--cost", "--json"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_again(cluster, folder):
+    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm
+    saw."""
+    estimate = computed(folder)
+    assert estimate["timed_jobs"] == 3
+    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
+    records = json.loads(
+        cluster.on("head", FABRIC_CHECKS, "show", "--json", FABRIC_RESULTS=str(folder))
+    )
+    jobs = {each["jobid"]: (each["nodes"], each["elapsed_s"] / 60) for each in records}
+    assert len(jobs) == 3
+    times = jobs.values()
+    measured = {
+        "node_minutes": sum(nodes * time for nodes, time in times),
+        "job_minutes": sum(time for _, time in times),
+    }
+    return estimate, measured, by_slurm(cluster, list(jobs))
+
+
+def first_run(cluster, folder):
+    """Run where nothing is known of durations; return what was computed before."""
+    estimate = computed(folder)
+    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
+    return estimate
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from fabric_checks.records.record import FIELDS, never_began
-from lab.session_faults import COMMANDS, FAULTS, heal
 from tests.cluster.conftest import Cluster, require
+from tests.cluster.session_faults import COMMANDS, FAULTS, heal
 
 #: The numbers of records with a value and without one: of a case that passed, that failed, and that left
 #: nothing.

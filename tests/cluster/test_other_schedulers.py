@@ -10,8 +10,8 @@ import re
 import pytest
 
 from fabric_checks.records import runs
-from lab.session_faults import COMMANDS, heal
 from tests.cluster.conftest import CI, Cluster, require
+from tests.cluster.session_faults import COMMANDS, heal
 from tests.cluster.test_nights import TWO, Nights
 from tests.guard import GUARD_S
 

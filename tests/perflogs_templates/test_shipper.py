@@ -7,9 +7,17 @@ import shutil
 
 import pytest
 
-from lab.shipping import BEGIN, TEMPLATES, Shipper, VictoriaMetrics, arrive, run, write
 from tests.builders import record
 from tests.guard import wait_for
+from tests.perflogs_templates.shipping import (
+    BEGIN,
+    TEMPLATES,
+    Shipper,
+    VictoriaMetrics,
+    arrive,
+    run,
+    write,
+)
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 
 The cases run one after the other: a barrier on one node; the latency between both nodes, the victim, whose
 program can be held, and plays back an output; and another program's barrier on one node. Scheduler, ReFrame
-and perflog are real. `python -m lab.session_faults` makes each fault many times; tests/cluster/test_faults.py
-makes each once.
+and perflog are real. tests/cluster/test_faults.py makes each fault once.
 """
 
 import re

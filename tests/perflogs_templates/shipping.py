@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real log shipper and a real store: Telegraf, with the shipped configuration, and VictoriaMetrics.
-
-    . ci/env.sh
-    python -m lab.shipping 10        # how long so many runs of 1000 records take until the store has them all
-
-Telegraf has to be on PATH, and VictoriaMetrics, Debian's package `victoria-metrics`.
-"""
+"""A real log shipper and a real store: Telegraf, with the shipped configuration, and VictoriaMetrics."""
 
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 import urllib.parse
 import urllib.request
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 from tests.builders import failed, record, text_of
 from tests.conftest import TESTS
@@ -206,25 +197,3 @@ def arrive(store, records):
         len(more),
         sorted(more)[:2],
     )
-
-
-def main(count):
-    """Print the seconds that each run takes from the perflog to the store."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = VictoriaMetrics(Path(folder))
-        shipper = Shipper(store)
-        try:
-            records = []
-            for number in range(count):
-                records += (more := run(number, count=1000))
-                begin = time.monotonic()
-                write(store.folder / "perflogs/s/p/A.jsonl", more)
-                arrive(store, records)
-                print(f"run {number}: {time.monotonic() - begin:.1f} s", flush=True)
-        finally:
-            shipper.kill()
-            store.stop()
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
