@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -24,13 +25,20 @@ def folded(nodes: Any) -> Any:
         return nodes
 
 
-def unfolded(nodes: str | list[str]) -> list[str]:
+def unfolded(nodes: str | Sequence[str]) -> list[str]:
     """Return names of nodes, each for itself.
 
     :raises ValueError: if that is no list of nodes.
     """
-    if not isinstance(nodes, str):
-        return nodes
+    return list(_names(nodes) if isinstance(nodes, str) else nodes)
+
+
+@lru_cache(maxsize=16)
+def _names(nodes: str) -> tuple[str, ...]:
+    """Return the names that a text stands for: the cases of a night are on the same nodes.
+
+    :raises ValueError: if that is no list of nodes.
+    """
     if any(
         len(last) > 9 or int(last) - int(first) > MOST
         for first, last in _RANGE.findall(nodes)
@@ -40,7 +48,7 @@ def unfolded(nodes: str | list[str]) -> list[str]:
         found = NodeSet(nodes, resolver=RESOLVER_NOGROUP)
     except NodeSetException as error:
         raise ValueError(f"not a list of nodes: {error}") from None
-    return list(found)
+    return tuple(found)
 
 
 def folded_ranks(ranks: Any) -> Any:
@@ -62,10 +70,11 @@ def folded_ranks(ranks: Any) -> Any:
     return rows
 
 
-def unfolded_ranks(rows: Sequence[Any]) -> list[str]:
-    """Return node and CPUs of each rank.
+@lru_cache(maxsize=16)
+def unfolded_ranks(rows: tuple[Any, ...]) -> list[str]:
+    """Return node and CPUs of each rank; cases of equal rows share the list, which nobody is to change.
 
-    :param rows: texts as they are, or objects with nodes, cpus and count.
+    :param rows: texts as they are, or frozen objects with nodes, cpus and count.
     :raises ValueError: if that is no placement.
     """
     ranks: list[str] = []

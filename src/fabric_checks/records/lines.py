@@ -27,20 +27,20 @@ from msgspec import Meta
 
 from fabric_checks.records import jsonlines, validation
 from fabric_checks.records.folding import MOST, unfolded, unfolded_ranks
-from fabric_checks.records.record import OF_CASE, OF_GROUP, OF_VALUE
+from fabric_checks.records.record import FIELDS, OF_CASE, OF_GROUP, OF_VALUE
 from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
 from fabric_checks.records.writing import PASSED
 
 
-class Ranks(msgspec.Struct, array_like=True):
+class Ranks(msgspec.Struct, array_like=True, frozen=True):
     """The ranks of some nodes, of which each has the same.
 
     :param nodes: their names, folded or not; :param cpus: the CPUs of each rank, or those that all have.
     :param count: how many ranks have these.
     """
 
-    nodes: str | list[str]
-    cpus: str | list[str]
+    nodes: str | tuple[str, ...]
+    cpus: str | tuple[str, ...]
     count: Annotated[int, Meta(ge=1, le=MOST)] = 1
 
 
@@ -48,7 +48,7 @@ class Ranks(msgspec.Struct, array_like=True):
 _TYPES = validation.TYPES | {
     "time": Annotated[datetime, Meta(tz=True)],
     "nodelist": str | list[str] | None,
-    "placement": list[str | Ranks] | None,
+    "placement": tuple[str | Ranks, ...] | None,
 }
 
 
@@ -102,6 +102,24 @@ def case_of(line: bytes, columns: frozenset[str]) -> Any:
     if "placement" in columns and case.placement is not None:
         case.placement = unfolded_ranks(case.placement)
     return case
+
+
+def records_of(case: Any) -> list[dict[str, Any]]:
+    """Return the records of a case, as :func:`case_of` returns it with all fields: plain data of JSON.
+
+    A case without values has one, whose metric and value are null.
+    """
+    common = {name: getattr(case, name) for name in OF_CASE}
+    common["time"] = case.time.astimezone(timezone.utc).isoformat()
+    if case.jobid is not None:
+        common["jobid"] = str(case.jobid)
+    facts = dict.fromkeys(FIELDS) | common
+    records = []
+    for group in case.metrics:
+        shared = facts | {name: getattr(group, name) for name in OF_GROUP}
+        for value in group.values:
+            records.append(shared | {name: getattr(value, name) for name in OF_VALUE})
+    return records or [facts]
 
 
 class Table:

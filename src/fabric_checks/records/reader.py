@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,10 +20,11 @@ from fabric_checks.records import archive, jsonlines, lines
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.series import aggregated, by_time
 from fabric_checks.records.sources import Faults, Source, condition, files_of
-from fabric_checks.records.table import COLUMNS, REPEATED, Report, record_of
+from fabric_checks.records.table import COLUMNS, REPEATED, Report
 
 #: The bytes of lines that are turned into a table at once.
 BATCH_B = 2**23
+_ALL = frozenset(FIELDS)
 #: What comes before the cause of a line without its end.
 _CUT = "half-written, as after a crash: "
 
@@ -143,10 +145,14 @@ def of_session(
     except RecordError:
         return []  # no case has come to its records, which the session's report names better
     late = [path for path in paths if path.stat().st_mtime >= earliest_s]
-    frames = _perflogs(
-        late, FIELDS, Source("", results, where={"session": session}), faults, set()
-    )
-    return [record_of(row) for frame in frames for row in frame.iter_rows(named=True)]
+    seen: set[str] = set()
+    found: list[dict[str, Any]] = []
+    for path in late:
+        with _left_out(path, faults):
+            for case, _ in _cases(path, _ALL, faults.reporter(path), seen, session):
+                if case.session == session:
+                    found += lines.records_of(case)
+    return found
 
 
 def records_of(path: Path, report: Report) -> Iterator[dict[str, Any]]:
@@ -155,8 +161,8 @@ def records_of(path: Path, report: Report) -> Iterator[dict[str, Any]]:
     :param report: gets number and cause of each line that is none.
     :raises OSError: if the file cannot be read.
     """
-    for frame in _batches(path, frozenset(FIELDS), report, set()):
-        yield from map(record_of, frame.iter_rows(named=True))
+    for case, _ in _cases(path, _ALL, report, set()):
+        yield from lines.records_of(case)
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -184,41 +190,52 @@ def _perflogs(
     seen: set[str],
 ) -> Iterator[pl.DataFrame]:
     """Yield the records of files of JSON lines that fulfil the conditions of a source."""
-    session = json.dumps(source.where.get("session", ""), ensure_ascii=False)[
-        1:-1
-    ].encode()
-    rule = condition(source)
+    session, rule = source.where.get("session", ""), condition(source)
     for path in paths:
-        try:
-            for frame in _batches(
-                path, frozenset(columns), faults.reporter(path), seen, session
-            ):
+        with _left_out(path, faults):
+            report = faults.reporter(path)
+            for frame in _batches(path, frozenset(columns), report, seen, session):
                 yield frame if rule is None else frame.filter(rule)
-        except OSError as error:
-            faults.add(path, 0, f"{error.strerror}; the file is left out")
+
+
+@contextmanager
+def _left_out(path: Path, faults: Faults) -> Iterator[None]:
+    """Note a file that cannot be read, and go on without it."""
+    try:
+        yield
+    except OSError as error:
+        faults.add(path, 0, f"{error.strerror}; the file is left out")
 
 
 def _batches(
+    path: Path, columns: frozenset[str], report: Report, seen: set[str], session: str
+) -> Iterator[pl.DataFrame]:
+    """Yield the records of a file of JSON lines, some lines at a time; see :func:`_cases`."""
+    table, size_B = lines.Table(columns), 0
+    for case, length_B in _cases(path, columns, report, seen, session):
+        table.add(case)
+        size_B += length_B
+        if size_B > BATCH_B:
+            yield table.frame()
+            table, size_B = lines.Table(columns), 0
+    yield table.frame()
+
+
+def _cases(
     path: Path,
     columns: frozenset[str],
     report: Report,
     seen: set[str],
-    about: bytes = b"",
-) -> Iterator[pl.DataFrame]:
-    """Yield the records of a file of JSON lines, some lines at a time.
+    session: str = "",
+) -> Iterator[tuple[Any, int]]:
+    """Yield the cases of a file of JSON lines, as :func:`.lines.case_of` returns them, and the bytes of each.
 
     :param seen: the names of cases that were read before; gets those of the file.
-    :param about: what lines of objects have to have in them.
+    :param session: one to which whole lines have to belong, as far as that shows without parsing them.
     """
-    table, size_B = lines.Table(columns), 0
+    about = json.dumps(session, ensure_ascii=False)[1:-1].encode()
     for number, line in jsonlines.lines(path, report):
-        # A line that names another session need not be parsed.
-        if (
-            about not in line
-            and b'"session":' in line
-            and line.startswith(b"{")
-            and line.endswith(b"}\n")
-        ):
+        if about not in line and _names_session(line):
             continue
         try:
             case = lines.case_of(line, columns)
@@ -231,12 +248,12 @@ def _batches(
             report(number, f"{cut}{error}")
             continue
         seen.add(case.case)
-        table.add(case)
-        size_B += len(line)
-        if size_B > BATCH_B:
-            yield table.frame()
-            table, size_B = lines.Table(columns), 0
-    yield table.frame()
+        yield case, len(line)
+
+
+def _names_session(line: bytes) -> bool:
+    """Tell whether a line is an object, as far as its ends show, and names a session."""
+    return line.startswith(b"{") and line.endswith(b"}\n") and b'"session":' in line
 
 
 def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
