@@ -25,6 +25,20 @@ def folded(nodes: Any) -> Any:
         return nodes
 
 
+def as_text(nodes: Sequence[str]) -> str:
+    """Return names of nodes in one text, ``n[1-8]`` where that is without loss, else separated by commas.
+
+    Linux accepts no variable or argument of more than 128 KiB: ten thousand names by themselves are longer.
+    """
+    try:
+        text = str(NodeSet.fromlist(nodes, resolver=RESOLVER_NOGROUP))
+        if {*unfolded(text)} == {*nodes}:
+            return text
+    except (NodeSetException, ValueError):
+        pass
+    return ",".join(nodes)
+
+
 def unfolded(nodes: str | Sequence[str]) -> list[str]:
     """Return names of nodes, each for itself.
 

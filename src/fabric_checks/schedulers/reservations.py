@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.records.folding import unfolded
 
 VARIABLE = "FABRIC_RESERVATION"
-#: Names of nodes, separated by commas: the largest layout is on these, and jobs on no other. A vet sets it.
+#: Names of nodes, folded or separated by commas: the largest layout is on these, and jobs on no other. A vet
+#: sets it.
 NODES = "FABRIC_NODES"
 FLUX = "fabric-flux"
 _SLURM = ("slurm", "squeue", "fabric-slurm")
@@ -74,7 +76,8 @@ def apply(partition: dict[str, Any]) -> None:
 
 def nodes_asked_for() -> list[str]:
     """Return the nodes that the environment names; none if jobs may be on any."""
-    return [name for name in os.environ.get(NODES, "").split(",") if name]
+    text = os.environ.get(NODES, "")
+    return unfolded(text) if "[" in text else list(filter(None, text.split(",")))
 
 
 def takes_nodes(scheduler: object) -> bool:

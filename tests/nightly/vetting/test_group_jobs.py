@@ -147,8 +147,17 @@ def test_each_job_has_its_nodes_and_its_limit():
     assert environment == {
         "FABRIC_SESSION": "s-1",
         "FABRIC_RESULTS": "/r",
-        reservations.NODES: "n1,n2,n5",
+        reservations.NODES: "n[1-2,5]",
     }
+
+
+def test_a_job_on_ten_thousand_nodes_can_be_started(monkeypatch):
+    """Linux refuses a variable of more than 128 KiB."""
+    nodes = tuple(f"frontier{number:05}" for number in range(10_000, 0, -1))
+    _, environment = Jobs("s", Path("/r"), "s:p", "e", 1)._command("s-1", nodes)
+    assert len(environment[reservations.NODES]) < 100
+    monkeypatch.setenv(reservations.NODES, environment[reservations.NODES])
+    assert sorted(reservations.nodes_asked_for()) == sorted(nodes)
 
 
 def test_the_last_line_of_each_command_and_its_minutes(monkeypatch):

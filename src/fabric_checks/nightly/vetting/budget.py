@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.vetting.group_tests import (
@@ -43,10 +44,10 @@ def spend(
     """
     vet, spent = Vet(nodes, switches), Spent()
     rounds = vet.rounds()
-    answers: list[Outcome] | None = None
+    answers: Any = None  # which begins the first round
     while True:
         try:
-            groups = rounds.send(answers) if answers is not None else next(rounds)
+            groups = rounds.send(answers)
         except StopIteration:
             return vet.verdicts, spent
         bound = step_minutes * sum(map(len, groups))

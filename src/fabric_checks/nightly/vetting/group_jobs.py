@@ -7,10 +7,9 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.finding import Finding
@@ -22,7 +21,8 @@ from fabric_checks.nightly.supervision import supervised
 from fabric_checks.nightly.vetting.group_tests import Group, Outcome
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
-from fabric_checks.records.record import is_success, never_began
+from fabric_checks.records.folding import as_text
+from fabric_checks.records.record import Record, is_success, never_began
 from fabric_checks.report.sight import FEWEST_NODES
 from fabric_checks.schedulers import reservations
 
@@ -83,36 +83,15 @@ class Jobs:
         """Return the command of a job, and its variables of the environment."""
         limit_s = max(1, round(60 * self.limit_minutes))
         pending_s = max(limit_s, 60 * MOST_PENDING_MINUTES)
-        bounds = [
-            "-S",
-            f"time_limit={limit_s}s",
-            "-S",
-            f"max_pending_time={pending_s}s",
-        ]
-        case = [
-            "--tag",
-            f"^{VET}$",
-            "-n",
-            f"%layout={len(group)}x1$",
-            "-p",
-            f"^{self.environ}$",
-            *bounds,
-        ]
         line = [
-            "reframe",
-            "-c",
-            str(ROOT / "checks"),
-            "--system",
-            self.partition,
-            *case,
-            *self.options,
-            "-r",
-        ]
-        nodes = ",".join(group)
+            "reframe", "-c", str(ROOT / "checks"), "--system", self.partition,
+            "--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$",
+            "-S", f"time_limit={limit_s}s", "-S", f"max_pending_time={pending_s}s", *self.options, "-r",
+        ]  # fmt: skip
         return line, {
             "FABRIC_SESSION": session,
             "FABRIC_RESULTS": str(self.results),
-            reservations.NODES: nodes,
+            reservations.NODES: as_text(group),
         }
 
 
@@ -126,27 +105,28 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     """
     case = _only_case(session, last)
     passed = is_success(case.result) or case.phase == "performance"
-    why = [one_line(line) for line in (case.reason or "").strip().splitlines()] or [
-        case.result
-    ]
+    lines = (case.reason or "").strip().splitlines() or [case.result]
+    outcome = Outcome(passed, why=one_line(lines[0]))
     if not session.records:  # of a job that was not accepted there is none
-        return Outcome(passed, why=why[0], refused=case.phase == "run")
-    record = session.records[0]
-    faults = {} if passed else record["node_faults"] or {}
+        return replace(outcome, refused=case.phase == "run")
+    return _of_record(outcome, session.records[0])
+
+
+def _of_record(outcome: Outcome, record: Record) -> Outcome:
+    """Return an outcome with what the record of its job says of the nodes."""
+    faults = {} if outcome.passed else record["node_faults"] or {}
     found = [(each, one_line(each.text)) for each in findings_of(record)]
+    paths = [text for each, text in found if each.is_fault and len(each.hosts) != 1]
     noise = [text for each, text in found if each.kind == "noise"]
     known = record.get("limits")
-    return Outcome(
-        passed,
+    return replace(
+        outcome,
         faulty={node: one_line(fault) for node, fault in faults.items()},
         slow=_slow(found),
-        paths=tuple(
-            text for each, text in found if each.is_fault and len(each.hosts) != 1
-        ),
-        why=why[0],
-        notes=(*noise, *([limits.text(known)] if known else [])),
+        paths=tuple(paths),
+        notes=(*noise, limits.text(known)) if known else tuple(noise),
         unsure=_unsure(record, noise),
-        waited=not passed and not faults and never_began(record),
+        waited=not (outcome.passed or faults) and never_began(record),
     )
 
 
@@ -184,7 +164,7 @@ def _slow(found: Sequence[tuple[Finding, str]]) -> dict[str, str]:
 LEAST_SIGHT = 0.5
 
 
-def _unsure(record: Mapping[str, Any], noise: Sequence[str]) -> str:
+def _unsure(record: Record, noise: Sequence[str]) -> str:
     """Return why a run does not show which nodes are slow; nothing if it does."""
     least = (record.get("limits") or {}).get("node", 0.0)
     if least is None:
@@ -206,28 +186,25 @@ def run_all(
     with supervised() as start:
         running = []
         for line, environment in lines:
-            options = {
-                "env": os.environ | environment,
-                "stdout": subprocess.PIPE,
-                "text": True,
-                "errors": "replace",
-            }
+            env = os.environ | environment
             try:
-                running.append(start(line, **options))
+                running.append(
+                    start(
+                        line,
+                        env=env,
+                        stdout=subprocess.PIPE,
+                        text=True,
+                        errors="replace",
+                    )
+                )
             except OSError as error:
                 raise VetError(
                     f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first"
                 ) from None
         done = []
-        for process in (
-            running
-        ):  # a pipe holds little: each is read to its end, and waits for that at worst
-            text = process.communicate()[0].strip()
+        # A pipe holds little: each is read to its end, and waits for that at worst.
+        for process in running:
+            printed = process.communicate()[0].strip().splitlines()
             minutes = (time.monotonic() - began) / 60
-            done.append(
-                (
-                    one_line(text.splitlines()[-1]) if text else "it printed nothing",
-                    minutes,
-                )
-            )
+            done.append((one_line((printed or ["it printed nothing"])[-1]), minutes))
         return done

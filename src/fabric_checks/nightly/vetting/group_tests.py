@@ -22,8 +22,8 @@ Nothing here starts anything: :class:`Vet` has a generator of rounds, which is s
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain, pairwise
@@ -151,12 +151,41 @@ MOST_BLIND = 3
 MOST_TOGETHER = 3
 
 
+@dataclass
+class _Suspect:
+    """A node to be tested by itself.
+
+    :param group: the group in which it failed last.
+    :param failed: the healthy partners with which it failed; :param refused: those with which the scheduler
+        did not accept it.
+    """
+
+    group: Group
+    failed: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def partner(self, healthy: Iterable[str]) -> str | None:
+        """Return one of some nodes that it has not had.
+
+        One that was not in the group which failed comes first: then the node is all that both have in common.
+        """
+        had = (*self.failed, *self.refused)
+        found = None
+        for other in healthy:
+            if other in had:
+                continue
+            if other not in self.group:
+                return other
+            found = found or other
+        return found
+
+
 class Vet:
     """A vet of nodes, at least two, each once.
 
     ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the
-    last reason for each node. ``largest`` is the largest group that passed, of those whose job shows which
-    nodes are slow.
+    last reason for each node. ``suspects`` are the nodes to be tested by themselves. ``largest`` is the
+    largest group that passed, of those whose job shows which nodes are slow.
 
     :param switches: the switch or block of each node, as far as it is known.
     """
@@ -168,6 +197,7 @@ class Vet:
         self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
         self.failed: list[Group] = []
         self.why: dict[str, str] = {}
+        self.suspects: dict[str, _Suspect] = {}
         self.largest: Group = ()
 
     def rounds(self) -> Steps[None]:
@@ -200,64 +230,54 @@ class Vet:
         """Test a round of groups, note the verdicts that their outcomes give, and return the outcomes."""
         outcomes = yield groups
         for group, outcome in zip(groups, outcomes, strict=True):
-            self.verdicts.take(group, outcome)
-            if not outcome.passed:
-                self.why |= dict.fromkeys(group, outcome.why)
-            if outcome.failed:
-                self.failed.append(group)
-            elif (
-                outcome.passed
-                and not outcome.unsure
-                and len(group) >= len(self.largest)
-            ):
-                self.largest = group
-                self.verdicts.notes = [
-                    f"{len(group)} nodes at once: {note}" for note in outcome.notes
-                ]
+            self._take(group, outcome)
         if waited := [outcome.why for outcome in outcomes if outcome.waited]:
             raise _Waited(waited[0])
         return outcomes
+
+    def _take(self, group: Group, outcome: Outcome) -> None:
+        self.verdicts.take(group, outcome)
+        if not outcome.passed:
+            self.why |= dict.fromkeys(group, outcome.why)
+        if outcome.failed:
+            self.failed.append(group)
+        shows_slow = outcome.passed and not outcome.unsure
+        if shows_slow and len(group) >= len(self.largest):
+            self.largest = group
+            self.verdicts.notes = [
+                f"{len(group)} nodes at once: {note}" for note in outcome.notes
+            ]
 
     def find_faulty_nodes(self, nodes: Group) -> Steps[None]:
         """Split groups that fail until each node has passed, is named, or has failed with a healthy
         partner."""
         groups: Round = [nodes]
-        suspects: dict[
-            str, Group
-        ] = {}  # nodes to be tested alone, with the group in which they failed last
-        tried = defaultdict[str, list[str]](
-            list
-        )  # the healthy partners with which each failed
-        refused = defaultdict[str, list[str]](
-            list
-        )  # and those with which it was not accepted
         blind_left = MOST_BLIND
         while True:
-            unseen = self.verdicts.of(Word.NOT_SEEN)
-            suspects = {node: suspects[node] for node in unseen if node in suspects}
-            pairs = self._with_partners(suspects, tried, refused)
-            if blind_left and not groups and not pairs:
-                pairs = self._blind_pairs(suspects)
+            pairs = self._with_partners()
+            if blind_left and not (groups or pairs):
+                pairs = self._blind_pairs()
                 blind_left -= 1
             if not (groups or pairs):
                 break
             outcomes = yield from self.test(groups + pairs)
-            for (node, partner), outcome in zip(
-                pairs, outcomes[len(groups) :], strict=True
-            ):
-                if outcome.refused:
-                    refused[node].append(partner)
-                elif outcome.failed and self.verdicts.words[partner] is Word.GOOD:
-                    tried[node].append(partner)
-                    self._judge(node, tried[node], suspects[node], outcome.why)
-            failed, groups = groups, []
-            for group, outcome in zip(failed, outcomes, strict=False):
-                parts = self._parts(group, outcome)
-                groups += [part for part in parts if len(part) > 1]
-                suspects |= {part[0]: group for part in parts if len(part) == 1}
-        for node in suspects:
+            for pair, outcome in zip(pairs, outcomes[len(groups) :], strict=True):
+                self._judge(pair[0], pair[1], outcome)
+            groups = self._split(groups, outcomes[: len(groups)])
+        for node in self.suspects:
             note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
             self.verdicts.note(node, Word.NOT_SEEN, note)
+
+    def _split(self, groups: Round, outcomes: Sequence[Outcome]) -> Round:
+        """Return the parts of groups to be tested next; a node that is left alone becomes a suspect."""
+        several: Round = []
+        for group, outcome in zip(groups, outcomes, strict=True):
+            for part in self._parts(group, outcome):
+                if len(part) > 1:
+                    several.append(part)
+                else:
+                    self.suspects[part[0]] = _Suspect(group)
+        return several
 
     def _parts(self, group: Group, outcome: Outcome) -> Round:
         """Return the parts of a group to be tested next: none if it passed.
@@ -270,79 +290,58 @@ class Vet:
         if left != group:
             return [left] if left else []
         units = self._by_switch(group)
+        count = min(PARTS, len(units))
         if len(units) == 1:
             # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
-            count, units = (
-                max(2, min(PARTS, len(group) // 2)),
-                [(node,) for node in group],
-            )
-        else:
-            count = min(PARTS, len(units))
+            units = [(node,) for node in group]
+            count = max(2, min(PARTS, len(group) // 2))
         edges = [-(-len(units) * number // count) for number in range(count + 1)]
         return [tuple(chain(*units[start:end])) for start, end in pairwise(edges)]
 
-    def _with_partners(
-        self,
-        suspects: Mapping[str, Group],
-        tried: Mapping[str, list[str]],
-        refused: Mapping[str, list[str]],
-    ) -> Round:
-        """Return suspects with a healthy partner each that they have not had, as far as there are any.
-
-        A partner at the same switch comes first, and then one that was not in the group which failed: then
-        the node is all that both have in common.
-        """
-        healthy = self.verdicts.of(Word.GOOD)
+    def _with_partners(self) -> Round:
+        """Return the suspects that are left with a healthy partner each that they have not had, as far as
+        there are any; one at the same switch comes first."""
+        left = filter(self.suspects.__contains__, self.verdicts.of(Word.NOT_SEEN))
+        self.suspects = {node: self.suspects[node] for node in left}
+        # By switch, so that no suspect looks at all nodes of a large machine.
+        healthy = defaultdict[str, dict[str, None]](dict)
+        for node in self.verdicts.of(Word.GOOD):
+            healthy[self.switches.get(node, "")][node] = None
         pairs: Round = []
-        for node, group in suspects.items():
-            had = (*tried.get(node, ()), *refused.get(node, ()))
-            fit = [other for other in healthy if other not in had]
-            near = [
-                other
-                for other in fit
-                if self.switches.get(other) == self.switches.get(node)
-            ]
-            if near or (fit and len(refused.get(node, ())) < MOST_REFUSED):
-                partner = min(near or fit, key=group.__contains__)
-                healthy.remove(partner)
+        for node, suspect in self.suspects.items():
+            partner = suspect.partner(healthy[self.switches.get(node, "")])
+            if partner is None and len(suspect.refused) < MOST_REFUSED:
+                partner = suspect.partner(chain(*healthy.values()))
+            if partner is not None:
+                del healthy[self.switches.get(partner, "")][partner]
                 pairs.append((node, partner))
         return pairs
 
-    def _blind_pairs(self, suspects: Iterable[str]) -> Round:
+    def _blind_pairs(self) -> Round:
         """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy
         nodes. First those at the same switch."""
+        failed = {frozenset(group) for group in self.failed if len(group) == 2}
         pairs, single = [], list[str]()
-        for group in self._by_switch(suspects):
-            near, rest = self._pairs_of(group)
+        for group in self._by_switch(self.suspects):
+            near, rest = _pairs_of(group, failed)
             pairs += near
             single += rest
-        return pairs + self._pairs_of(single)[0]
+        return pairs + _pairs_of(single, failed)[0]
 
-    def _pairs_of(self, nodes: Iterable[str]) -> tuple[Round, list[str]]:
-        """Return pairs of nodes that have not failed together, and those that are left."""
-        failed = set(map(frozenset, self.failed))
-        pairs: Round = []
-        left, rest = list(nodes), []
-        while left:
-            one = left.pop(0)
-            other = next((node for node in left if {one, node} not in failed), None)
-            if other:
-                left.remove(other)
-                pairs.append((one, other))
-            else:
-                rest.append(one)
-        return pairs, rest
-
-    def _judge(self, node: str, tried: Sequence[str], group: Group, why: str) -> None:
-        """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as
-        well."""
-        if len(tried) > 1 or tried[0] not in group:
-            reason = (
-                f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
-            )
+    def _judge(self, node: str, partner: str, outcome: Outcome) -> None:
+        """Note how a suspect did with a partner, and blame it if it failed with healthy ones, unless the way
+        to the only one may be to blame as well."""
+        suspect = self.suspects[node]
+        if outcome.refused:
+            suspect.refused.append(partner)
+        if not outcome.failed or self.verdicts.words[partner] is not Word.GOOD:
+            return
+        suspect.failed.append(partner)
+        if len(suspect.failed) > 1 or partner not in suspect.group:
+            reason = f"its jobs fail, also with the healthy {' and '.join(suspect.failed)}: {outcome.why}"
             self.verdicts.note(node, Word.FAULTY, reason)
-        elif self.verdicts.of(Word.GOOD) == [*tried]:
-            only = f"its jobs fail with {tried[0]}, the only healthy node: {why}"
+        elif self.verdicts.of(Word.GOOD) == [partner]:
+            only = f"its jobs fail with {partner}, the only healthy node: {outcome.why}"
             self.verdicts.note(node, Word.FAULTY, f"{only}; the node or the path to it")
 
     def find_faulty_paths(self) -> Steps[None]:
@@ -356,7 +355,8 @@ class Vet:
 
     def _narrow(self, group: Group) -> Steps[None]:
         """Find the two nodes of a group that fail together, and report the path between them."""
-        group = tuple(node for node in self.verdicts.words if node in group)
+        members = set(group)
+        group = tuple(node for node in self.verdicts.words if node in members)
         (again,) = yield from self.test([group])
         if self._has_faulty(group):
             return  # one has been named since: it is not a path
@@ -389,7 +389,8 @@ class Vet:
             self._explain(pair, f"the path between {names} {fails} ({last.why})")
 
     def _explain(self, group: Group, text: str) -> None:
-        self.failed = [each for each in self.failed if not set(group) <= set(each)]
+        explained = set(group).issubset
+        self.failed = [each for each in self.failed if not explained(each)]
         if not self._has_faulty(group):  # one may have been named since
             self.verdicts.paths.append(text)
 
@@ -420,11 +421,27 @@ class Vet:
             (outcome,) = yield from self.test([good])
             if outcome.refused:
                 parts = [group for group in self._by_switch(good) if len(group) > 1]
-                together = (
-                    "the good nodes were tested switch by switch, for the scheduler refuses them "
-                    "together"
+                self.verdicts.notes.append(
+                    "the good nodes were tested switch by switch, for the scheduler refuses them together:"
+                    f" {outcome.why}"
                 )
-                self.verdicts.notes.append(f"{together}: {outcome.why}")
                 yield from self.test(parts)
                 return
             yield from self.find_faulty_paths()
+
+
+def _pairs_of(
+    nodes: Iterable[str], failed: Set[frozenset[str]]
+) -> tuple[Round, list[str]]:
+    """Return pairs of nodes that have not failed together, and the nodes that are left."""
+    pairs: Round = []
+    left, rest = deque(nodes), []
+    while left:
+        one = left.popleft()
+        other = next((node for node in left if {one, node} not in failed), None)
+        if other:
+            left.remove(other)
+            pairs.append((one, other))
+        else:
+            rest.append(one)
+    return pairs, rest

@@ -15,6 +15,7 @@ from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
 from fabric_checks.schedulers import reservations
+from fabric_checks.schedulers.model import Node
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,8 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     partition = _partition(found)
     scheduler, access = str(partition["scheduler"]), partition.get("access", ())
     nodes = {node.name: node for node in service.nodes_for(scheduler, access)}
-    if unknown := [node for node in only if node not in nodes]:
-        raise FabricError(
-            f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}"
-        )
-    meant = [node for node in nodes.values() if not only or node.name in only]
-    busy = "other jobs have it; name it in --only when it is free"
-    away = {
-        node.name: node.fault or busy for node in meant if node.fault or node.is_busy
-    }
+    meant = _meant(nodes, only)
+    away = _away(meant)
     files = partition.get("extras", {}).get("topology", [])
     return Machine(
         f"{found['name']}:{partition['name']}",
@@ -76,6 +70,27 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         frozenset(node.name for node in meant if node.is_lost),
         len(nodes),
     )
+
+
+def _meant(nodes: Mapping[str, Node], only: Sequence[str]) -> list[Node]:
+    """Return the nodes that are named, all if none is.
+
+    :raises FabricError: if there is none of a name.
+    """
+    if unknown := [name for name in only if name not in nodes]:
+        raise FabricError(
+            f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}"
+        )
+    names = {*only} or nodes.keys()
+    return [node for node in nodes.values() if node.name in names]
+
+
+def _away(nodes: Sequence[Node]) -> dict[str, str]:
+    """Return what keeps nodes from taking jobs now."""
+    busy = "other jobs have it; name it in --only when it is free"
+    return {
+        node.name: node.fault or busy for node in nodes if node.fault or node.is_busy
+    }
 
 
 def _partition(system: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,12 +133,10 @@ def switches_of(
         if not slurm_topology.is_topology(text):
             return {}
         known = slurm_topology.parse(text)
-    positions = names.positions(nodes, known.hosts)[0].tolist()
-    at = {
-        node: int(known.at[each])
-        for node, each in zip(nodes, positions, strict=True)
-        if each != NONE
-    }
-    return {
-        node: known.switches[switch] for node, switch in at.items() if switch != NONE
-    }
+    found: dict[str, str] = {}
+    for node, host in zip(
+        nodes, names.positions(nodes, known.hosts)[0].tolist(), strict=True
+    ):
+        if host != NONE and known.at[host] != NONE:
+            found[node] = known.switches[known.at[host]]
+    return found
