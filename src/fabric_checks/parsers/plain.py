@@ -30,6 +30,8 @@ _LOG = re.compile(
     r"|PMIX ERROR:)|srun: warning: |(?<![\w.-])[\w.-]+\.\d+ hfi_\w+: "
     r"|==== backtrace |(?<!.)WARNING: |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )
+#: One of these is in every line of that: a million rows are searched much faster for texts than for patterns.
+_OF_LOG = ("] ", "libfabric:", "srun: ", "hfi_", "==== ", "WARNING: ", "() ")
 #: What UCX logs of an operation that it did not do. The program ends as if it had, and prints a time.
 _REFUSED = re.compile(r"UCX +ERROR +((?:invalid|unsupported) atomic operation[^\n]*)")
 
@@ -47,7 +49,9 @@ def cleaned(text: str) -> str:
             f"UCX did not do the atomic operations, so nothing was measured: {quoted(refused[1].strip())}; "
             "take another one-sided component of Open MPI: OMPI_MCA_osc=^ucx"
         )
-    text = _BYTE_ORDER_MARK.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    if "\ufeff" in text:
+        text = _BYTE_ORDER_MARK.sub("", text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _NO_LINE_END.sub("\ufffd", text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
@@ -57,7 +61,7 @@ def cleaned(text: str) -> str:
         _RANK.match(line) for line in text.split("\n") if line
     ):
         text = _RANK.sub("", text)
-    if _LOG.search(text):
+    if any(part in text for part in _OF_LOG) and _LOG.search(text):
         text = re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text)
     return (
         _LAST_BLANKS.sub("", text)

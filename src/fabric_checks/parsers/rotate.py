@@ -111,18 +111,17 @@ class RotateOutput:
     def ordered_pairs(self) -> tuple[int, int]:
         """The number of ordered pairs that the scan measured, and of all."""
         ranks = len(self.hosts)
-        measured = np.unique(
-            self.scan.sender.astype(np.int64) * ranks + self.scan.receiver
-        )
-        return len(measured), ranks * (ranks // self.rails - 1)
+        pairs = self.scan.sender.astype(np.int64) * ranks + self.scan.receiver
+        return pl.Series(pairs).n_unique(), ranks * (ranks // self.rails - 1)
 
     @property
     def one_way_ranks(self) -> set[int]:
         """The ranks that never sent, or never received, in the scan."""
-        ranks = set(range(len(self.hosts)))
-        return ranks - {*self.scan.sender.tolist()} | ranks - {
-            *self.scan.receiver.tolist()
-        }
+        sent, received = (
+            np.bincount(ends, minlength=len(self.hosts)) > 0
+            for ends in (self.scan.sender, self.scan.receiver)
+        )
+        return set(np.flatnonzero(~(sent & received)).tolist())
 
 
 def parse(text: str) -> RotateOutput:

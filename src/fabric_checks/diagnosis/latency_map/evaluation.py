@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis import latency_groups as groups
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, name_of, natural
@@ -18,7 +17,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis import limits as of_report
-from fabric_checks.diagnosis.cross_section.noise import OF_MAD
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, deviation
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.finding import RankFinding as Finding
@@ -523,7 +522,7 @@ def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
 def _deviation(values: Array) -> float:
     """Return a robust standard deviation, that of the healthy values; 0 without any."""
     values = values[~np.isnan(values)]
-    return float(median_abs_deviation(values, scale="normal")) if len(values) else 0.0
+    return float(deviation(values)) if len(values) else 0.0
 
 
 def _finding(

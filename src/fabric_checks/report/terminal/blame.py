@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -57,6 +58,11 @@ class Judged:
             )
         return f"latencies, {ends}, {count_text(len(output.starter), 'pair')}"
 
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The values by the names of their metrics; of a million pairs they take a while."""
+        return self.report.metrics()
+
     @property
     def declared(self) -> tuple[Metric, ...]:
         """The values that it has, in the order in which they are shown."""
@@ -65,9 +71,7 @@ class Judged:
             if isinstance(self.report, latency.Report)
             else (*METRICS, *OF_SWITCHES)
         )
-        return tuple(
-            metric for metric in of_kind if metric.name in self.report.metrics()
-        )
+        return tuple(metric for metric in of_kind if metric.name in self.values)
 
     @property
     def findings(self) -> list[Finding]:
@@ -157,12 +161,11 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
     """
     lines = []
     for found in judged:
-        values = found.report.metrics()
         lines.append(f"{names_text(found.run.files)}: {found.title}")
         for metric in found.declared:
             unit = "" if metric.unit == "1" else metric.unit
             lines.append(
-                f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip()
+                f"  {metric.name:30} {value_text(found.values[metric.name]):>10} {unit}".rstrip()
             )
         for each in found.findings:
             lines.append(f"  {one_line(each.text)}")
@@ -208,7 +211,7 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
     for found in judged:
         label = ", ".join(found.run.files)
         of_run: dict[str, object] = {
-            "metrics": found.report.metrics(),
+            "metrics": found.values,
             "findings": [each.as_dict() for each in found.findings],
             "limits": dict(found.report.limits),
         }
