@@ -23,7 +23,8 @@ class HotSpot(Sweep):
     """
 
     descr = "Hot spot: one root, more and more ranks that send to it or receive from it"
-    layout = layouts("several")
+    ranks_between_nodes = "node"
+    layout = layouts("several", ranks=ranks_between_nodes)
     own_program = "hot_spot"
     tags = {"fabric"}
     family = families.STRESS

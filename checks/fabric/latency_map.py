@@ -21,7 +21,8 @@ class LatencyMap(OwnProgram):
     """
 
     descr = "Latency of all pairs"
-    layout = layouts("several")
+    ranks_between_nodes = "node"
+    layout = layouts("several", ranks=ranks_between_nodes)
     own_program = "latency_map"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"

@@ -2,6 +2,7 @@
 """Cross-section bandwidth: the rates of all pairs while every node sends at once."""
 
 from dataclasses import replace
+from datetime import date
 
 from reframe.core.builtins import parameter
 
@@ -10,7 +11,7 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
-from fabric_checks.parsers import rotate_patterns
+from fabric_checks.parsers import fabric, rotate_patterns
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts, optional
 
@@ -43,6 +44,9 @@ def _headlines(rank, pattern):
 class Rotate(OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
+    Between nodes one process is one node; where nodes have several adapters (``extras['nics']``) there is a
+    second layout, of one process an adapter, each paired with those of its number (``--rails``).
+
     ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends
     and receives, and every leaf's way to every other one is measured in both directions. ``rotate``: one half
     of the nodes to the other, every shift; source: Naegle, cross-sectional bandwidth testing on Feynman and
@@ -53,7 +57,8 @@ class Rotate(OwnProgram):
 
     descr = "Cross-section bandwidth of all pairs"
     pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
-    layout = layouts("several")
+    ranks_between_nodes = "adapter"
+    layout = layouts("several", ranks=ranks_between_nodes)
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
     packages_for = (
@@ -93,11 +98,19 @@ class Rotate(OwnProgram):
     #: ways
     rounds = optional(int)
 
+    #: Of runs of ``round-robin`` that measure a part of the rounds, the number of this one: each measures
+    #: others, until all pairs were measured (``--turn``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the number of the day, so that nights that follow each other measure others
+    turn = optional(int)
+
     settings = {
         "message_B": "--size",
         "messages": "--messages",
         "tests": "--tests",
         "rounds": "--shifts",
+        "turn": "--turn",
     }
     uses_topology = True
     #: The medians within and between switches, once they are known.
@@ -105,14 +118,24 @@ class Rotate(OwnProgram):
     #: On links of 1 Gbit/s the rounds that confirm a node at half rate take nine minutes.
     time_limit = "20m"
 
+    @property
+    def rails(self):
+        """The processes of a node that are paired with those of their number on other nodes."""
+        return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
+
     def arguments(self):
-        is_nightly = self.pattern == "round-robin" and self.rounds is None
-        few = (
-            ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))]
-            if is_nightly
-            else []
-        )
-        return ["--pattern", self.pattern, *few, "--confirm", *self.group_options()]
+        words = ["--pattern", self.pattern]
+        if self.pattern == "round-robin" and self.rounds is None:
+            ends = self.num_tasks // self.rails
+            rounds = rotate_patterns.nightly_rounds(ends)
+            of_day = date.today().toordinal() % rotate_patterns.runs_until_all(
+                ends, rounds
+            )
+            words += ["--shifts", str(rounds), "--turn", str(of_day)]
+        words += ["--confirm"]
+        if self.rails > 1:
+            return [*words, "--rails", str(self.rails)]
+        return [*words, *self.group_options()]
 
     def metrics(self):
         """Declare the metrics of every run, then those of a run whose switches are known. A pair's rate is
@@ -120,6 +143,7 @@ class Rotate(OwnProgram):
         declared = [
             *METRICS,
             *(metric for metric in OF_SWITCHES if metric.name in self.of_switches),
+            *(OF_RAILS if self.rails > 1 else ()),
         ]
         return [replace(metric, one_way=metric.unit == "MB/s") for metric in declared]
 
@@ -128,15 +152,19 @@ class Rotate(OwnProgram):
         from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
-        known, notes = (
-            self.known_fabric(output.hosts) if self.uses_topology else (None, [])
-        )
+        known, notes = None, []
+        if self.uses_topology and self.rails == 1:
+            known, notes = self.known_fabric(output.hosts)
         self.report = evaluation.of_run(output, self.link_MBps, known)
         self.facts.findings = [
             *(each.as_dict() for each in self.report.all_findings()),
             *notes,
         ]
-        self.facts.limits = dict(self.report.limits)
+        for found in self.facts.findings if output.nodes else ():
+            if ranks := found.get("data", {}).get("ranks"):
+                nodes = [output.nodes[rank] for rank in ranks]
+                found["hosts"] = list(dict.fromkeys(nodes))
+        self.facts.limits = self._limits(self.facts.findings)
         # Of launches that are compared, one may know of switches and the other not.
         self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
         declared = {metric.name for metric in self.metrics()}
@@ -145,6 +173,27 @@ class Rotate(OwnProgram):
             for name, value in self.report.metrics().items()
             if name in declared
         }
+
+    def _limits(self, found):
+        """Return the limits of the run, that of pairs by the name of those that it measured.
+
+        Other turns measure other pairs: each finding of one has the name of the limit that it is held
+        against, so that a night on which nobody looked at the pair does not close it.
+        """
+        limits, output = dict(self.report.limits), self.report.output
+        measured, all_pairs = output.ordered_pairs
+        if (
+            self.pattern != "round-robin"
+            or measured == all_pairs
+            or "pair" not in limits
+        ):
+            return limits
+        turn = fabric.number_of(fabric.options(output.header), "turn")
+        name = f"pair of turn {turn}"
+        for each in found:
+            if each["kind"] == "pair":
+                each["data"] = each.get("data", {}) | {"limit": name}
+        return {name if part == "pair" else part: loss for part, loss in limits.items()}
 
     def moved_B(self, text):
         output = self.report.output
@@ -180,42 +229,23 @@ class RotateOnDevice(DeviceMemory, Rotate):
     device = parameter(["cuda", "rocm"], type=str)
     needs_of = {"device": {"cuda": ("mpi_cuda",), "rocm": ("mpi_rocm",)}}
     pattern = parameter(["round-robin"])
+    ranks_between_nodes = "any"  # one a GPU
     layout = gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"})
     levels = Levels(nightly=True, procurement=True)
     headlines = ()
     #: A node has a switch for each rail, and files of the topology one for each node.
     uses_topology = False
 
-    @property
-    def rails(self):
-        """The GPUs of a node that are paired with those of their number on other nodes."""
-        return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
-
     def arguments(self):
         nics = Extras.of(self.current_partition).nics
         shared = self.rails > nics and self.rails % nics == 0
         return [
-            *(
-                "--pattern",
-                self.pattern,
-                "--shifts",
-                str(rotate_patterns.nightly_rounds(self.num_tasks // self.rails)),
-            ),
-            *("--confirm", "--memory", self.memory, "--rails", str(self.rails)),
+            *super().arguments(),
+            *("--memory", self.memory),
             *(("--adapters", str(nics)) if shared else ()),
         ]
 
-    def metrics(self):
-        """Declare the ratios between rails and between nodes, too."""
-        return [*super().metrics(), *(OF_RAILS if self.rails > 1 else ())]
-
     def measure(self, text):
         values = super().measure(text)
-        output = self.report.output
-        self.require_memory(output.memory)
-        for found in self.facts.findings:
-            if ranks := found.get("data", {}).get("ranks"):
-                found["hosts"] = list(
-                    dict.fromkeys(output.nodes[rank] for rank in ranks)
-                )
+        self.require_memory(self.report.output.memory)
         return values

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """When a finding closes: on a night that would have seen it."""
 
+from dataclasses import replace
+
 import pytest
 
 from fabric_checks.nightly import sight
@@ -48,3 +50,21 @@ def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(
 def test_each_kind_has_its_own_limit(sizes, known, closes):
     entry = finding(sizes={f"{kind} n3": size for kind, size in sizes.items()})
     assert (not sight.why_open(entry, frozenset({"A @x"}), {"A @x": known})) is closes
+
+
+def test_a_pair_closes_only_where_it_was_measured_again():
+    """A night measures a part of the pairs, and the next one others."""
+    entry = finding(sizes={"pair n3": 0.4})
+    of_turn = replace(entry.findings[0], data={"limit": "pair of turn 1"})
+    entry = replace(entry, findings=(of_turn,))
+
+    def why(known):
+        return sight.why_open(entry, frozenset({"A @x"}), {"A @x": known})
+
+    assert why({"node": 0.1, "pair of turn 2": 0.1}) == "other pairs were measured"
+    assert "50 % would have been named" in why({"pair of turn 1": 0.5})
+    assert not why({"node": 0.1, "pair of turn 1": 0.1})
+    # What slows many pairs shows in any of them.
+    uplinks = finding(sizes={"uplinks n3": 0.3})
+    known = {"A @x": {"cable": None, "pair of turn 2": 0.1}}
+    assert not sight.why_open(uplinks, frozenset({"A @x"}), known)

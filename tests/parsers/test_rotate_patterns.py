@@ -66,36 +66,52 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
 # ------------------------------------------------------------- the rounds of a night
 
 
+@cache
+def night(nodes, turn=0):
+    rounds = rotate_patterns.nightly_rounds(nodes)
+    return measured(nodes, rotate_patterns.round_robin_rounds(nodes, rounds, turn))
+
+
 @pytest.mark.parametrize("nodes", NODES)
-def test_every_node_sends_and_receives_about_equally_often(nodes):
-    counts = measured(
-        nodes,
-        rotate_patterns.round_robin_rounds(
-            nodes, rotate_patterns.nightly_rounds(nodes)
-        ),
-    )
+def test_nights_that_follow_each_other_measure_all_ordered_pairs(nodes):
+    rounds = rotate_patterns.nightly_rounds(nodes)
+    turns = rotate_patterns.runs_until_all(nodes, rounds)
+    assert turns <= (4 if nodes > 6 else 5)
+    nights = [night(nodes, turn) for turn in range(10**6, 10**6 + turns)]
+    assert all(each.max() == 1 for each in nights)
+    missed = sum(nights) == 0
+    assert (missed == np.eye(nodes, dtype=bool)).all()
+
+
+@pytest.mark.parametrize("shifts", [1, 2, 3, 4, 5, 9, 10, 11, 20])
+def test_turns_of_any_number_of_rounds_measure_all_ordered_pairs(shifts):
+    turns = rotate_patterns.runs_until_all(11, shifts)
+    numbers = [
+        rotate_patterns.round_robin_rounds(11, shifts, turn) for turn in range(turns)
+    ]
+    assert {len(each) for each in numbers} == {len(set(each)) for each in numbers}
+    assert set().union(*numbers) == set(range(22))
+
+
+@pytest.mark.parametrize("nodes", NODES)
+@pytest.mark.parametrize("turn", range(4))
+def test_every_node_sends_and_receives_about_equally_often(nodes, turn):
+    counts = night(nodes, turn)
     least = 1 if nodes == 2 else 2  # two nodes have two ordered pairs
     assert min(counts.sum(axis=0).min(), counts.sum(axis=1).min()) >= least
     assert np.abs(counts.sum(axis=0) - counts.sum(axis=1)).max() <= 3
 
 
-@cache
-def night(nodes):
-    return measured(
-        nodes,
-        rotate_patterns.round_robin_rounds(
-            nodes, rotate_patterns.nightly_rounds(nodes)
-        ),
-    )
-
-
 @pytest.mark.parametrize("size", range(2, 49))
-def test_every_leaf_reaches_every_other_one_in_both_directions(size):
+@pytest.mark.parametrize("turn", range(4))
+def test_every_leaf_reaches_every_other_one_in_both_directions(size, turn):
     """Leaves of nodes that follow each other, the last one of the rest, on 2 to 200 nodes; smaller ones
     mostly do."""
     for nodes in NODES:
-        missed, ways = uncovered(night(nodes), leaves(nodes, size))
-        assert missed <= (0 if size >= 4 else 0.5 * ways), nodes
+        missed, ways = uncovered(night(nodes, turn), leaves(nodes, size))
+        # On some nights a last leaf of fewer than four nodes lacks a way.
+        is_whole = size >= 4 and (turn == 0 or nodes % size not in (1, 2, 3))
+        assert missed <= (0 if is_whole else 0.5 * ways), nodes
 
 
 @pytest.mark.parametrize("switches", [2, 4, 8, 16])

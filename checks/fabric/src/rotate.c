@@ -44,7 +44,9 @@ static const char method[] =
     "             in both directions.\n"
     "With an odd N the last node is left out of rotate and bisection. --shifts S measures S rounds,\n"
     "evenly spread from the first to the last; of round-robin up to M of the first M, and beyond that\n"
-    "all of these and some of the rest. The last lines list what was not measured.\n"
+    "all of these and some of the rest. --turn T moves them by T, modulo the widest distance D of two\n"
+    "that follow each other; of round-robin every second D turns measure the other direction. So each\n"
+    "2 D runs with T, T + 1, ... measure all ordered pairs. The last lines list what was not measured.\n"
     "\n"
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
@@ -308,6 +310,7 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
     const size_t share = plan->adapters > 0 ? plan->rails / plan->adapters : 1;
     node.layout = fc_make_layout(world->size / (int)plan->rails, (int)plan->rails, (int)share,
                                  (enum fc_pattern)plan->pattern, (int)plan->shifts, plan->seed);
+    node.layout.turn = (int)plan->turn;
     const size_t rounds = (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 128 * ((size_t)world->size + rounds + slots));
     node.roster = fc_make_roster(world, world->size);
@@ -367,6 +370,10 @@ int main(int argc, char **argv)
         {"shifts", FC_COUNT, &plan.shifts, 0, 1000000,
          "rounds to measure, evenly spread over those of the pattern; 0 or more than\n"
          "        there are: all; for bisection the number of matchings, 0: half the nodes",
+         NULL},
+        {"turn", FC_COUNT, &plan.turn, 0, 1000000,
+         "of several runs with --shifts, such as nights, the number of this one: each measures other\n"
+         "        rounds, until all were",
          NULL},
         {"seed", FC_COUNT, &plan.seed, 0, UINT32_MAX, "seed of the matchings of bisection", NULL},
         {"rails", FC_COUNT, &plan.rails, 1, 65536,

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 #: By part (``node``, ``pair``, ``cable``, ``leaf``) the smallest loss of bandwidth, as a share; with ``_us``
-#: that of latency, in microseconds. None where none would have been found.
+#: that of latency, in microseconds; with ``of turn N`` of the pairs that this turn measures. None where none
+#: would have been found.
 Limits = Mapping[str, "float | None"]
 
 #: A pair that was not scanned is not known at all; of a leaf it is the bandwidth to the other switches.
@@ -34,7 +35,7 @@ def text(limits: Limits, *, further: bool = False) -> str:
 
 
 def _fault(quantity: str, size: float) -> str:
-    part = quantity.removesuffix("_us")
+    part = quantity.removesuffix("_us").partition(" of turn ")[0]
     how = (
         f"farther by {size:.2f} us"
         if quantity.endswith("_us")

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from fabric_checks.nightly.model import Entry
 from fabric_checks.report.sight import Limits
 
+#: In the name of the limit of those pairs that one of several turns measures; findings of them have it.
+_TURN = " of turn "
 #: The quantities that limit findings of a kind; the first that a case has counts. Cables have limits only
 #: where routes are known; what else lies between switches slows many pairs, and shows no later than a single
 #: pair does.
@@ -39,39 +41,48 @@ def why_open(
     reasons: list[str] = []
     for case in measured_again:
         if case in known:
-            short = [_short_of(kind, size, known[case]) for kind, size in sizes.items()]
+            short = [
+                _short_of(quantities, size, known[case])
+                for quantities, size in sizes.items()
+            ]
             if not any(short):
                 return ""
             reasons += filter(None, short)
     return reasons[0] if reasons else "no case that can name it was measured"
 
 
-def _sizes(entry: Entry) -> dict[str, float | None]:
-    """Return the smallest size of the findings of each kind that is seen only down to a limit."""
-    found: dict[str, list[float]] = {}
+def _sizes(entry: Entry) -> dict[tuple[str, ...], float | None]:
+    """Return the smallest size of the findings that are seen only down to a limit, by its quantities."""
+    found: dict[tuple[str, ...], list[float]] = {}
     for each in entry.findings:
         if each.kind in _QUANTITIES:
-            found.setdefault(each.kind, []).extend(
-                [] if each.size is None else [each.size]
-            )
-    return {kind: min(sizes, default=None) for kind, sizes in found.items()}
+            own = each.data.get("limit")
+            quantities = (str(own),) if own else _QUANTITIES[each.kind]
+            sizes = found.setdefault(quantities, [])
+            sizes += [] if each.size is None else [each.size]
+    return {quantities: min(sizes, default=None) for quantities, sizes in found.items()}
 
 
-def _short_of(kind: str, size: float | None, known: Limits) -> str:
+def _short_of(quantities: tuple[str, ...], size: float | None, known: Limits) -> str:
     """Return by how much a case falls short of naming a finding of a size; empty if it would have named it.
 
     :param size: None if any loss of this kind would have been named where a loss has a limit.
     """
-    quantity = next(
-        (each for each in _QUANTITIES[kind] if known.get(each) is not None), None
+    limit = next(
+        (found for each in quantities if (found := _of(each, known)) is not None), None
     )
-    if quantity is None:
-        return (
-            f"no slow {_QUANTITIES[kind][-1].removesuffix('_us')} would have been named"
-        )
-    limit = known[quantity]
-    if size is None or limit is None or limit <= size:
+    if limit is None:
+        if _TURN in quantities[-1]:
+            return "other pairs were measured"
+        return f"no slow {quantities[-1].removesuffix('_us')} would have been named"
+    if size is None or limit <= size:
         return ""
-    if quantity.endswith("_us"):
+    if quantities[0].endswith("_us"):
         return f"{limit:.2f} us would have been named, and it was {size:.2f} us"
     return f"{100 * limit:.0f} % would have been named, and it was {100 * size:.0f} %"
+
+
+def _of(quantity: str, known: Limits) -> float | None:
+    """Return a limit: of a part, or of the part among those that one turn measures."""
+    names = (name for name in known if name.partition(_TURN)[0] == quantity)
+    return known.get(quantity, known.get(next(names, "")))

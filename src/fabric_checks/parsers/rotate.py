@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -147,10 +148,16 @@ def parse(text: str) -> RotateOutput:
         )
     memory = _memory(header, options, nodes)
     names = nodes
-    if memory != "host":  # the numbers of GPUs are those of the processes of a node
+    # The numbers of GPUs are those of the processes of a node; which adapter one used is not printed.
+    if of_node := "GPU" if memory != "host" else "process" if rails > 1 else "":
+        counted: Counter[str] = Counter()
+        numbers = []
+        for node in nodes:
+            numbers.append(counted[node])
+            counted[node] += 1
         names = tuple(
-            f"node {node}, GPU {nodes[:rank].count(node)}"
-            for rank, node in enumerate(nodes)
+            f"node {node}, {of_node} {number}"
+            for node, number in zip(nodes, numbers, strict=True)
         )
     return RotateOutput(
         header,
@@ -163,7 +170,7 @@ def parse(text: str) -> RotateOutput:
         fabric.seconds(header, "elapsed"),
         phases,
         _groups(header),
-        nodes=() if memory == "host" else nodes,
+        nodes=nodes if of_node else (),
         memory=memory,
         rails=rails,
         share=rails // adapters,

@@ -37,9 +37,9 @@ def nightly_rounds(ranks: int) -> int:
     return max((ranks + 1) // 2, min(2 * turns(ranks), 6))
 
 
-def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
-    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are
-    stand for all.
+def round_robin_rounds(ranks: int, shifts: int, turn: int = 0) -> list[int]:
+    """Return the numbers of the rounds that ``round-robin --shifts --turn`` measures; 0 and more than there
+    are stand for all.
 
     No two ranks meet twice before all have met once.
     """
@@ -47,16 +47,35 @@ def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
     if not 0 < shifts < 2 * first:
         return list(range(2 * first))
     if shifts <= first:
-        return from_end_to_end(shifts, first)
-    return [
-        *range(first),
-        *(first + number for number in from_end_to_end(shifts - first, first)),
-    ]
+        is_back = turn // _widest_gap(shifts, first) % 2 == 1
+        chosen = from_end_to_end(shifts, first, turn)
+        return [first + number for number in chosen] if is_back else chosen
+    rest = from_end_to_end(shifts - first, first, turn)
+    return [*range(first), *(first + number for number in rest)]
 
 
-def from_end_to_end(wanted: int, count: int) -> list[int]:
-    """Return that many of the numbers from 0 to ``count - 1``, evenly spread: the rounds of ``--shifts``."""
-    return [index * (count - 1) // max(wanted - 1, 1) for index in range(wanted)]
+def runs_until_all(ranks: int, shifts: int) -> int:
+    """Return how many turns of ``round-robin --shifts`` measure all ordered pairs."""
+    first = turns(ranks)
+    if shifts >= 2 * first:
+        return 1
+    if shifts <= first:
+        return 2 * _widest_gap(shifts, first)
+    return _widest_gap(shifts - first, first)
+
+
+def from_end_to_end(wanted: int, count: int, turn: int = 0) -> list[int]:
+    """Return that many of the numbers from 0 to ``count - 1``, evenly spread: the rounds of ``--shifts``.
+
+    :param turn: they are moved by it; after as many turns as their widest distance all numbers were there.
+    """
+    moved = turn % _widest_gap(wanted, count)
+    spread = (index * (count - 1) // max(wanted - 1, 1) for index in range(wanted))
+    return [(number + moved) % count for number in spread]
+
+
+def _widest_gap(wanted: int, count: int) -> int:
+    return -(-(count - 1) // (wanted - 1)) if wanted > 1 else count
 
 
 def pairs(pattern: str, ranks: int, rounds: Ranks) -> tuple[Ranks, Ranks]:

@@ -142,11 +142,18 @@ void fc_set_round(const struct fc_layout *layout, int number, int *order, struct
     }
 }
 
-/* Of `wanted` numbers, evenly spread from 0 to count - 1, the one at `index`. */
-static int spread_from_end_to_end(int index, int wanted, int count)
+/* Of `wanted` numbers, evenly spread from 0 to count - 1, the widest distance between two that follow each other. */
+static int widest_gap(int wanted, int count)
+{
+    return wanted > 1 ? (count - 1 + wanted - 2) / (wanted - 1) : count;
+}
+
+/* The one at `index`, moved by the number of the turn: after as many turns as the widest gap all numbers were there. */
+static int spread_from_end_to_end(const struct fc_layout *layout, int index, int wanted, int count)
 {
     const size_t gaps = wanted > 1 ? (size_t)wanted - 1 : 1;
-    return (int)((size_t)index * ((size_t)count - 1) / gaps);
+    const int moved = layout->turn % widest_gap(wanted, count);
+    return wrapped((int)((size_t)index * ((size_t)count - 1) / gaps), moved, count);
 }
 
 int fc_round_number(const struct fc_layout *layout, int index)
@@ -157,16 +164,17 @@ int fc_round_number(const struct fc_layout *layout, int index)
     const int at = index / share;
     int round = at;
     if (rounds <= turns) {
-        round = spread_from_end_to_end(at, rounds, turns);
+        const bool back = layout->pattern == FC_ROUND_ROBIN && layout->turn / widest_gap(rounds, turns) % 2 == 1;
+        round = spread_from_end_to_end(layout, at, rounds, turns) + (back ? turns : 0);
     } else if (at >= turns) {
-        round = turns + spread_from_end_to_end(at - turns, rounds - turns, layout->total / share - turns);
+        round = turns + spread_from_end_to_end(layout, at - turns, rounds - turns, layout->total / share - turns);
     }
     return round * share + index % share;
 }
 
 struct fc_layout fc_make_layout(int nodes, int rails, int share, enum fc_pattern pattern, int shifts, size_t seed)
 {
-    struct fc_layout layout = {pattern, nodes, rails, share, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
+    struct fc_layout layout = {pattern, nodes, rails, share, nodes, nodes, nodes - 1, nodes - 1, 0, 0, seed};
     if (pattern == FC_ROUND_ROBIN) {
         layout.pairs = nodes / 2;
         layout.turns = nodes - 1 + nodes % 2;

@@ -24,6 +24,7 @@ struct fc_layout {
     int turns;  /* rounds of a rail after which every two nodes have met that ever do, in some direction */
     int total;  /* rounds of the whole pattern */
     int rounds; /* measured ones */
+    int turn;   /* of several runs that measure other rounds until all were; 0: from the first to the last */
     size_t seed;
 };
 
@@ -44,8 +45,8 @@ void fc_add_pair(struct fc_roster *roster, int sender, int receiver);
 struct fc_layout fc_make_layout(int nodes, int rails, int share, enum fc_pattern pattern, int shifts, size_t seed);
 
 /*
- * Returns the number in the full pattern of the measured round `index`: from the first to the last, and no two nodes
- * meet twice before all have met once.
+ * Returns the number in the full pattern of the measured round `index`: evenly spread, and no two nodes meet twice
+ * before all have met once.
  */
 int fc_round_number(const struct fc_layout *layout, int index);
 

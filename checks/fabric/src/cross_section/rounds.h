@@ -13,6 +13,7 @@ struct plan {
     size_t tests;
     size_t pattern; /* enum fc_pattern */
     size_t shifts;  /* rounds to measure, 0: all */
+    size_t turn;    /* of runs that measure other rounds */
     size_t rails;   /* ranks of a node that are paired with those of the same number only */
     size_t adapters; /* of a node, 0: as many as rails */
     size_t memory;   /* enum fc_memory_kind */

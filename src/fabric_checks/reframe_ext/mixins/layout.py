@@ -100,35 +100,55 @@ def offered(*features: str) -> bool:
     )
 
 
+def is_for(ranks: str, layout: Layout, partition: SystemPartition) -> bool:
+    """Return whether a layout on several nodes has the processes a node that a check asks for.
+
+    :param ranks: ``any`` number; one a ``node``; or one a node and one an ``adapter``: what asks for the
+        fabric learns nothing from more, and on all cores its pairs grow with their square.
+    """
+    if ranks == "any" or layout.nodes == 1:
+        return True
+    return layout.ppn == 1 or (
+        ranks == "adapter" and layout.ppn == Extras.of(partition).nics
+    )
+
+
 def layouts(
     shape: str,
     *,
+    ranks: str = "any",
     scan: bool = True,
     where: Callable[[Layout], bool] = lambda _: True,
     needs: tuple[str, ...] = (),
 ) -> Any:
     """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
+    :param ranks: see :func:`is_for`; the check says the same as ``ranks_between_nodes``.
     :param scan: see :func:`layouts_of`.
     :param where: selects some of them.
     :param needs: features; if no environment has them, there is no layout, and no warning that none fits.
     """
-    found = layouts_of(shape, scan=scan) if offered(*needs) else []
+    found = layouts_of(shape, ranks=ranks, scan=scan) if offered(*needs) else []
     return parameter([str(layout) for layout in found if where(layout)], type=str)
 
 
-def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
+def layouts_of(shape: str, *, ranks: str = "any", scan: bool = True) -> list[Layout]:
     """Return the layouts of a shape (see :data:`fabric_checks.core.layouts.SHAPES`) that fit the current
     system.
 
     A warning names a partition that is too small for any.
 
+    :param ranks: see :func:`is_for`.
     :param scan: all of them; otherwise their :func:`~fabric_checks.core.layouts.corners`, for checks of which
         there are many, so that their number does not grow with the system.
     """
     found: set[Layout] = set()
     for partition in partitions():
-        fit = of_shape(shape, all_layouts_of(partition))
+        fit = [
+            layout
+            for layout in of_shape(shape, all_layouts_of(partition))
+            if is_for(ranks, layout, partition)
+        ]
         if not fit:
             getlogger().warning(
                 f"{partition.fullname} is too small for any check that needs {shape!r} processes",
@@ -191,6 +211,9 @@ class LayoutMixin(RegressionTestPlugin):
     #: Features that the environment has to have for certain values of a parameter: by parameter and value.
     needs_of: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
 
+    #: The processes a node of its layouts on several nodes, see :func:`is_for`.
+    ranks_between_nodes = "any"
+
     #: Features that a partition has to have for this check.
     #:
     #: :type: :class:`List[str]`
@@ -230,6 +253,7 @@ class LayoutMixin(RegressionTestPlugin):
         self.run_only_on(
             lambda partition: (
                 set(self.launches) <= set(all_layouts_of(partition))
+                and is_for(self.ranks_between_nodes, self.current_layout, partition)
                 and set(self.partition_features) <= set(partition.features)
             )
         )
