@@ -194,6 +194,20 @@ def test_some_shifts_are_evenly_spread_and_what_is_left_out_is_said(
     assert tuple(header[key] for key in keys) == said
 
 
+@pytest.mark.parametrize(("ranks", "shifts"), [(8, 4), (5, 6), (7, 3)])
+def test_each_turn_measures_other_rounds_until_all_were(quick, ranks, shifts):
+    everything = definition("round-robin", ranks)
+    words = [*SHORT, "--pattern", "round-robin", "--shifts", shifts]
+    seen = set()
+    for turn in range(rotate_patterns.runs_until_all(ranks, shifts)):
+        header, rows = quick.rows(ranks, *words, "--turn", turn)
+        numbers = rotate_patterns.round_robin_rounds(ranks, shifts, turn)
+        assert pairs_by_round(rows) == {each: everything[each] for each in numbers}
+        assert header["shifts"].startswith(f"{shifts} of {len(everything)}")
+        seen.update(numbers)
+    assert seen == set(everything)
+
+
 # ------------------------------------------------------------- groups
 
 #: The switch of each rank: some of several, of unequal numbers, one of its own, one without.

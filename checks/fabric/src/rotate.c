@@ -44,9 +44,7 @@ static const char method[] =
     "             in both directions.\n"
     "With an odd N the last node is left out of rotate and bisection. --shifts S measures S rounds,\n"
     "evenly spread from the first to the last; of round-robin up to M of the first M, and beyond that\n"
-    "all of these and some of the rest. --turn T moves them by T, modulo the widest distance D of two\n"
-    "that follow each other; of round-robin every second D turns measure the other direction. So each\n"
-    "2 D runs with T, T + 1, ... measure all ordered pairs. The last lines list what was not measured.\n"
+    "all of these and some of the rest. The last lines list what was not measured.\n"
     "\n"
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
@@ -372,8 +370,10 @@ int main(int argc, char **argv)
          "        there are: all; for bisection the number of matchings, 0: half the nodes",
          NULL},
         {"turn", FC_COUNT, &plan.turn, 0, 1000000,
-         "of several runs with --shifts, such as nights, the number of this one: each measures other\n"
-         "        rounds, until all were",
+         "of several runs with --shifts, such as nights, the number T of this one: its rounds are\n"
+         "        moved by T, modulo the widest distance D of two that follow each other; of\n"
+         "        round-robin every second D runs measure the other direction, so that 2 D runs that\n"
+         "        follow each other measure all ordered pairs",
          NULL},
         {"seed", FC_COUNT, &plan.seed, 0, UINT32_MAX, "seed of the matchings of bisection", NULL},
         {"rails", FC_COUNT, &plan.rails, 1, 65536,
