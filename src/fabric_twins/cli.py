@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import number_option
-from fabric_checks.cli.verb import Verb, Verbs, json_option
+from fabric_checks.cli.verb import Verb, Verbs, json_option, number_option
 from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_twins import plan, published_table, reference_file, what_if

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import UNUSABLE, end_by
-from fabric_checks.cli.verb import FAILED, Verb
+from fabric_checks.cli.verb import FAILED, UNUSABLE, end_by, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
@@ -23,7 +22,7 @@ Examples:
 """
 
 
-@click.command("archive", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
+@verb("archive", _EPILOG, {FAILED: UNUSABLE})
 @click.argument(
     "paths",
     nargs=-1,
@@ -44,7 +43,9 @@ def command(paths: tuple[Path, ...]) -> None:
         raise click.UsageError("too many paths: RESULTS and FOLDER at most")
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
-        raise RecordError(f"{results}: there is no such file or folder")
+        raise RecordError(
+            f"{results}: there is no such file or folder; name a folder of results, or start a run"
+        )
     folder = paths[-1]
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(

@@ -3,12 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, link_rate_option
+from fabric_checks.cli.verb import (
+    FAILED,
+    FILE,
+    FOLDER,
+    FOUND,
+    ending,
+    flag,
+    json_option,
+    link_rate_option,
+    option,
+    verb,
+)
 from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
 from fabric_checks.diagnosis.fabric_map import names, topology_files
@@ -30,63 +42,47 @@ docs/blame.md has an example of each format.
 """
 
 
-@click.command(
+@verb(
     "blame",
-    cls=Verb,
-    epilog=_EPILOG,
-    statuses={
+    _EPILOG,
+    {
         0: "nothing is slow for certain",
         FAILED: "a file cannot be read: it is named, and the others are judged",
         FOUND: "a node or link is slow for certain, or all are far below --link-MBps",
     },
 )
-@click.argument(
-    "paths",
-    metavar="FILE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=FILE)
 @link_rate_option
-@click.option(
+@option(
     "--topology",
+    "The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and OpenSM's"
+    " log. May be repeated.",
     multiple=True,
     type=click.Path(path_type=Path),
-    help=(
-        "The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and"
-        " OpenSM's log. May be repeated."
-    ),
 )
-@click.option(
+@option(
     "--routing",
+    "Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is"
+    " static.",
     type=click.Choice(ROUTINGS),
-    help=(
-        "Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is"
-        " static."
-    ),
 )
-@click.option(
+@option(
     "--adapter",
+    "The adapter that MPI used, where hosts have several in the topology, as mlx5_0. May be repeated.",
     "adapters",
     multiple=True,
     metavar="NAME",
-    help="The adapter that MPI used, where hosts have several in the topology, as mlx5_0. May be repeated.",
 )
-@click.option(
-    "--pictures",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write pictures to this folder.",
-)
-@click.option(
+@option("--pictures", "Write pictures to this folder.", type=FOLDER)
+@option(
     "--next",
+    "Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
     "next_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
+    type=FILE,
 )
-@click.option(
+@flag(
     "--alone",
-    is_flag=True,
-    help="Pairs were measured one after the other, where a format does not say so.",
+    "Pairs were measured one after the other, where a format does not say so.",
 )
 @json_option
 def command(
@@ -110,10 +106,8 @@ def command(
     """
     known = _map(topology, routing, adapters)
     judged, refused = blame.load(paths, link_MBps, known, alone=alone)
-    for line in refused:
-        console.error(
-            f"error: {line}{'; the others are judged without it' if judged else ''}"
-        )
+    rest = "; the others are judged without it" if judged else ""
+    console.error(*(f"error: {line}{rest}" for line in refused))
     if not judged:
         raise SystemExit(FAILED)
     if pictures:
@@ -123,20 +117,21 @@ def command(
     if as_json:
         console.print_json(blame.as_json(judged, refused))
     else:
-        age = (
-            [
-                topology_files.age_text(topology, paths[0].stat().st_mtime),
-                *known.warnings,
-                *known.slow_links.values(),
-            ]
-            if known
-            else []
+        console.print(
+            *_about(known, topology, paths[0]),
+            *blame.as_lines(judged, str(next_file or "next.txt")),
         )
-        console.print(*age, *blame.as_lines(judged, str(next_file or "next.txt")))
-    if any(found.report.has_faults for found in judged):
-        raise SystemExit(FOUND)
-    if refused:
-        raise SystemExit(FAILED)
+    raise ending(found=any(each.report.has_faults for each in judged), failed=refused)
+
+
+def _about(
+    known: FabricMap | None, topology: Sequence[Path], measured: Path
+) -> list[str]:
+    """Return what there is to know of a map before its names are believed."""
+    if known is None:
+        return []
+    age = topology_files.age_text(topology, measured.stat().st_mtime)
+    return [age, *known.warnings, *known.slow_links.values()]
 
 
 def _map(

@@ -9,14 +9,17 @@ from datetime import datetime, timezone
 import click
 
 from fabric_checks.cli import selection
-from fabric_checks.cli.conditions import (
-    GATED,
+from fabric_checks.cli.conditions import GATED, fail_on_option, margin_text
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOUND,
     UNUSABLE,
     end_by,
-    fail_on_option,
-    margin_text,
+    json_option,
+    option,
+    sources_argument,
+    verb,
 )
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, sources_argument
 from fabric_checks.comparison.changes import (
     FIELDS,
     OPEN,
@@ -37,14 +40,12 @@ Examples:
 """
 
 
-@click.command(
-    "changes", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED}
-)
+@verb("changes", _EPILOG, {FAILED: UNUSABLE, FOUND: GATED})
 @sources_argument
-@click.option(
+@option(
     "--since",
+    "Only changes whose first run is at or after this time (UTC).",
     type=click.DateTime(),
-    help="Only changes whose first run is at or after this time (UTC).",
 )
 @fail_on_option(
     "worse, or worse:5%: exit with status 3 if such a change is open.", [WORSE]

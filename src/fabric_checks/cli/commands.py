@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -69,16 +69,16 @@ def verbs() -> dict[str, Verb]:
 class Commands(Verbs):
     """The group of all verbs, which are loaded when they are called."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands = {
+            name: click.Command(name, short_help=verb.help, hidden=not verb.group)
+            for name, verb in verbs().items()
+        }
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return list(verbs())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the entry of a command in lists, or None for an unknown name."""
-        verb = verbs().get(cmd_name)
-        return verb and click.Command(
-            cmd_name, short_help=verb.help, hidden=not verb.group
-        )
+        return list(self.commands)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
@@ -104,7 +104,5 @@ class Commands(Verbs):
 def load(name: str) -> click.Command:
     """Return the command of a verb."""
     module = import_module(verbs()[name].module)
-    command: click.Command = (
-        module.command if hasattr(module, "command") else getattr(module, name)
-    )
+    command: click.Command = vars(module).get("command") or getattr(module, name)
     return command

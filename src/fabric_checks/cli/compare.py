@@ -7,17 +7,20 @@ from collections.abc import Mapping
 
 import click
 
-from fabric_checks.cli.conditions import (
-    GATED,
+from fabric_checks.cli.conditions import GATED, fail_on_option, objections, share
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOUND,
     UNUSABLE,
+    csv_option,
     end_by,
-    fail_on_option,
-    objections,
+    flag,
+    json_option,
+    option,
     read_by,
     refuse_together,
-    share,
+    verb,
 )
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.verdicts import MISSING, WORSE
 from fabric_checks.core import console
@@ -37,32 +40,25 @@ Examples:
 """
 
 
-@click.command(
-    "compare", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED}
-)
+@verb("compare", _EPILOG, {FAILED: UNUSABLE, FOUND: GATED})
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
-@click.option(
+@option(
     "--repeatable",
+    "How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
     callback=read_by(share),
     metavar="SHARE",
-    help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
-@click.option(
-    "--across-versions",
-    is_flag=True,
-    help="Also compare values of different programs or releases.",
-)
+@flag("--across-versions", "Also compare values of different programs or releases.")
 @fail_on_option(
     "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.",
     [WORSE, MISSING],
 )
 @json_option
 @csv_option
-@click.option(
+@flag(
     "--all",
+    "Print a row for each metric: curves not folded, and missing ones.",
     "every_point",
-    is_flag=True,
-    help="Print a row for each metric: curves not folded, and missing ones.",
 )
 def command(
     sources: tuple[str, ...],

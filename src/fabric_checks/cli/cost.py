@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
-from fabric_checks.cli.verb import Verb, json_option
+from fabric_checks.cli.verb import FILE, json_option, option, verb
 from fabric_checks.core import console, paths
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reader
@@ -25,14 +23,8 @@ Times are those that jobs spent on their nodes, without time in the queue.
 """
 
 
-@click.command("cost", cls=Verb, epilog=_EPILOG)
-@click.option(
-    "--plan",
-    "plan_file",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The file of the planned run.",
-)
+@verb("cost", _EPILOG)
+@option("--plan", "The file of the planned run.", "plan_file", type=FILE, required=True)
 @json_option
 def command(plan_file: Path, *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""

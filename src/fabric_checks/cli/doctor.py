@@ -9,10 +9,9 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import click
 from reframe.core.exceptions import ReframeError
 
-from fabric_checks.cli.verb import FAILED, Verb, json_option
+from fabric_checks.cli.verb import FAILED, json_option, option, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
@@ -27,20 +26,15 @@ Examples:
 """
 
 
-@click.command(
-    "doctor",
-    cls=Verb,
-    epilog=_EPILOG,
-    statuses={FAILED: "no check has a case, or the settings are wrong"},
+@verb("doctor", _EPILOG, {FAILED: "no check has a case, or the settings are wrong"})
+@option(
+    "-C",
+    "A file with settings of ReFrame; can be repeated.  [default: RFM_CONFIG_FILES, or config/settings.py]",
+    "--config-file",
+    "files",
+    multiple=True,
 )
-@click.option(
-    "-C", "--config-file", "files", multiple=True,
-    help="A file with settings of ReFrame; can be repeated.  "
-    "[default: RFM_CONFIG_FILES, or config/settings.py]",
-)  # fmt: skip
-@click.option(
-    "--system", help="The system.  [default: the first that matches this host]"
-)
+@option("--system", "The system.  [default: the first that matches this host]")
 @json_option
 def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> None:
     """Show which checks your ReFrame settings enable, and why others are skipped. Nothing is run."""

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by, named, read_by
-from fabric_checks.cli.verb import Verbs, json_option
+from fabric_checks.cli.verb import Verbs, end_by, json_option, name_option, option
 from fabric_checks.core import console, locks, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import sound_name
@@ -33,7 +32,7 @@ Examples:
 
 
 @click.group("findings", cls=Verbs, epilog=_EPILOG, invoke_without_command=True)
-@click.option("--system", help="Only those of this system.")
+@option("--system", "Only those of this system.")
 @json_option
 @click.pass_context
 def command(context: click.Context, system: str | None, *, as_json: bool) -> None:
@@ -48,42 +47,25 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
         for name, path in _journals(system).items()
     }
     if as_json:
-        listed = {
-            name: [as_dict(entry) for entry in entries]
-            for name, entries in found.items()
-        }
+        listed = {name: list(map(as_dict, entries)) for name, entries in found.items()}
         console.print_json({"open": listed, "faults": warnings})
-    elif not any(found.values()):
-        console.print("Nothing is open.")
     else:
-        console.print(
-            *(
-                f"{name}: {line}"
-                for name, entries in found.items()
-                for line in lines_of(entries)
-            )
-        )
+        lines = [f"{name}: {line}" for name in found for line in lines_of(found[name])]
+        console.print(*(lines or ["Nothing is open."]))
     end_by(warnings)
 
 
 @command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
-@click.option(
-    "--reason",
-    required=True,
-    callback=read_by(named),
-    help="Why it needs no attention.",
-)
-@click.option(
-    "--ticket", required=True, callback=read_by(named), help="The ticket of its repair."
-)
-@click.option(
+@name_option("--reason", "Why it needs no attention.", required=True)
+@name_option("--ticket", "The ticket of its repair.", required=True)
+@option(
     "--until",
+    "The last day of the acknowledgement (UTC).",
     required=True,
     type=click.DateTime(["%Y-%m-%d"]),
-    help="The last day of the acknowledgement (UTC).",
 )
-@click.option("--system", help="The system of config/systems, if several have nights.")
+@option("--system", "The system of config/systems, if several have nights.")
 def acknowledge(
     name: str, *, reason: str, ticket: str, until: datetime, system: str | None
 ) -> None:

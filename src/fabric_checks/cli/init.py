@@ -9,9 +9,10 @@ from collections.abc import Iterable
 
 import click
 
-from fabric_checks.cli.verb import Verb
+from fabric_checks.cli.verb import flag, option, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.text import first_of
 from fabric_checks.onboarding import examples, installation, questions, site_files
 from fabric_checks.onboarding.detection import look
 from fabric_checks.onboarding.facts import Facts, Mpi
@@ -30,43 +31,35 @@ Examples:
 """
 
 
-@click.command("init", cls=Verb, epilog=_EPILOG)
-@click.option("--name", help="The name of the system.")
-@click.option(
+@verb("init", _EPILOG)
+@option("--name", "The name of the system.")
+@option(
     "--partition",
+    "The partitions or queues to measure, with commas.",
     "--queue",
     "queue",
-    help="The partitions or queues to measure, with commas.",
 )
-@click.option(
+@option(
     "--mpi",
-    help="The MPIs to measure, with commas, or all; by default the first of those found.",
+    "The MPIs to measure, with commas, or all; by default the first of those found.",
 )
-@click.option("--nodes", help="The most nodes of a job.")
-@click.option("--cores", help="The cores of a node.")
-@click.option("--account", help="The account of jobs.")
-@click.option(
-    "--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm)."
-)
-@click.option(
+@option("--nodes", "The most nodes of a job.")
+@option("--cores", "The cores of a node.")
+@option("--account", "The account of jobs.")
+@option("--gres", "The generic resources that jobs ask for, such as gpu:4 (Slurm).")
+@option(
     "--link-MBps",
+    "The rate of one link of a node in one direction, in MB/s.",
     "link_MBps",
-    help="The rate of one link of a node in one direction, in MB/s.",
 )
-@click.option("--nics", help="The number of such links of a node.")
-@click.option(
-    "--this-host", is_flag=True, help="Describe this host alone; ask no scheduler."
-)
-@click.option(
-    "--spack", is_flag=True, help="Write scopes for programs that Spack builds, too."
-)
-@click.option(
-    "--yes", is_flag=True, help="Accept the guess where nothing else is given."
-)
-@click.option(
+@option("--nics", "The number of such links of a node.")
+@flag("--this-host", "Describe this host alone; ask no scheduler.")
+@flag("--spack", "Write scopes for programs that Spack builds, too.")
+@flag("--yes", "Accept the guess where nothing else is given.")
+@option(
     "--example",
+    "Look at nothing, write nothing: print the file of a system as an example.",
     type=click.Choice(list(examples.SCHEDULERS)),
-    help="Look at nothing, write nothing: print the file of a system as an example.",
 )
 def command(
     *, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None
@@ -92,13 +85,11 @@ def command(
         lambda each: _answer(each, given.get(each.key), yes=yes),
     )
     asked = set(answers.system).union(*answers.queues.values())
-    unused = [
-        key for key, value in given.items() if value is not None and key not in asked
-    ]
-    if unused:
-        raise FabricError(
-            f"--{unused[0].replace('_', '-')} does not apply to what was found here; leave it out"
-        )
+    for key, value in given.items():
+        if value is not None and key not in asked:
+            raise FabricError(
+                f"{_option(key)} does not apply to what was found here; leave it out"
+            )
 
     _write(site_files.files(facts, answers, spack=spack))
     name, chosen = str(answers.system["name"].value), site_files.chosen(facts, answers)
@@ -142,44 +133,50 @@ _MOST = 20
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return the facts in lines."""
-    rows = [
-        (
-            "scheduler",
-            f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip(),
-        )
-    ]
-    rows += (("nodes", _queue_text(queue)) for queue in facts.queues[:_MOST])
-    if len(facts.queues) > _MOST:
-        rows.append(("", f"... and {len(facts.queues) - _MOST} more"))
-    if facts.switches:
-        rows.append(("topology", f"{facts.switches} leaf switches"))
-    rows += (
-        ("link", f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s")
+    scheduler = f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip()
+    tree = f"{facts.switches} leaf switches" if facts.switches else ""
+    links = [
+        f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s"
         for each in facts.links
-    )
-    rows += (("MPI", _mpi_text(mpi)) for mpi in facts.mpis)
-    rows += (("suite", f"{suite.software}: {suite.name}") for suite in facts.suites)
-    if not facts.mpis:
-        rows.append(("MPI", "none of the site's own; the wheels of ci/run are used"))
-    for tool, fault in facts.asked.items():
-        if fault != "ok":
-            rows.append(
-                (
-                    "no answer",
-                    f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}",
-                )
-            )
-    rows += (("note", note) for note in facts.notes[:_MOST])
-    return ["found:", *(f"  {key:<12}{text}" for key, text in rows)]
+    ]
+    silent = [
+        f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}"
+        for tool, fault in facts.asked.items()
+        if fault != "ok"
+    ]
+    mpis = list(map(_mpi_text, facts.mpis))
+    rows = {
+        "scheduler": [scheduler],
+        "nodes": first_of(list(map(_queue_text, facts.queues)), most=_MOST),
+        "topology": filter(None, [tree]),
+        "link": links,
+        "MPI": mpis or ["none of the site's own; the wheels of ci/run are used"],
+        "suite": [f"{suite.software}: {suite.name}" for suite in facts.suites],
+        "no answer": silent,
+        "note": facts.notes[:_MOST],
+    }
+    return [
+        "found:",
+        *(f"  {key:<12}{text}" for key, texts in rows.items() for text in texts),
+    ]
 
 
 def _queue_text(queue: Queue) -> str:
-    default = " (default)" if queue.is_default else ""
-    down = f" and {queue.out_of_service} out of service" if queue.out_of_service else ""
-    limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
-    cores = f", {queue.cores} cores" if queue.cores else ""
-    gpus = f", {queue.gpus}" if queue.gpus else ""
-    return f"{queue.name or 'all'}{default}: {queue.nodes}{down}{limit}{cores}{gpus}"
+    parts = {
+        " (default)": queue.is_default,
+        f": {queue.nodes}": True,
+        f" and {queue.out_of_service} out of service": queue.out_of_service,
+        f", at most {queue.most_nodes} in a job": queue.most_nodes,
+        f", {queue.cores} cores": queue.cores,
+        f", {queue.gpus}": queue.gpus,
+    }
+    return (queue.name or "all") + "".join(
+        text for text, holds in parts.items() if holds
+    )
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def _mpi_text(mpi: Mpi) -> str:
@@ -188,7 +185,7 @@ def _mpi_text(mpi: Mpi) -> str:
 
 def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:
     """Return the answer to a question: from its option, known, guessed, or asked for."""
-    option = f"--{question.key.replace('_', '-')}"
+    option = _option(question.key)
     if given is not None:
         try:
             return taken(question, given)
@@ -205,19 +202,12 @@ def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:
 
 def _ask(question: Question, option: str) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    guess, stream = question.guess, console.out()
-    guess = (
-        ",".join(guess)
-        if isinstance(guess, tuple)
-        else f"{guess:g}"
-        if isinstance(guess, float)
-        else guess or ""
-    )
+    stream = console.out()
     if question.choices:
         console.print(f"  there are {', '.join(question.choices)}")
+    why = f" ({question.why})" if question.why else ""
     while True:
-        why = f" ({question.why})" if question.why else ""
-        stream.write(f"{question.text}? [{guess}]{why} ")
+        stream.write(f"{question.text}? [{_guess_text(question.guess)}]{why} ")
         stream.flush()
         line = sys.stdin.readline()
         if not line:
@@ -225,10 +215,14 @@ def _ask(question: Question, option: str) -> Answer:
             raise FabricError(
                 f"nobody answers; give {option}, or --yes to accept the guesses"
             )
+        given = line.strip()
         try:
-            return taken(
-                question,
-                line.strip() if line.strip() or question.guess is None else None,
-            )
+            return taken(question, given if given or question.guess is None else None)
         except FabricError as error:
             console.print(f"  {error}")
+
+
+def _guess_text(guess: object) -> str:
+    if isinstance(guess, tuple):
+        return ",".join(guess)
+    return f"{guess:g}" if isinstance(guess, float) else str(guess or "")

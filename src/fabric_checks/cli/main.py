@@ -38,9 +38,8 @@ def main() -> None:
     with console.opened():
         status = _status()
     if status == INTERRUPTED:
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # a second one would only disturb the end
+        # A second one would only disturb the end.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
 
 

@@ -7,8 +7,19 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import metrics_option, named, read_by, system_option
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOLDER,
+    FOUND,
+    flag,
+    json_option,
+    metrics_option,
+    name_option,
+    option,
+    passed_on,
+    system_option,
+    verb,
+)
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
@@ -16,8 +27,8 @@ from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly.night import spend
 from fabric_checks.nightly.plan import Plan, only_one
 from fabric_checks.nightly.service import configuration
+from fabric_checks.nightly.summary import Summary, terminal
 from fabric_checks.nightly.summary import as_json as night_json
-from fabric_checks.nightly.summary import terminal
 from fabric_checks.records import sessions
 
 _EPILOG = """
@@ -42,36 +53,28 @@ _STATUSES = {
 }
 
 
-@click.command("nightly", cls=Verb, epilog=_EPILOG, statuses=_STATUSES)
-@click.option(
+@verb("nightly", _EPILOG, _STATUSES)
+@option(
     "--level",
+    "The level to run.",
     type=click.Choice(list(LEVELS)),
     default="nightly",
     show_default=True,
-    help="The level to run.",
 )
 @system_option
-@click.option(
+@option(
     "--archive",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the archive.  [default: archive in the results]",
+    "Folder of the archive.  [default: archive in the results]",
+    type=FOLDER,
 )
-@click.option(
-    "--session",
-    "judged",
-    metavar="NAME",
-    callback=read_by(named),
-    help="Judge this run, and run nothing.",
-)
+@name_option("--session", "Judge this run, and run nothing.", "judged", metavar="NAME")
 @metrics_option
-@click.option(
+@option(
     "--on-finding",
+    "Run COMMAND with the news as JSON on its standard input.",
     metavar="COMMAND",
-    help="Run COMMAND with the news as JSON on its standard input.",
 )
-@click.option(
-    "--quiet", is_flag=True, help="Print nothing if there is nothing new to report."
-)
+@flag("--quiet", "Print nothing if there is nothing new to report.")
 @json_option
 @passed_on
 def command(
@@ -96,11 +99,7 @@ def command(
     _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
-    try:
-        sound_name("--session", name)
-        sound_name("--system", system)
-    except FabricError as error:
-        raise click.UsageError(str(error)) from None
+    _require_sound_names(name, system)
     results = paths.results().absolute()
     results.mkdir(parents=True, exist_ok=True)
     archive = (archive or results / "archive").absolute()
@@ -109,18 +108,36 @@ def command(
         metrics=metrics and metrics.absolute(), on_finding=on_finding or "",
     )  # fmt: skip
     _require_its_run(plan)
-    if plan.runs and not quiet and console.err().isatty():
-        console.error(
-            f"==> night {name} of {system}, level {level}; its output is in {plan.files / 'run.log'}"
-        )
+    if not quiet:
+        _announce(plan)
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):
-        if as_json:
-            console.print_json(night_json(summary))
-        else:
-            console.print_document(terminal(summary))
+        _show(summary, as_json=as_json)
     raise SystemExit(summary.verdict.exit_status)
+
+
+def _announce(plan: Plan) -> None:
+    if plan.runs and console.err().isatty():
+        console.error(
+            f"==> night {plan.session} of {plan.system}, level {plan.level}; its output is in"
+            f" {plan.files / 'run.log'}"
+        )
+
+
+def _show(summary: Summary, *, as_json: bool) -> None:
+    if as_json:
+        console.print_json(night_json(summary))
+    else:
+        console.print_document(terminal(summary))
+
+
+def _require_sound_names(session: str, system: str) -> None:
+    try:
+        sound_name("--session", session)
+        sound_name("--system", system)
+    except FabricError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None:

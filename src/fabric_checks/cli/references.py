@@ -10,8 +10,16 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import selection
-from fabric_checks.cli.conditions import number_option, system_option
-from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, sources_argument
+from fabric_checks.cli.verb import (
+    FOUND,
+    Verbs,
+    ending,
+    json_option,
+    number_option,
+    option,
+    sources_argument,
+    system_option,
+)
 from fabric_checks.core import console
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
@@ -56,7 +64,7 @@ def _folder() -> Path:
 
 @command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose"})
 @sources_argument
-@click.option("--system", required=True, help="The system whose file is copied.")
+@option("--system", "The system whose file is copied.", required=True)
 @number_option(
     "--min-passes",
     "Propose nothing from fewer passes of runs.",
@@ -98,10 +106,8 @@ def propose_command(
         console.print_json(whole | {"proposals": [asdict(each) for each in proposals]})
     else:
         console.print_document(difference)
-    if all(each.action in ("refused", "kept") for each in proposals):
-        raise SystemExit(FOUND)
-    if loaded.faults:
-        raise SystemExit(FAILED)
+    has_nothing = all(each.action in ("refused", "kept") for each in proposals)
+    raise ending(found=has_nothing, failed=loaded.faults)
 
 
 @command.command("check", epilog=_CHECK, statuses={FOUND: "the file has faults"})
@@ -134,5 +140,4 @@ def check_command(system: str | None, *, as_json: bool) -> None:
         console.print_json({"file": str(path), "faults": faults})
     else:
         console.print(*faults, f"{path}: {count_text(len(faults), 'fault')}")
-    if faults:
-        raise SystemExit(FOUND)
+    raise ending(found=faults, failed=False)

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import UNUSABLE, end_by
-from fabric_checks.cli.verb import FAILED, Verb, sources_argument
+from fabric_checks.cli.verb import (
+    FAILED,
+    FILE,
+    UNUSABLE,
+    end_by,
+    flag,
+    option,
+    sources_argument,
+    verb,
+)
 from fabric_checks.core import console, files
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal, summary
@@ -26,26 +34,22 @@ Examples:
 """
 
 
-@click.command("report", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
+@verb("report", _EPILOG, {FAILED: UNUSABLE})
 @sources_argument
-@click.option(
+@option(
     "-o",
+    "The file to write.",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("report.html"),
+    type=FILE,
+    default="report.html",
     show_default=True,
-    help="The file to write.",
 )
-@click.option(
+@option(
     "--title",
+    "Title of the page.  [default: made from the machines' names]",
     default="",
-    help="Title of the page.  [default: made from the machines' names]",
 )
-@click.option(
-    "--published",
-    is_flag=True,
-    help="Compare with the published platforms of SAND2005-5199.",
-)
+@flag("--published", "Compare with the published platforms of SAND2005-5199.")
 def command(
     sources: tuple[str, ...], *, output: Path, title: str, published: bool
 ) -> None:

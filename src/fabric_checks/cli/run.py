@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import IO
 
 import click
 
+from fabric_checks.cli.verb import flag, option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import one_line, uncoloured
@@ -24,72 +24,78 @@ from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
 
 #: The options that ReFrame does not have.
-_OF_CI_RUN = (
-    "--mpi",
-    "--stack",
-    "--mirror",
-    "--reservation",
-    "--cost",
-    "--profile",
-    "--budget",
-    "--only",
-)
+_OF_CI_RUN = "--mpi --stack --mirror --reservation --cost --profile --budget --only"
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
-@click.option(
+@option(
     "--began-at-uptime",
+    "Uptime of the host when the run began, in seconds.",
     "began_s",
     type=float,
-    help="Uptime of the host when the run began, in seconds.",
 )
+@flag("--as-is", "LINE lists or describes: pass its output on, and show no screen.")
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(began_s: float | None, line: tuple[str, ...]) -> None:
+def command(began_s: float | None, *, as_is: bool, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
     The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
     """
+    if as_is:
+        sys.exit(_run_as_is(line))
     if reservation := reservations.asked_for():
         _require(reservation, line)
-    folder, session = paths.results(), session_id()
     state = progress.State()
-
     errors: list[str] = []
     with progress.shown(state) as follow:
         status = _run(line, follow, errors, _ending)
+    sys.exit(_end(status, state, errors, began_s))
+
+
+def _end(
+    status: int, state: progress.State, errors: list[str], began_s: float | None
+) -> int:
+    """End a run with the screen, or the message of a ReFrame that ran nothing; return the exit status.
+
+    :param status: ReFrame's; :param errors: the lines of its standard error.
+    """
+    folder, session = paths.results(), session_id()
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        said = [
-            line for line in state.lines if not line.startswith("Log file(s) saved in ")
+        whole = [
+            text for text in state.lines if not text.startswith("Log file(s) saved in ")
         ]
-        console.error(*(re.sub("^ERROR: ", "error: ", line) for line in said))
-        sys.exit(status)
+        console.error(*(re.sub("^ERROR: ", "error: ", text) for text in whole))
+        return status
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
         # A check or the configuration has refused to start, and said why.
-        sys.exit(status)
-    is_success = _ending().end(
-        folder, session, began_s, tuple(dict.fromkeys([*failures, *state.messages]))
-    )
-    sys.exit(status or int(not is_success))
+        return status
+    messages = tuple(dict.fromkeys([*failures, *state.messages]))
+    is_success = _ending().end(folder, session, began_s, messages)
+    return status or int(not is_success)
+
+
+def _run_as_is(line: Sequence[str]) -> int:
+    """Run a command with its output as it is, but for wrong options; return its exit status."""
+    with subprocess.Popen(
+        line, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        _pass_on(process.stderr or (), [])
+    return process.returncode
 
 
 def _require(reservation: str, line: tuple[str, ...]) -> None:
     """Refuse a reservation that a partition of the system would not take."""
-    asked = [
-        *(word for word in line if word not in ("-r", "--run")),
-        "--show-config=systems/0",
-    ]
+    asked = [word for word in line if word not in ("-r", "--run")]
+    asked.append("--show-config=systems/0")
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     try:
         system = json.loads(done.stdout)
         name, partitions = str(system["name"]), list(system["partitions"])
     except (ValueError, KeyError, TypeError):
-        last = one_line(
-            uncoloured(
-                done.stderr.strip() or done.stdout.strip() or "nothing"
-            ).splitlines()[-1]
-        )
+        said = done.stderr.strip() or done.stdout.strip() or "nothing"
+        last = one_line(uncoloured(said).splitlines()[-1])
         raise FabricError(
             f"--reservation {reservation}: ReFrame lists no partitions: {last}"
         ) from None
@@ -136,11 +142,10 @@ def _run(
             encoding="utf-8",
             errors="replace",
         )
-        assert process.stdout is not None and process.stderr is not None
         aside = threading.Thread(target=_pass_on, args=(process.stderr, errors))
         aside.start()
         meanwhile()
-        for text in process.stdout:
+        for text in process.stdout or ():
             read(
                 uncoloured(text.rstrip("\n"))
             )  # ReFrame prints colours until it has read its configuration
@@ -157,7 +162,7 @@ def _run(
     return status if status >= 0 else 128 - status
 
 
-def _pass_on(stream: IO[str], errors: list[str]) -> None:
+def _pass_on(stream: Iterable[str], errors: list[str]) -> None:
     usage = ""
     for text in stream:
         line = text.rstrip("\n")
@@ -172,10 +177,8 @@ def _pass_on(stream: IO[str], errors: list[str]) -> None:
 
 def _wrong_option(cause: str, usage: str) -> str:
     """Return ReFrame's refusal of its command line as one line, with the option that may have been meant."""
-    wrong = re.findall(r"--[\w-]+", cause)
-    near = difflib.get_close_matches(
-        "".join(wrong[:1]), [*_OF_CI_RUN, *re.findall(r"--[\w-]+", usage)], 1
-    )
-    return (
-        f"error: {cause}; {f'did you mean {near[0]}?' if near else 'see ci/run --help'}"
-    )
+    wrong = re.search(r"--[\w-]+", cause)
+    known = re.findall(r"--[\w-]+", f"{_OF_CI_RUN} {usage}")
+    near = difflib.get_close_matches(wrong[0] if wrong else "", known, 1)
+    remedy = f"did you mean {near[0]}?" if near else "see ci/run --help"
+    return f"error: {cause}; {remedy}"

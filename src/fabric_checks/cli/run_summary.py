@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from fabric_checks.core import console
@@ -38,11 +39,9 @@ def end(
 def wall_s(began_at_uptime_s: float | None) -> float | None:
     """Return the seconds since the host had an uptime; None if it is unknown, or of another host."""
     now_s = float(Path("/proc/uptime").read_text().split()[0])
-    return (
-        now_s - began_at_uptime_s
-        if began_at_uptime_s is not None and now_s >= began_at_uptime_s
-        else None
-    )
+    if began_at_uptime_s is None or now_s < began_at_uptime_s:
+        return None
+    return now_s - began_at_uptime_s
 
 
 def report_of(folder: Path, session: str) -> Path:
@@ -52,18 +51,16 @@ def report_of(folder: Path, session: str) -> Path:
 
 def write_report(folder: Path, found: runs.Session) -> str:
     """Write the report of a run's system; return its path, or the reason why there is none."""
-    systems = sorted(
-        {
-            str(record["system"])
-            for record in found.records
-            if record["metric"] is not None
-        }
-    )
+    systems = [
+        str(record["system"])
+        for record in found.records
+        if record["metric"] is not None
+    ]
     if not systems:
         return "none: nothing was measured"
     path = report_of(folder, found.name)
     try:
-        retention.write_report(folder, systems[0], path)
+        retention.write_report(folder, min(systems), path)
     except (FabricError, OSError) as error:
         return f"not written: {error}"
     return str(path)
@@ -84,22 +81,23 @@ def show(
     """
     if elapsed_s is None:
         elapsed_s = found.elapsed_s
-    if not report and report_of(folder, found.name).exists():
-        report = str(report_of(folder, found.name))
-    paths = [("report", report)] if report else []
-    paths.append(("all", f". ci/env.sh; fabric-checks show --session {found.name}"))
+    terminal, out = console.rich_console(), console.out()
+    width = terminal.width if out.isatty() else screen.WIDTH
+    most = sys.maxsize if out.is_file() else screen.LINES
+    info = screen.RunInfo(elapsed_s, tuple(_paths(folder, found, report)), messages)
+    console.print_rich(screen.render(found, info, width, most=most))
+
+
+def _paths(folder: Path, found: runs.Session, report: str) -> Iterator[tuple[str, str]]:
+    """Yield where more about a run is, each place with its title."""
+    page = report_of(folder, found.name)
+    if report or page.exists():
+        yield "report", report or str(page)
+    yield "all", f". ci/env.sh; fabric-checks show --session {found.name}"
     if not found.archived:
         if any(
             not is_success(case.result) and case.result != "skip"
             for case in found.cases
         ):
-            paths.append(("files", f"{folder / 'stage' / found.name}"))
-        paths.append(("log", f"{folder / 'logs' / found.name}.log"))
-    terminal = console.rich_console()
-    width = terminal.width if console.out().isatty() else screen.WIDTH
-    most = sys.maxsize if console.out().is_file() else screen.LINES
-    console.print_rich(
-        screen.render(
-            found, screen.RunInfo(elapsed_s, tuple(paths), messages), width, most=most
-        )
-    )
+            yield "files", f"{folder / 'stage' / found.name}"
+        yield "log", f"{folder / 'logs' / found.name}.log"

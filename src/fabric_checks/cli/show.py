@@ -10,14 +10,20 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import run_summary
-from fabric_checks.cli.conditions import (
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOUND,
     UNUSABLE,
+    csv_option,
     end_by,
+    ending,
+    flag,
+    json_option,
+    name_option,
     named,
-    read_by,
     refuse_together,
+    verb,
 )
-from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import runs
@@ -39,35 +45,17 @@ Examples:
 """
 
 
-@click.command(
-    "show",
-    cls=Verb,
-    epilog=_EPILOG,
-    statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"},
-)
-@click.argument("source", metavar="[SOURCE]", required=False, callback=read_by(named))
-@click.option(
-    "--session",
-    "name",
-    callback=read_by(named),
-    help="Name of the run.  [default: the latest]",
-)
-@click.option(
-    "--list",
-    "as_list",
-    is_flag=True,
-    help="List the runs: date, system, cases, passed.",
-)
+@verb("show", _EPILOG, {FAILED: UNUSABLE, FOUND: "--gate: the run is no success"})
+@click.argument("source", metavar="[SOURCE]", required=False, callback=named)
+@name_option("--session", "Name of the run.  [default: the latest]", "name")
+@flag("--list", "List the runs: date, system, cases, passed.", "as_list")
 @json_option
 @csv_option
-@click.option(
+@flag(
     "--gate",
-    is_flag=True,
-    help="Exit with status 3 unless at least one case ran, all passed and all left records.",
+    "Exit with status 3 unless at least one case ran, all passed and all left records.",
 )
-@click.option(
-    "--short", is_flag=True, help="Print only the one screen that the run ended with."
-)
+@flag("--short", "Print only the one screen that the run ended with.")
 def command(
     source: str | None,
     name: str | None,
@@ -81,9 +69,7 @@ def command(
     """Print the metrics of a run."""
     refuse_together(json=as_json, csv=as_csv, short=short)
     refuse_together(list=as_list, session=name or gate or short)
-    folder = Path(source) if source else paths.results()
-    if source and not folder.exists():
-        raise RecordError(f"{folder}: there is no such file or folder")
+    folder = _folder(source)
     write = console.print_json if as_json else console.print_csv if as_csv else None
     if as_list:
         _list(folder, write)
@@ -94,20 +80,29 @@ def command(
         run_summary.show(folder, found, None)
     else:
         _session(folder, found, write)
-    raise SystemExit(_status(found, gate=gate))
+    raise _end(found, gate=gate)
 
 
-def _status(found: runs.Session, *, gate: bool) -> int:
-    """Return the exit status of a run that was shown.
+def _folder(source: str | None) -> Path:
+    if source is None:
+        return paths.results()
+    if not Path(source).exists():
+        raise RecordError(
+            f"{source}: there is no such file or folder; name an archive, or a folder of results"
+        )
+    return Path(source)
+
+
+def _end(found: runs.Session, *, gate: bool) -> SystemExit:
+    """Return the end of the command.
 
     A gate judges its own run: a broken line may belong to any run, and a record that is missing is named
     anyway.
     """
-    if gate and runs.other_faults(found):
-        return FAILED
-    if gate:
-        return FOUND if runs.failed(found) else DONE
-    return FAILED if found.unreadable or found.report_fault else DONE
+    if not gate:
+        return ending(found=False, failed=found.unreadable or found.report_fault)
+    faults = runs.other_faults(found)
+    return ending(found=not faults and runs.failed(found), failed=faults)
 
 
 def _session(folder: Path, found: runs.Session, write: Writer | None) -> None:
@@ -131,12 +126,15 @@ def _list(folder: Path, write: Writer | None) -> None:
     if write:
         write([asdict(run) for run in listed])
     else:
-        shown: list[tuple[object, ...]] = []
-        for run in listed:
-            when = f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"
-            cases = f"{run.cases}, interrupted" if run.interrupted else run.cases
-            counts = ("none", "") if run.cases is None else (cases, run.passed)
-            shown.append((run.session, when, ", ".join(run.systems), *counts))
         header = ("session", "started", "systems", "cases", "passed")
-        console.print_rich([rich_table(header, shown, right=header[3:])])
+        console.print_rich(
+            [rich_table(header, list(map(_row, listed)), right=header[3:])]
+        )
     end_by(faults)
+
+
+def _row(run: runs.Run) -> tuple[object, ...]:
+    when = f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"
+    cases = f"{run.cases}, interrupted" if run.interrupted else run.cases
+    counts = ("none", "") if run.cases is None else (cases, run.passed)
+    return run.session, when, ", ".join(run.systems), *counts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.verb import Verbs
+from fabric_checks.cli.verb import Verbs, option
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.spack.build import Environment, write_mirror
@@ -35,11 +35,9 @@ Examples:
 )
 @click.argument("package", type=PACKAGE)
 @click.argument("folder", type=FOLDER)
-@click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
-@click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
-@click.option(
-    "--common", default=COMMON, type=FOLDER, help="The scope with the pinned versions."
-)
+@option("--environ", "The scope of the MPI.", required=True, type=FOLDER)
+@option("--site", "The scope of the site.", required=True, type=FOLDER)
+@option("--common", "The scope with the pinned versions.", default=COMMON, type=FOLDER)
 def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
     scopes = Scopes(environ, site, common)
@@ -57,21 +55,19 @@ Examples:
 """
 )
 @click.argument("folder", type=FOLDER)
-@click.option(
-    "--system", default="local", show_default=True, help="The system with the scopes."
-)
-@click.option(
+@option("--system", "The system with the scopes.", default="local", show_default=True)
+@option(
     "--mpi",
+    "Names of its MPIs, separated by commas.  [default: all it has scopes for]",
     "mpis",
-    help="Names of its MPIs, separated by commas.  [default: all it has scopes for]",
 )
-@click.option(
+@option(
     "--package",
+    "A package of spack-envs; may be repeated.  [default: all but those for GPUs]",
     "names",
     multiple=True,
     type=PACKAGE,
     metavar="NAME",
-    help="A package of spack-envs; may be repeated.  [default: all but those for GPUs]",
 )
 def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) -> None:
     """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.

@@ -4,8 +4,10 @@ options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +19,12 @@ from fabric_checks.core import console
 DONE, FAILED, USAGE, FOUND = 0, 1, 2, 3
 #: The exit status of a command that was interrupted, as shells have it.
 INTERRUPTED = 130
+
+#: What the second means to verbs that read records.
+UNUSABLE = "some records could not be used: each is named"
+
+#: What adds an option to a command.
+Option = Callable[[Any], Any]
 
 _MEANINGS = {
     DONE: "done",
@@ -96,18 +104,118 @@ def _usage_text(error: click.ClickException) -> str:
     return f"{text[:1].lower()}{text[1:]}{see}"
 
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print everything as JSON."
-)
-csv_option = click.option(
-    "--csv", "as_csv", is_flag=True, help="Print flat rows as CSV."
-)
+def read_by(
+    parse: Callable[[Any], object],
+) -> Callable[[click.Context, click.Parameter, Any], object]:
+    """Return the callback of an option that a function parses; its ValueError is wrong usage.
+
+    A callback and no type of click: these are generic in some releases only.
+    """
+
+    def read(_ctx: click.Context, _param: click.Parameter, value: Any) -> object:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
+
+
+def _named(text: str) -> str:
+    """Return a value; an empty one, as that of an unset variable, would choose the default."""
+    if not text.strip():
+        raise ValueError("it is empty: give a name, or leave the option out")
+    return text
+
+
+#: The callback of options and arguments that may not be empty.
+named = read_by(_named)
+
+#: What a folder and a file are that a command reads or writes.
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def verb(
+    name: str, epilog: str, statuses: Mapping[int, str] | None = None, **more: Any
+) -> Callable[[Callable[..., Any]], Verb]:
+    """Return the decorator of a command; see :class:`Verb`."""
+    return click.command(name, cls=Verb, epilog=epilog, statuses=statuses, **more)
+
+
+def option(name: str, text: str, *into: str, **more: Any) -> Option:
+    """Return an option with its help text.
+
+    :param into: the name of its parameter, if it is another one.
+    """
+    return click.option(name, *into, help=text, **more)
+
+
+def flag(name: str, text: str, *into: str) -> Option:
+    """Return an option without a value; see :func:`option`."""
+    return option(name, text, *into, is_flag=True)
+
+
+def name_option(name: str, text: str, *into: str, **more: Any) -> Option:
+    """Return an option with a value that may not be empty; see :func:`option`."""
+    return option(name, text, *into, callback=named, **more)
+
+
+def number_option(
+    name: str, text: str, *, least: float, is_whole: bool = False, **more: Any
+) -> Option:
+    """Return an option that takes a number, at least the least one, but not infinity; see :func:`option`."""
+    kind = click.IntRange(min=int(least)) if is_whole else click.FloatRange(min=least)
+
+    def finite(value: float) -> float:
+        if not math.isfinite(value):  # NaN is in every range of click
+            raise ValueError(f"{value} is not finite; give a number")
+        return value
+
+    more = {"show_default": True} | more
+    return option(name, text, type=kind, callback=read_by(finite), **more)
+
+
+def refuse_together(**options: object) -> None:
+    """Refuse more than one of some options; each is given with its value."""
+    if len(given := [f"--{name}" for name, value in options.items() if value]) > 1:
+        raise click.UsageError(
+            f"{given[0]} and {given[1]} exclude each other; leave one of them out"
+        )
+
+
+def end_by(faults: Sequence[str], objections: Sequence[str] = ()) -> None:
+    """Print the faults and objections; exit with status 3 for objections, 1 for faults alone."""
+    console.warn(faults)
+    console.error(*(f"--fail-on: {objection}" for objection in objections))
+    raise ending(found=objections, failed=faults)
+
+
+def ending(*, found: object, failed: object) -> SystemExit:
+    """Return what ends a command, to be raised: with status 3 if it found something, 1 if it failed."""
+    return SystemExit(FOUND if found else FAILED if failed else DONE)
+
+
+json_option = flag("--json", "Print everything as JSON.", "as_json")
+csv_option = flag("--csv", "Print flat rows as CSV.", "as_csv")
 sources_argument = click.argument("sources", nargs=-1, metavar="[SOURCE...]")
-link_rate_option = click.option(
+link_rate_option = option(
     "--link-MBps",
+    "The rate of a link in one direction, in MB/s (200 Gbit/s: 25000).",
     "link_MBps",
     type=click.FloatRange(min=0, min_open=True),
-    help="The rate of a link in one direction, in MB/s (200 Gbit/s: 25000).",
+)
+system_option = name_option(
+    "--system",
+    "A system of config/systems.  [default: the one whose host names match, else local]",
+    envvar="RFM_SYSTEM",
+)
+metrics_option = option(
+    "--metrics",
+    "Folder of the gauges, that of node_exporter's textfile collector.  [default: nightly/SYSTEM in the"
+    " results]",
+    type=FOLDER,
+    envvar="FABRIC_METRICS",
 )
 #: Arguments that go on to another program.
 passed_on = click.argument("options", nargs=-1, metavar="[-- OPTION...]")

@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import (
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOUND,
+    ending,
+    json_option,
     metrics_option,
-    named,
+    name_option,
     number_option,
-    read_by,
+    passed_on,
     system_option,
+    verb,
 )
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, names_text, one_line
@@ -48,16 +51,12 @@ _STATUSES = {
 }
 
 
-@click.command("vet", cls=Verb, epilog=_EPILOG, statuses=_STATUSES)
+@verb("vet", _EPILOG, _STATUSES)
 @system_option
 @number_option("--budget", "Node-minutes that may be spent.", least=1e-3, required=True)
 @number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
 @metrics_option
-@click.option(
-    "--only",
-    callback=read_by(named),
-    help="Only these nodes, separated by commas.  [default: all]",
-)
+@name_option("--only", "Only these nodes, separated by commas.  [default: all]")
 @json_option
 @passed_on
 def command(
@@ -76,8 +75,7 @@ def command(
     fails is repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones
     are named. What is behind -- goes to ReFrame.
     """
-    names = [name for name in (only or "").split(",") if name]
-    found = machine.look(system, names)
+    found = machine.look(system, [*filter(None, (only or "").split(","))])
     _require_pairs(found)
     session = sessions.new_session_id()
     results = paths.results().absolute()
@@ -85,9 +83,9 @@ def command(
     verdicts, spent = costs.spend(
         found.nodes, jobs.run, budget, step_minutes, found.switches
     )
-    for node, why in found.away.items():
+    verdicts.reasons |= found.away
+    for node in found.away:
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
-        verdicts.reasons[node] = why
     bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
     drain, too_many = _drain(bad, found, session)
     if as_json:
@@ -101,16 +99,13 @@ def command(
         console.print_json(data)
     else:
         _show(verdicts, spent, budget, found, session)
-        if drain:
-            console.print("To take them out of service:", f"  {drain}")
-        elif too_many:
-            console.print(too_many)
+        lines = ["To take them out of service:", f"  {drain}"] if drain else [too_many]
+        console.print(*filter(None, lines))
     faults = _write_gauges(metrics, found.partition, session, verdicts)
     console.error(*faults)
-    if bad or verdicts.paths:
-        raise SystemExit(FOUND)
-    if faults or verdicts.of(Word.NOT_SEEN):
-        raise SystemExit(FAILED)
+    raise ending(
+        found=bad or verdicts.paths, failed=faults or verdicts.of(Word.NOT_SEEN)
+    )
 
 
 def _require_pairs(found: machine.Machine) -> None:
@@ -159,14 +154,10 @@ def _show(
     found: machine.Machine,
     session: str,
 ) -> None:
-    counts = ", ".join(
-        f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word)
-    )
-    counts += (
-        f"; {count_text(len(verdicts.paths), 'path')} to look at"
-        if verdicts.paths
-        else ""
-    )
+    numbers = {word.value: len(verdicts.of(word)) for word in Word}
+    counts = ", ".join(f"{number} {word}" for word, number in numbers.items() if number)
+    if verdicts.paths:
+        counts += f"; {count_text(len(verdicts.paths), 'path')} to look at"
     console.print(
         f"{found.partition}, {count_text(len(verdicts.words), 'node')}: {counts}",
         f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of"
@@ -174,15 +165,16 @@ def _show(
     )
     table = Table("node", "switch", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
+        is_seen = word is not Word.NOT_SEEN
         alike: dict[tuple[str, str], list[str]] = {}
         for node in verdicts.of(word):
-            at = "" if word is Word.NOT_SEEN else found.switches.get(node, "")
-            alike.setdefault((at, verdicts.reasons.get(node, "")), []).append(
-                one_line(node)
+            key = (
+                found.switches.get(node, "") if is_seen else "",
+                verdicts.reasons.get(node, ""),
             )
+            alike.setdefault(key, []).append(node)
         for (at, why), nodes in alike.items():
-            shown = names_text(nodes, 8) if word is Word.NOT_SEEN else ", ".join(nodes)
-            table.add_row(shown, one_line(at), word.value, one_line(why))
-    if table.row_count:
-        console.print_rich([table])
+            shown = ", ".join(nodes) if is_seen else names_text(nodes, 8)
+            table.add_row(*map(one_line, (shown, at, word.value, why)))
+    console.print_rich([table] if table.row_count else [])
     console.print(*verdicts.paths, *verdicts.notes)

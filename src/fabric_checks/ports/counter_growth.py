@@ -4,7 +4,7 @@ new."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.ports.snapshots import Host, NodeFile, Port, Snapshot
@@ -54,8 +54,12 @@ class NodeChange:
     whole: bool = True
 
 
+#: The nodes of a job.
+Nodes = Sequence[NodeChange]
+
+
 def port_changes(
-    nodes: Iterable[NodeChange], is_meant: Callable[[Port], bool] = lambda _: True
+    nodes: Nodes, is_meant: Callable[[Port], bool] = lambda _: True
 ) -> Iterator[tuple[str, str, PortChange]]:
     """Yield node, name and activity of each port, or of those that are meant."""
     for node in nodes:
@@ -69,17 +73,14 @@ def of_node(file: NodeFile) -> NodeChange | str:
     before, after = file.before, file.after
     if after is None:
         return "the program did not finish there"
-    if before.uptime_s is None or after.uptime_s is None:
-        moment, cut = (
-            ("before", before.cut) if before.uptime_s is None else ("after", after.cut)
-        )
-        return f"the snapshot {moment} the program was cut: {cut}"
-    seconds, whole = (
-        after.uptime_s - before.uptime_s,
-        before.cut is None and after.cut is None,
-    )
+    if before.uptime_s is None:
+        return f"the snapshot before the program was cut: {before.cut}"
+    if after.uptime_s is None:
+        return f"the snapshot after the program was cut: {after.cut}"
+    seconds = after.uptime_s - before.uptime_s
     if seconds <= 0:
         return "the node rebooted in between"
+    is_whole = not (before.cut or after.cut)
     return NodeChange(
         file.node,
         seconds,
@@ -91,32 +92,27 @@ def of_node(file: NodeFile) -> NodeChange | str:
         after.host,
         before.host.load,
         max(before.took_ms, after.took_ms),
-        _lost(before, after) if whole else (),
-        whole,
+        _lost(before, after) if is_whole else (),
+        is_whole,
     )
 
 
 def _lost(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    gpus = [
-        f"GPU {address}"
-        for address in before.host.gpus
-        if address not in after.host.gpus
+    gpus = [f"GPU {at}" for at in before.host.gpus if at not in after.host.gpus]
+    ports = [
+        name
+        for name, port in before.ports.items()
+        if port.path and name not in after.ports
     ]
-    return (
-        *gpus,
-        *(
-            name
-            for name, port in before.ports.items()
-            if port.path and name not in after.ports
-        ),
-    )
+    return (*gpus, *ports)
 
 
 def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    known = after.keys() & before.keys()
     return {
-        name: count - before[name]
-        for name, count in after.items()
-        if before.get(name, count + 1) <= count
+        name: after[name] - before[name]
+        for name in known
+        if before[name] <= after[name]
     }
 
 

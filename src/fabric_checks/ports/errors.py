@@ -6,21 +6,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.ports.counter_growth import NodeChange, PortChange, port_changes
-from fabric_checks.ports.outliers import finding, grouped
+from fabric_checks.ports.counter_growth import (
+    Nodes,
+    PortChange,
+    port_changes,
+)
+from fabric_checks.ports.outliers import finding, grouped, is_chance
 
 #: The largest healthy growth of a counter: events a second, and the same in words. They are NVSentinel's
 #: (docs/nic-health-monitor/link-counter-detection.md); that of symbol errors is InfiniBand's own, a bit error
 #: rate of 10^-12, as cited there. Those of interfaces are as those of port_rcv_errors and port_xmit_discards;
 #: that of carrier changes is our own.
 _NONE = (0.0, "a healthy link has none")
-_TEN, _HUNDRED = (
-    (10.0, "the limit is 10 a second"),
-    (100.0, "the limit is 100 a second"),
-)
+_TEN = (10.0, "the limit is 10 a second")
+_HUNDRED = (100.0, "the limit is 100 a second")
 LIMITS = {
     "symbol_error": (120 / 3600, "the limit is 120 an hour"),
     "link_error_recovery": (5 / 60, "the limit is 5 a minute"),
@@ -38,9 +39,6 @@ LIMITS = {
     "rx_drop": _HUNDRED,
     "tx_drop": _HUNDRED,
 }
-#: Growth above a limit is reported if chance explains it in no more than this share of counters: a case is
-#: short, and one symbol error in ten seconds is not 360 an hour.
-CHANCE = 1e-6
 #: Error counters without a published limit: their names, and by how much one has to exceed those of the other
 #: nodes.
 ERRORS = re.compile(
@@ -49,7 +47,7 @@ ERRORS = re.compile(
 TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
 
 
-def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
+def port_errors(nodes: Nodes) -> list[Finding]:
     """Return a finding for each counter of a port that grew above its limit, or far more than on the other
     nodes."""
     found: list[Finding] = []
@@ -58,30 +56,28 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
     of_name = grouped((name, (host, change)) for host, name, change in changes)
     for host, name, change in changes:
         for counter, growth in errors_of(change).items():
-            others = [
-                other.grown.get(counter, 0) for at, other in of_name[name] if at != host
-            ]
-            severity = Severity.FAULT if counter in LIMITS else Severity.SUSPECT
-            why = (
-                _above(counter, growth, seconds[host])
-                if counter in LIMITS
-                else _outlier(growth, others)
-            )
+            if counter in LIMITS:
+                severity = Severity.FAULT
+                why = _above(counter, growth, seconds[host])
+            else:
+                severity = Severity.SUSPECT
+                others = [
+                    of.grown.get(counter, 0) for at, of in of_name[name] if at != host
+                ]
+                why = _outlier(growth, others)
             if why:
                 text = f"node {host}: {counter} of {name} grew by {growth}{why}"
-                about: dict[str, Any] = {
-                    "port": name,
-                    "counter": counter,
-                    "growth": growth,
-                }
+                about = f"{name} {counter}"
                 found.append(
                     finding(
                         "port",
                         [host],
                         text,
-                        f"{name} {counter}",
+                        about,
                         severity=severity,
-                        **about,
+                        port=name,
+                        counter=counter,
+                        growth=growth,
                     )
                 )
     return found
@@ -90,22 +86,20 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
 def _above(counter: str, growth: int, seconds: float) -> str:
     """Return why a growth is above the limit, in words; nothing if chance explains it."""
     per_s, limit = LIMITS[counter]
-    if per_s:
-        from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and needed where a counter grew)
-
-        if pdtrc(growth - 1, per_s * seconds) > CHANCE:
-            return ""
+    if per_s and is_chance(growth, per_s * seconds):
+        return ""
     return f" in {seconds:.1f} s, {growth / seconds:.3g} a second: {limit}"
 
 
 def _outlier(growth: int, others: Sequence[int]) -> str:
-    if (
-        growth < AT_LEAST
-        or len(others) < FEWEST_OTHERS
-        or growth <= TIMES_OTHERS * max(*others, 1)
-    ):
+    if growth < AT_LEAST or len(others) < FEWEST_OTHERS:
         return ""
-    return f"; on the other nodes the median is {median(others):.0f}, the maximum {max(others)}"
+    most = max(others)
+    if growth <= TIMES_OTHERS * max(most, 1):
+        return ""
+    return (
+        f"; on the other nodes the median is {median(others):.0f}, the maximum {most}"
+    )
 
 
 def errors_of(change: PortChange) -> dict[str, int]:

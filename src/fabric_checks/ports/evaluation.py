@@ -11,9 +11,8 @@ from typing import Any
 from fabric_checks.core.finding import Finding
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
-from fabric_checks.ports.counter_growth import NodeChange
-
-Shares = Mapping[str, Mapping[str, float]]
+from fabric_checks.ports.counter_growth import NodeChange, Nodes
+from fabric_checks.ports.transport import Shares
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Evaluation:
 
 
 def evaluate(
-    nodes: Sequence[NodeChange],
+    nodes: Nodes,
     unknown: Mapping[str, str],
     *,
     fabric: Sequence[str] = (),
@@ -88,9 +87,7 @@ def _used(shares: Shares, near: pcie.Nearest, ranks: Sequence[RankPlace]) -> Sha
     }
 
 
-def _record(
-    nodes: Sequence[NodeChange], shares: Shares, near: pcie.Nearest
-) -> dict[str, Any]:
+def _record(nodes: Nodes, shares: Shares, near: pcie.Nearest) -> dict[str, Any]:
     record: dict[str, Any] = {
         "nodes": {node.node: _ports_of(node) for node in nodes},
         "carried_B": transport.sent_by_port(nodes),
@@ -112,13 +109,13 @@ def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:
     """Return the ports of a node that moved something or counted an error."""
     kept: dict[str, dict[str, Any]] = {}
     for name, change in sorted(node.ports.items()):
+        sent_B, received_B, port = change.sent_B, change.received_B, change.port
         grown = errors.errors_of(change)
-        if grown or (not change.port.stacked and (change.sent_B or change.received_B)):
-            rate = change.port.rate_MBps
+        if grown or (not port.stacked and (sent_B or received_B)):
             kept[name] = {
-                "sent_B": change.sent_B,
-                "received_B": change.received_B,
-                "rate_MBps": rate,
+                "sent_B": sent_B,
+                "received_B": received_B,
+                "rate_MBps": port.rate_MBps,
             }
             kept[name] |= {"errors": grown} if grown else {}
     return kept

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import ne
 
 from fabric_checks.core.errors import OutputError
 
@@ -61,18 +62,12 @@ def imb_ring_B(
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
     """
-    crossing = sum(
-        node != following
-        for node, following in zip(nodes, [*nodes[1:], *nodes[:1]], strict=True)
+    crossing = sum(map(ne, nodes, [*nodes[1:], *nodes[:1]]))
+    sent_B = sum(
+        size_B * (int(count) + int(count) // 10 + 1)
+        for size_B, count in repetitions.items()
     )
-    done = {
-        size: int(count) + int(count) // 10 + 1 for size, count in repetitions.items()
-    }
-    return (
-        sum(size * count for size, count in done.items())
-        * crossing
-        * (2 if both_ways else 1)
-    )
+    return sent_B * crossing * (2 if both_ways else 1)
 
 
 def rotate_B(

@@ -30,12 +30,13 @@ def disproof(ranks: Mapping[int, RankNetwork], fabric: Sequence[str]) -> str | N
     """
     if not fabric or all(name.startswith(_INTERFACES) for name in fabric):
         return None
-    over = sorted({of.host for of in ranks.values() if _is_tcp(of)})
+    over = [of for of in ranks.values() if _is_tcp(of)]
     if not over:
         return None
-    what = ", ".join(sorted({_network(of) for of in ranks.values() if _is_tcp(of)}))
+    what = ", ".join(sorted(set(map(_network, over))))
+    hosts = sorted({of.host for of in over})
     return (
-        f"NCCL went over TCP ({what}) on {nodes_text(over)}, not over {names_text(fabric)}: look whether the"
+        f"NCCL went over TCP ({what}) on {nodes_text(hosts)}, not over {names_text(fabric)}: look whether the"
         " plugin libnccl-net.so, or the library of the adapters, is found there; the log of NCCL_DEBUG=INFO"
         " says why not"
     )
@@ -89,11 +90,11 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]
             for device, way in sorted(of.items())
             for name in way.adapters
         )
-        name = max(users, key=lambda name: len(users[name]), default="")
-        if users and min(map(len, users.values())) < len(users[name]):
-            shared.append(
-                (f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}", host)
-            )
+        counts = {name: len(devices) for name, devices in users.items()}
+        name = max(counts, key=counts.__getitem__, default="")
+        if users and min(counts.values()) < counts[name]:
+            what = f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}"
+            shared.append((what, host))
     for what, named in grouped(shared).items():
         text = f"{nodes_text(named)}: {what}, while others have an adapter alone"
         yield finding("gpu", named, text, "shared adapters")
@@ -101,13 +102,8 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]
 
 def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
     """Return an observation if no GPU of any node reaches its adapter directly."""
-    ways = [
-        of.direct
-        for each in hosts.values()
-        for of in each.values()
-        if of.direct is not None
-    ]
-    if not ways or any(ways):
+    ways = {of.direct for each in hosts.values() for of in each.values()}
+    if True in ways or False not in ways:
         return []
     text = "no GPU goes by GPUDirect RDMA: all bytes between nodes go through the host's memory"
     return [finding("gpu", sorted(hosts), text, "GPUDirect", severity=Severity.SUSPECT)]

@@ -14,6 +14,15 @@ Value = TypeVar("Value")
 Key = TypeVar("Key", bound=Hashable)
 #: The largest number of names in a message.
 MOST_SHOWN = 4
+#: Growth of a counter is chance if so few healthy counters have it.
+CHANCE = 1e-6
+
+
+def is_chance(count: float, expected: float) -> bool:
+    """Tell whether chance explains that so many events were counted where fewer are expected."""
+    from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and needed where a counter grew)
+
+    return count < 1 or bool(pdtrc(count - 1, expected) >= CHANCE)
 
 
 def finding(
@@ -70,20 +79,25 @@ def unlike_gpus(
     :param values: in words, by host and number of the GPU; empty ones are unknown.
     :param verb: as in ``is nearest to {}``. :param about: what distinguishes the finding from others.
     """
-    of_number: dict[int, dict[str, str]] = {}
-    for host, of in values.items():
-        for number, value in of.items():
-            if value:
-                of_number.setdefault(number, {})[host] = value
-    most = {number: usual(of) for number, of in of_number.items()}
-    for host, of in sorted(values.items()):
+    known = {
+        host: {number: value for number, value in of.items() if value}
+        for host, of in values.items()
+    }
+    by_number = grouped(
+        (number, (host, value))
+        for host, of in known.items()
+        for number, value in of.items()
+    )
+    most = {number: usual(dict(of)) for number, of in by_number.items()}
+    for host, of in sorted(known.items()):
         other = [
             f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most[number])}"
             for number, value in sorted(of.items())
-            if value and most[number] not in (None, value)
+            if most[number] not in (None, value)
         ]
         if other:
-            more = f" ({len(other)} GPUs of {len(of)} differ)" if len(other) > 1 else ""
+            count = len(values[host])
+            more = f" ({len(other)} GPUs of {count} differ)" if len(other) > 1 else ""
             yield finding("gpu", [host], f"node {host}: {other[0]}{more}", about)
 
 

@@ -15,7 +15,7 @@ from operator import eq
 
 from fabric_checks.core.finding import Finding
 from fabric_checks.core.text import count_text, names_text, plural_text
-from fabric_checks.ports.counter_growth import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange, Nodes
 from fabric_checks.ports.outliers import (
     MOST_SHOWN,
     finding,
@@ -34,7 +34,7 @@ Paths = dict[str, dict[str, tuple[str, ...]]]
 Nearest = Mapping[str, Mapping[int, tuple[str, ...]]]
 
 
-def numbered(nodes: Sequence[NodeChange]) -> Gpus:
+def numbered(nodes: Nodes) -> Gpus:
     """Return the GPUs of each node by number, which is that of their addresses in order.
 
     Where some are missing, the others keep the numbers that they have on most nodes. A node is left out if it
@@ -65,7 +65,7 @@ def adapters(node: NodeChange, fabric: Sequence[str]) -> dict[str, Port]:
     }
 
 
-def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> Nearest:
+def nearest(gpus: Gpus, nodes: Nodes, fabric: Sequence[str]) -> Nearest:
     """Return the adapters nearest to each GPU: several if they are equally near, none if it is unknown."""
     ports = {node.node: adapters(node, fabric) for node in nodes}
     return {
@@ -75,32 +75,29 @@ def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> N
 
 
 def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
-    common = {
+    near = {
         name: sum(takewhile(bool, map(eq, gpu.path, port.path)))
         for name, port in ports.items()
     }
-    if not any(common.values()):
-        common = {
-            name: int(port.numa is not None and port.numa == gpu.numa)
+    if not any(near.values()):
+        near = {
+            name: gpu.numa is not None and port.numa == gpu.numa
             for name, port in ports.items()
         }
-    most = max(common.values(), default=0)
-    return tuple(sorted(name for name, count in common.items() if count == most > 0))
+    most = max(near.values(), default=0)
+    return tuple(sorted(name for name, count in near.items() if count == most > 0))
 
 
 def rails_of_gpus(near: Mapping[int, Sequence[str]]) -> dict[str, str]:
     """Return the GPUs of a node that each adapter is nearest to, in words, by name of the adapter."""
-    found = {}
-    for name, numbers in grouped(
-        (name, str(at)) for at, names in near.items() for name in names
-    ).items():
-        found[name] = (
-            f"{plural_text(len(numbers), 'GPU')} {names_text(numbers, MOST_SHOWN)}"
-        )
-    return found
+    of_name = grouped((name, str(at)) for at, names in near.items() for name in names)
+    return {
+        name: f"{plural_text(len(numbers), 'GPU')} {names_text(numbers, MOST_SHOWN)}"
+        for name, numbers in of_name.items()
+    }
 
 
-def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
+def findings(nodes: Nodes, fabric: Sequence[str]) -> list[Finding]:
     """Return what stands out: devices that are missing or have fewer lanes, and GPUs that are at other
     adapters.
 
@@ -125,9 +122,7 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
     ]
 
 
-def _missing(
-    nodes: Sequence[NodeChange], paths: Paths, gpus: Gpus
-) -> Iterator[Finding]:
+def _missing(nodes: Nodes, paths: Paths, gpus: Gpus) -> Iterator[Finding]:
     """Yield a finding for each node that has lost devices during the case, and for each that has fewer than
     most."""
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
@@ -137,21 +132,19 @@ def _missing(
         if usual({node.node: node.node in of for node in nodes})
     }
     for node in nodes:
-        host, own = node.node, node.host.gpus
-        which_is_unknown = own and host not in gpus
-        names, how = (
-            list(node.lost),
-            "was there before the case and is missing after it",
-        )
+        host, how = node.node, "was there before the case and is missing after it"
+        names = list(node.lost)
         if not names:
             how = "is missing, on most nodes it is there"
-            for name, of in on_most.items():
-                if host not in of and not (
-                    which_is_unknown and name.startswith("GPU ")
-                ):
-                    names.append(f"{name} ({next(iter(of.values()))[-1]})")
+            own = len(node.host.gpus)
+            which_is_unknown = own and host not in gpus
+            names = [
+                f"{name} ({next(iter(of.values()))[-1]})"
+                for name, of in on_most.items()
+                if host not in of and not (which_is_unknown and name.startswith("GPU "))
+            ]
             if which_is_unknown:
-                names.append(f"{count_text(count - len(own), 'GPU')} of {count}")
+                names.append(f"{count_text(count - own, 'GPU')} of {count}")
         if names:
             text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at"
             about = " ".join(name.partition(" (")[0] for name in names)
@@ -160,7 +153,15 @@ def _missing(
             )
 
 
-def _fewer_lanes(nodes: Sequence[NodeChange], paths: Paths) -> Iterator[Finding]:
+def _narrowest(
+    path: Sequence[str], lanes: Mapping[str, int]
+) -> tuple[int, int, str] | None:
+    """Return the link with the fewest lanes on a path: their number, and its lower end."""
+    links = [(lanes[at], -depth, at) for depth, at in enumerate(path) if at in lanes]
+    return min(links, default=None)
+
+
+def _fewer_lanes(nodes: Nodes, paths: Paths) -> Iterator[Finding]:
     """Yield a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
 
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its
@@ -169,18 +170,10 @@ def _fewer_lanes(nodes: Sequence[NodeChange], paths: Paths) -> Iterator[Finding]
     lanes = {node.node: node.host.lanes for node in nodes}
     behind: dict[tuple[str, str, int, int], list[str]] = defaultdict(list)
     for part, path_of in paths.items():
-        narrowest = {}
-        for host, path in path_of.items():
-            # Of the two ends of a link the lower one.
-            links = [
-                (lanes[host][at], -depth, at)
-                for depth, at in enumerate(path)
-                if at in lanes[host]
-            ]
-            if links:
-                narrowest[host] = min(links)
-        most = usual({host: count for host, (count, *_) in narrowest.items()}) or 0
-        for host, (count, _, at) in narrowest.items():
+        links = {host: _narrowest(path, lanes[host]) for host, path in path_of.items()}
+        known = {host: link for host, link in links.items() if link}
+        most = usual({host: count for host, (count, *_) in known.items()}) or 0
+        for host, (count, _, at) in known.items():
             if count < most and (part.startswith("GPU ") or at != path_of[host][-1]):
                 behind[host, at, count, most].append(part)
     for (host, at, count, most), parts in behind.items():

@@ -47,27 +47,10 @@ _END = re.compile(r"# ended: (?:exit|signal) \d{1,3}\n")
 #: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux,
 #: net/core/net-procfs.c).
 _INTERFACE = re.compile(r"\s*([!-~]{1,15}?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
-_COUNTERS = (
-    *(
-        "rx_bytes",
-        "rx_packets",
-        "rx_errs",
-        "rx_drop",
-        "rx_fifo",
-        "rx_frame",
-        "rx_compressed",
-        "rx_multicast",
-    ),
-    *(
-        "tx_bytes",
-        "tx_packets",
-        "tx_errs",
-        "tx_drop",
-        "tx_fifo",
-        "tx_colls",
-        "tx_carrier",
-        "tx_compressed",
-    ),
+_COUNTERS = re.findall(
+    r"\w+",
+    "rx_bytes rx_packets rx_errs rx_drop rx_fifo rx_frame rx_compressed rx_multicast "
+    "tx_bytes tx_packets tx_errs tx_drop tx_fifo tx_colls tx_carrier tx_compressed",
 )
 #: The counters of bytes, sent and received, with what they count: words of 4 bytes, or bytes. The first that
 #: a port has counts (``rx_bytes`` of a verbs port is EFA's).
@@ -87,7 +70,6 @@ _LANES = re.compile(r"/sys/devices/(?:.*/)?([^/]+)/current_link_width")
 _MODULE = re.compile(r"/sys/module/([\w-]+)/version")
 #: The state of an interface of Slingshot, and the name of the interface of a port of verbs.
 _OF_CXI = re.compile(r"device/net/([^/]+)/operstate")
-_ALIAS = re.compile(r"gid_attrs/(ndevs)/0")
 _ANY, _NAME, _NUMA = re.compile(r".*"), re.compile(r"[^!].*"), re.compile(r"\d{1,4}")
 #: A root of PCIe, or the address of a bridge or a device: domain, bus, device and function.
 _PCIE = re.compile(
@@ -216,15 +198,11 @@ def parse(text: str) -> NodeFile:
 def _snapshot(text: str, at: int, moment: str) -> tuple[Snapshot, int]:
     """Return the snapshot that begins at a place, and where it ends."""
     found = _SNAPSHOT.match(text, at)
-    rows = (
-        []
-        if found is None
-        else [row.split("\t", 1) for row in (found["rows"] or "").split("\n")[:-1]]
-    )
+    lines = (found["rows"] or "").split("\n")[:-1] if found else []
     if (
         found is None
         or found["moment"] != moment
-        or len(rows) != int(found["count"] or 0)
+        or len(lines) != int(found["count"] or 0)
     ):
         line = text.count("\n", 0, at) + 1
         raise OutputError(
@@ -232,10 +210,15 @@ def _snapshot(text: str, at: int, moment: str) -> tuple[Snapshot, int]:
         )
     if found["late"]:
         return Snapshot(None, 0.0, {}, Host(), found["late"]), found.end()
-    ports, host = _ports(rows), _host(rows)
-    return Snapshot(
-        float(found["uptime_s"]), float(found["took_ms"]), ports, host, found["cut"]
-    ), found.end()
+    rows = [line.split("\t", 1) for line in lines]
+    snapshot = Snapshot(
+        float(found["uptime_s"]),
+        float(found["took_ms"]),
+        _ports(rows),
+        _host(rows),
+        found["cut"],
+    )
+    return snapshot, found.end()
 
 
 def _whole(text: str) -> int | None:
@@ -251,6 +234,10 @@ def _path(target: str) -> tuple[str, ...]:
     return parts if parts and not parts[-1].startswith("pci") else ()
 
 
+def _of_Gbps(rate: str) -> float:
+    return 125 * float(rate)
+
+
 _WORD = r"(?!!|(?:N/A|Unknown)$)(.+)"
 #: The values of a port: the field, the file, its form with the value as a group, and the value in the field's
 #: unit.
@@ -263,18 +250,8 @@ _FIELDS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
     ("up", "operstate", "(up|down)", "up".__eq__),
     ("up", "running", "([01])", "1".__eq__),
     # "100 Gb/sec (4X EDR)"
-    (
-        "rate_MBps",
-        "rate",
-        r"(\d+(?:\.\d+)?) Gb/sec\b.*",
-        lambda Gbps: 125 * float(Gbps),
-    ),
-    (
-        "rate_MBps",
-        "device/properties/speed",
-        r"(?:BS_|BJ_|CK_)?(\d{2,4}).*",
-        lambda Gbps: 125 * float(Gbps),
-    ),
+    ("rate_MBps", "rate", r"(\d+(?:\.\d+)?) Gb/sec\b.*", _of_Gbps),
+    ("rate_MBps", "device/properties/speed", r"(?:BS_|BJ_|CK_)?(\d{2,4}).*", _of_Gbps),
     ("rate_MBps", "speed", r"([1-9]\d{0,8})", lambda Mbps: float(Mbps) / 8),
     ("mtu", "mtu", r"([1-9]\d{0,8})", int),
     ("numa", "device/numa_node", r"(\d{1,4})", str),
@@ -284,10 +261,8 @@ _FIELDS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
 
 
 def _port(kind: Kind, name: str, files: dict[str, str], **more: Any) -> Port:
-    speed, width = (
-        files.get(f"device/current_link_{what}", "") for what in ("speed", "width")
-    )
-    files["slot"] = f"{speed.removesuffix(' PCIe')} x{width}"
+    speed = files.get("device/current_link_speed", "").removesuffix(" PCIe")
+    files["slot"] = f"{speed} x{files.get('device/current_link_width', '')}"
     for field_name, file, form, value_of in _FIELDS:
         if found := re.fullmatch(form, files.get(file, "")):
             more[field_name] = value_of(found[1])
@@ -329,27 +304,22 @@ def _ports(rows: Rows) -> dict[str, Port]:
     ports = []
     for name, files in values["verbs"].items():
         of_device = values["device"].get(name.rpartition(":")[0], {})
-        ports.append(
-            _port(
-                "verbs",
-                name,
-                of_device | files,
-                aliases=[files.get("gid_attrs/ndevs/0", "")],
-            )
-        )
+        aliases = [files.get("gid_attrs/ndevs/0", "")]
+        ports.append(_port("verbs", name, of_device | files, aliases=aliases))
     for name, files in values["cxi"].items():
         states = _values(files, _OF_CXI, _ANY)
         files["operstate"] = "".join(states.values())
         ports.append(_port("cxi", name, files, aliases=[*states]))
+    net, ioctl = values["net"], values["ioctl"]
     interfaces = {
-        name: _interface(
-            counters, values["net"].get(name, {}), values["ioctl"].get(name, {})
-        )
+        name: _interface(counters, net.get(name, {}), ioctl.get(name, {}))
         for name, counters in _counted(rows).items()
     }
     stacked = _stacked(ports, interfaces)
-    for name, files in interfaces.items():
-        ports.append(_port("interface", name, files, stacked=name in stacked))
+    ports += [
+        _port("interface", name, files, stacked=name in stacked)
+        for name, files in interfaces.items()
+    ]
     return {port.name: port for port in ports}
 
 
@@ -367,16 +337,11 @@ def _values(
 def _counted(rows: Rows) -> dict[str, dict[str, str]]:
     """Return the counters of each interface of the process's own network namespace, as those in files."""
     names = [f"statistics/{name}" for name in _COUNTERS]
-    found = (
-        _INTERFACE.fullmatch(value)
-        for path, value in rows
-        if path == "/proc/self/net/dev"
-    )
-    return {
-        line[1]: dict(zip(names, line[2].split(), strict=True))
-        for line in found
-        if line
-    }
+    found = {}
+    for path, value in rows:
+        if path == "/proc/self/net/dev" and (line := _INTERFACE.fullmatch(value)):
+            found[line[1]] = dict(zip(names, line[2].split(), strict=True))
+    return found
 
 
 def _interface(
@@ -409,20 +374,23 @@ def _stacked(
     found = {"lo"}
     for port in ports:
         if port.kind == "cxi" and port.sent_B is not None:
-            found |= {*port.aliases}
-    virtual = {
+            found.update(port.aliases)
+    virtual = [
         name for name, files in interfaces.items() if "device/" not in " ".join(files)
-    }
+    ]
     if len(virtual) < len(interfaces):
-        found |= virtual
-    over_ib = {
-        name
-        for name, files in interfaces.items()
-        if files.get("type") == IP_OVER_INFINIBAND
-    }
-    return found | over_ib if ports else found
+        found.update(virtual)
+    if ports:
+        found.update(
+            name
+            for name, files in interfaces.items()
+            if files.get("type") == IP_OVER_INFINIBAND
+        )
+    return found
 
 
+#: Files with counters of TCP.
+_TCP = ("/proc/self/net/snmp", "/proc/self/net/netstat")
 #: Settings of a node: the file, and the form of the value.
 _SETTINGS = {
     "governor": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", r"([^!].*)"),
@@ -458,16 +426,11 @@ def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:
     """Return the counters of TCP, which have a line of names, and one of values below it."""
     found: dict[str, int] = {}
     for path, value in rows:
-        if (
-            path in ("/proc/self/net/snmp", "/proc/self/net/netstat")
-            and value != first[path]
-        ):
-            pairs = zip(first[path].split()[1:], value.split()[1:], strict=False)
-            found |= {
-                name: count
-                for name, text in pairs
-                if (count := _whole(text)) is not None
-            }
+        names = first[path]
+        if path in _TCP and value != names:
+            for name, text in zip(names.split()[1:], value.split()[1:], strict=False):
+                if (count := _whole(text)) is not None:
+                    found[name] = count
     return found
 
 

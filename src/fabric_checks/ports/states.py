@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
-from fabric_checks.ports.counter_growth import NodeChange, port_changes
+from fabric_checks.ports.counter_growth import Nodes, port_changes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
@@ -23,22 +25,23 @@ def _rate(port: Port) -> str | None:
     return f"{port.rate_MBps / 125:g} Gbit/s" if port.rate_MBps else None
 
 
+def _link(port: Port) -> str | None:
+    return None if port.up is None else "up" if port.up else "down"
+
+
 #: The states by which ports of one name are compared: name, and value in words.
 SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
-    (
-        "link state",
-        lambda port: None if port.up is None else ("up" if port.up else "down"),
-    ),
+    ("link state", _link),
     ("rate", _rate),
-    ("MTU", lambda port: port.mtu),
-    ("PCIe", lambda port: port.pcie),
-    ("firmware", lambda port: port.firmware),
-    ("driver", lambda port: port.driver),
-    ("NUMA node", lambda port: port.numa),
+    ("MTU", attrgetter("mtu")),
+    ("PCIe", attrgetter("pcie")),
+    ("firmware", attrgetter("firmware")),
+    ("driver", attrgetter("driver")),
+    ("NUMA node", attrgetter("numa")),
 )
 
 
-def outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[Finding]:
+def outliers(nodes: Nodes, bindings: Mapping[str, str]) -> list[Finding]:
     """Return a finding for each value of a port or host that is not that of most nodes, or one for all if no
     value is.
 
@@ -68,7 +71,7 @@ def outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[F
 
 
 def _values(
-    nodes: Sequence[NodeChange], bindings: Mapping[str, str]
+    nodes: Nodes, bindings: Mapping[str, str]
 ) -> Iterator[tuple[tuple[str, str, str], str, Any]]:
     """Yield what is compared (kind of part, what, and port), the host, and the value there."""
     for host, name, change in port_changes(nodes, lambda port: not port.stacked):
@@ -83,7 +86,7 @@ def _values(
 
 
 def slow_links(
-    nodes: Sequence[NodeChange],
+    nodes: Nodes,
     link_MBps: float | None,
     carries: Callable[[Port], bool],
 ) -> list[Finding]:
@@ -107,14 +110,12 @@ def slow_links(
     return found
 
 
-def high_loads(nodes: Sequence[NodeChange]) -> Iterator[Finding]:
+def high_loads(nodes: Nodes) -> Iterator[Finding]:
     """Yield a finding for each host with other work; load fluctuates, so that nobody is blamed for it."""
     loads = {
         node.node: node.load_before for node in nodes if node.load_before is not None
     }
-    if len(loads) < FEWEST:
-        return
-    middle = median(loads.values())
+    middle = median(loads.values()) if len(loads) >= FEWEST else math.inf
     for node, load in loads.items():
         if load > middle + MORE_LOAD:
             text = f"node {node}: the load before the case is {load:g}; the median is {middle:g}"

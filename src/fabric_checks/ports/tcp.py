@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.ports.counter_growth import NodeChange
-from fabric_checks.ports.outliers import finding, nodes_text
+from fabric_checks.ports.counter_growth import NodeChange, Nodes
+from fabric_checks.ports.outliers import finding, is_chance, nodes_text
 
 #: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the
 #: test cluster had up to 4 in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
 LOST_SHARE = 1e-3
-#: More is not chance if so few healthy hosts have it; fewer segments than AT_LEAST are not reported.
-CHANCE, AT_LEAST = 1e-6, 10
+#: Fewer segments are not reported.
+AT_LEAST = 10
 #: The times that TCP took segments for lost: each may send tens of them again.
 RECOVERIES = ("TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts", "TCPLossProbes")
 #: So many broken segments are reported: a link's own check sums let none through.
@@ -33,13 +33,13 @@ BROKEN_AT_LEAST = 3
 SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 
 
-def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
+def lost_segments(nodes: Nodes) -> list[Finding]:
     """Return the finding that segments of TCP were lost, and where; none if they were not, or are not
     counted."""
     again = {
         node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp
     }
-    broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
+    broken = _counts(nodes, "InCsumErrors")
     seen = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
     what, counter, misses = "were lost", "RetransSegs", "TCPOFOQueue"
     if sum(broken.values()) >= BROKEN_AT_LEAST:
@@ -51,27 +51,17 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
         seen = seen or [*filter(broken.get, broken)]
     if not seen:
         return []
-    missed = {node.node: node.tcp.get(misses, 0) for node in nodes}
+    missed = _counts(nodes, misses)
     hosts = culprits(again, missed)
-    where = f"segments {what} on {nodes_text(seen)}, and no host stands out"
-    if hosts:
-        part = (
-            f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
-        )
-        where = f"{part}: segments {what}"
-    share = max(
-        again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes
-    )
     growth = sum(again.values())
     text = (
-        f"{where}: up to {100 * share:.2g} % of the TCP segments of a node; {growth} were retransmitted,"
-        f" most by {_most(again)}"
+        f"{_where(hosts, what, seen)}: up to {100 * _share(nodes, again):.2g} % of the TCP segments of a"
+        f" node; {growth} were retransmitted, most by {_most(again)}"
     )
     if any(missed.values()):
         text += f"; missed mostly by {_most(missed)} ({misses} {sum(missed.values())})"
-    severity = (
-        Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
-    )
+    is_certain = len(hosts) in (1, len(nodes))
+    severity = Severity.FAULT if is_certain else Severity.SUSPECT
     return [
         finding(
             "port",
@@ -83,6 +73,28 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
             growth=growth,
         )
     ]
+
+
+def _counts(nodes: Nodes, counter: str) -> dict[str, int]:
+    """Return by how much a counter grew, by host; 0 where it is not counted."""
+    return {node.node: node.tcp.get(counter, 0) for node in nodes}
+
+
+def _where(hosts: Sequence[str], what: str, seen: Sequence[str]) -> str:
+    """Return what happened to segments, and at which hosts.
+
+    :param hosts: those to blame, if any; :param seen: those that noticed it.
+    """
+    if not hosts:
+        return f"segments {what} on {nodes_text(seen)}, and no host stands out"
+    part = f"node {hosts[0]}" if len(hosts) == 1 else f"between {' and '.join(hosts)}"
+    return f"{part}: segments {what}"
+
+
+def _share(nodes: Nodes, again: Mapping[str, int]) -> float:
+    """Return the largest share of its segments that a node sent again."""
+    sent = _counts(nodes, "OutSegs")
+    return max(again.get(host, 0) / max(1, count) for host, count in sent.items())
 
 
 def _sent_again(node: NodeChange) -> int:
@@ -108,13 +120,9 @@ def _is_above(node: NodeChange, again: int) -> bool:
     once."""
     if again < AT_LEAST:
         return False
-    from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and seldom needed)
-
     together = _together(node)
-    return bool(
-        pdtrc(again / together - 1, LOST_SHARE * node.tcp.get("OutSegs", 0) / together)
-        < CHANCE
-    )
+    expected = LOST_SHARE * node.tcp.get("OutSegs", 0)
+    return not is_chance(again / together, expected / together)
 
 
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:

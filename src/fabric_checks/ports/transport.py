@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text
-from fabric_checks.ports.counter_growth import NodeChange, PortChange, port_changes
+from fabric_checks.ports.counter_growth import (
+    Nodes,
+    PortChange,
+    port_changes,
+)
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 from fabric_checks.ports.snapshots import Port
 
@@ -25,6 +29,9 @@ CARRIED_SHARE, ENOUGH_B = 0.5, 10_000_000
 #: carry 0.75.
 IDLE_PART, UNEVEN_PART = 0.1, 0.7
 
+#: The share of each rail of a node in what its rails moved, by node and rail.
+Shares = Mapping[str, Mapping[str, float]]
+
 
 def is_of(port: Port, patterns: Sequence[str]) -> bool:
     """Tell whether a port is one that patterns such as ``mlx5_*``, ``hsn*`` or ``eth0`` name, by any of its
@@ -33,25 +40,26 @@ def is_of(port: Port, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def named(
-    nodes: Sequence[NodeChange], fabric: Sequence[str]
-) -> list[tuple[str, str, PortChange]]:
+def named(nodes: Nodes, fabric: Sequence[str]) -> list[tuple[str, str, PortChange]]:
     """Return node, name and activity of each port that patterns name."""
     return list(port_changes(nodes, lambda port: is_of(port, fabric)))
 
 
-def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
+def _own(nodes: Nodes) -> Iterator[tuple[str, str, PortChange]]:
+    """Yield the ports but for those whose bytes count for another."""
+    return port_changes(nodes, lambda port: not port.stacked)
+
+
+def sent_by_port(nodes: Nodes) -> dict[str, int]:
     """Return how many bytes all nodes sent through the ports of a name; those that count for another are left
     out."""
     sent = Counter[str]()
-    for _, name, change in port_changes(nodes, lambda port: not port.stacked):
+    for _, name, change in _own(nodes):
         sent[name] += change.sent_B or 0
     return {name: count for name, count in sent.most_common() if count}
 
 
-def disproof(
-    nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None
-) -> str | None:
+def disproof(nodes: Nodes, fabric: Sequence[str], moved_B: int | None) -> str | None:
     """Return why the named network did not carry what was measured, in a line; None if it did, or it is
     unknown.
 
@@ -64,27 +72,28 @@ def disproof(
     if without := sorted(
         {node.node for node in nodes} - {host for host, _, _ in ports}
     ):
-        has = sorted(
-            {name for _, name, _ in port_changes(nodes, lambda port: not port.stacked)}
-        )
+        has = sorted({name for _, name, _ in _own(nodes)})
         return (
             f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)},"
             f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
         )
-    counts = [change.sent_B for _, _, change in ports if change.sent_B is not None]
-    if len(counts) < len(ports):  # then nothing is proven: :func:`unproven`
+    counts = [change.sent_B for _, _, change in ports]
+    if None in counts:  # then nothing is proven: :func:`unproven`
         return None
+    by_fabric = sum(filter(None, counts))
     others = sent_by_port(nodes)
     for _, name, _ in ports:
         others.pop(name, None)
-    if sum(counts) >= _enough_B(sum(counts), sum(others.values()), moved_B):
+    if by_fabric >= _enough_B(by_fabric, sum(others.values()), moved_B):
         return None
-    by_fabric = f"{bytes_text(sum(counts)) if any(counts) else 'none'} over {names_text(fabric)}"
-    return _elsewhere(nodes, others, by_fabric, moved_B)
+    carried = (
+        f"{bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
+    )
+    return _elsewhere(nodes, others, carried, moved_B)
 
 
 def _elsewhere(
-    nodes: Sequence[NodeChange],
+    nodes: Nodes,
     others: Mapping[str, int],
     by_fabric: str,
     moved_B: int | None,
@@ -111,7 +120,7 @@ def _enough_B(by_fabric: int, by_others: int, moved_B: int | None) -> float:
 
 
 def unproven(
-    nodes: Sequence[NodeChange], unknown: Mapping[str, str], fabric: Sequence[str]
+    nodes: Nodes, unknown: Mapping[str, str], fabric: Sequence[str]
 ) -> list[Finding]:
     """Return the findings that prove nothing: nodes without counters, and ports of the named network that do
     not count their bytes.
@@ -119,17 +128,17 @@ def unproven(
     :param unknown: why a node's ports are not known, by its name.
     """
     whys = [
-        (f"nothing is known about the ports: {why}", node)
-        for node, why in unknown.items()
+        (f"nothing is known about the ports: {why}", host)
+        for host, why in unknown.items()
     ]
-    for host, name, change in named(nodes, fabric):
-        if change.sent_B is None:
-            whys.append(
-                (
-                    f"it is not proven what carried the bytes: {name}: {change.why_uncounted}",
-                    host,
-                )
-            )
+    whys += [
+        (
+            f"it is not proven what carried the bytes: {name}: {change.why_uncounted}",
+            host,
+        )
+        for host, name, change in named(nodes, fabric)
+        if change.sent_B is None
+    ]
     return [
         finding(
             "wire",
@@ -142,9 +151,7 @@ def unproven(
     ]
 
 
-def rails(
-    nodes: Sequence[NodeChange], fabric: Sequence[str]
-) -> dict[str, dict[str, float]]:
+def rails(nodes: Nodes, fabric: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or
     none named.
 
@@ -174,7 +181,7 @@ OF_RAILS = (
 )
 
 
-def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def rail_values(shares: Shares) -> dict[str, float]:
     """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal
     share.
 
@@ -184,9 +191,7 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {"least_rail_share": min(least)} if least else {}
 
 
-def low_rails(
-    shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]]
-) -> list[Finding]:
+def low_rails(shares: Shares, gpus: Mapping[str, Mapping[str, str]]) -> list[Finding]:
     """Return a finding for each rail that carried next to nothing while another did, or much less than on
     most nodes.
 
@@ -201,22 +206,22 @@ def low_rails(
         who = "all nodes" if 2 < len(hosts) == len(shares) else nodes_text(hosts)
         gpu = gpus.get(hosts[0], {}).get(name)
         rail = f"{name}, the rail of {gpu}," if gpu else name
-        text = (
-            f"{who}: {rail} {'is idle: it ' if is_idle else ''}carried {100 * of[name]:.2g} % of what the"
-            f" {len(of)} rails of a node moved, {best} {100 * of[best]:.0f} %"
-        )
-        text += (
-            ""
+        what, usual = (
+            ("is idle: it carried", "")
             if is_idle
-            else f"; on most nodes it carried {100 * usual_of[name]:.2g} %"
+            else ("carried", f"; on most nodes it carried {100 * usual_of[name]:.2g} %")
         )
-        what = "idle" if is_idle else "uneven"
-        found.append(finding("rail", hosts, text, f"{name} {what}", port=name))
+        text = (
+            f"{who}: {rail} {what} {100 * of[name]:.2g} % of what the {len(of)} rails of a node moved, {best}"
+            f" {100 * of[best]:.0f} %{usual}"
+        )
+        about = f"{name} {'idle' if is_idle else 'uneven'}"
+        found.append(finding("rail", hosts, text, about, port=name))
     return found
 
 
 def _low(
-    shares: Mapping[str, Mapping[str, float]],
+    shares: Shares,
 ) -> tuple[dict[str, float], dict[tuple[str, bool], list[str]]]:
     """Return the usual share of each rail, and the nodes of those that are low, by name and whether they
     idle."""
