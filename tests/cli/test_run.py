@@ -99,3 +99,14 @@ def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
     ]
     done = programs.run(line, env=env | {"PYTHONPATH": ":".join(sys.path)})
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{last}\n{printed}")
+
+
+def test_a_wrong_option_of_a_listing_is_one_line_with_the_nearest(monkeypatch, capsys):
+    usage = "usage: reframe [-h] [--module-path PATH]\n               [--mode MODE]\n"
+    says = f"{usage}reframe: error: ambiguous option: --mod could match --mode\n"
+    code = f"import sys; print('listed'); sys.exit(sys.stderr.write({says!r}) and 2)"
+    monkeypatch.setattr(run.console, "error", lambda *lines: print(*lines))
+    assert run._run_as_is([sys.executable, "-c", code]) == 2
+    assert capsys.readouterr().out == (
+        "error: ambiguous option: --mod could match --mode; did you mean --mode?\n"
+    )

@@ -25,6 +25,7 @@ def folder(tmp_path, monkeypatch):
 
 WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
+    ("shwo", 2, "no such command 'shwo'. Did you mean 'show'?"),
     ("references prpose", 2, "no such command 'prpose'"),
     (
         "changes results,systm=x",

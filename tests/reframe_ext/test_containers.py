@@ -14,11 +14,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
+from fabric_checks.core.extras import Container
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins import ContainerMixin, RecordMixin
 from fabric_checks.reframe_ext.mixins.container import FOUND, inside
-from fabric_checks.software.containers import Container
 from fabric_offers import recomputation_run
 from fabric_offers.scripts import differences
 from tests import loading, programs, sessions

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.extras import Container
 from fabric_checks.software import containers
-from fabric_checks.software.containers import Container, digest_here, other_mpi
+from fabric_checks.software.containers import digest_here, other_mpi
 
 A = f"sha256:{'a' * 64}"
 

@@ -32,8 +32,16 @@ Shape = Annotated[
 Words = list[Annotated[str, rules(minLength=1)]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContainerExtras:
+#: Container runtimes whose command starts a program inside an image. Docker's daemon would start it outside
+#: of the job.
+BY_COMMAND = ("Apptainer", "Singularity", "Podman", "Sarus")
+#: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose
+#: environment definition file (EDF) names the image.
+BY_LAUNCHER = ("Pyxis", "EDF")
+
+
+@dataclass(frozen=True)
+class Container:
     """How programs are started inside an image."""
 
     platform: (
@@ -42,6 +50,15 @@ class ContainerExtras:
     image: str = option("the image, as the runtime takes it: a file, or a name", "")
     options: tuple[str, ...] = option("further options of the runtime, or of srun", ())
     mpi: str = option("the MPI inside, as in mpich@4.3", "")
+
+    def __str__(self) -> str:
+        """Return image and platform as they stand in messages."""
+        return f"{self.image} ({self.platform})"
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether an option of the launcher starts it, so that everything that is launched is inside."""
+        return self.platform in BY_LAUNCHER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +117,7 @@ class Extras:
         "the largest message that is sent while ranks compute, in bytes"
     )
     most_work_tasks: Count | None = option("the most ranks that compute at once")
-    container: ContainerExtras | None = option("the image that programs run in")
+    container: Container | None = option("the image that programs run in")
     others: tuple[str, ...] = option(
         "keys of other suites that look like one of these", ()
     )
@@ -130,7 +147,7 @@ class EnvironExtras:
     blocking_wait: Mapping[str, str] = option(
         "variables with which the MPI blocks while it waits", make=dict
     )
-    container: ContainerExtras | None = option("the image that programs run in")
+    container: Container | None = option("the image that programs run in")
     spack: Mapping[str, str] = option(
         "the scopes of Spack that build its programs", make=dict
     )

@@ -62,7 +62,7 @@ def imb_ring_B(
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
     """
-    crossing = sum(map(ne, nodes, [*nodes[1:], *nodes[:1]]))
+    crossing: int = sum(map(ne, nodes, [*nodes[1:], *nodes[:1]]))
     sent_B = sum(
         size_B * (int(count) + int(count) // 10 + 1)
         for size_B, count in repetitions.items()

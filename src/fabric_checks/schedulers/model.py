@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,9 +115,15 @@ class ExitReason:
     node_faults: Mapping[str, str] = field(default_factory=dict)
 
 
-def faults(nodes: Iterable[Node]) -> dict[str, str]:
-    """Return what keeps nodes from taking jobs, by name, without the nodes in service."""
-    return {node.name: node.fault for node in nodes if node.fault}
+def faults(
+    nodes: Iterable[Node], names: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return what keeps nodes from taking jobs, by name, without the nodes in service.
+
+    :param names: the nodes that count; None for all.
+    """
+    counted = (node for node in nodes if names is None or node.name in names)
+    return {node.name: node.fault for node in counted if node.fault}
 
 
 def too_few(nodes: Sequence[Node], needed: int) -> bool:
@@ -138,7 +144,7 @@ def terminated(
     :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the
         scheduler's own words for it; :param nodes: the nodes as they are now.
     """
-    node_faults = faults(node for node in nodes if node.name in names)
+    node_faults = faults(nodes, names)
     history = f"ran on {', '.join(names)}" if names else "had not started"
     blame = f": {listed(node_faults)}" if node_faults else ""
     return ExitReason(f"job {jobid} {history}; {cause} ({detail}){blame}", node_faults)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from reframe.core.exceptions import SpawnedProcessError
+from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 from reframe.utility import osext
@@ -78,15 +79,24 @@ def run(command: str, timeout_s: float = COMMAND_S) -> str:
 def last_line(error: Exception) -> str:
     """Return the last line of a command's standard error, without its own prefix, or why it could not be
     started."""
-    lines = (
-        (error.stderr or "").splitlines()
-        if isinstance(error, SpawnedProcessError)
-        else []
-    )
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    if not last and isinstance(error, SpawnedProcessError):
+    if not isinstance(error, SpawnedProcessError):
+        return str(error)
+    lines: list[str] = (error.stderr or "").strip().splitlines()
+    if not lines:
         return f"{error.command.split()[0]} failed with status {error.exitcode}"
-    return re.sub(r"^\w+: error: ", "", last) or str(error)
+    return re.sub(r"^\w+: error: ", "", lines[-1].strip())
+
+
+@contextmanager
+def refusals(command: str) -> Iterator[None]:
+    """Turn the failure of a command in the block, which submits a job, into what it printed, in one line.
+
+    :raises JobSchedulerError: with that.
+    """
+    try:
+        yield
+    except (SpawnedProcessError, OSError) as error:
+        raise JobSchedulerError(f"{command}: {last_line(error)}") from None
 
 
 class Watching:

@@ -6,48 +6,23 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.extras import EnvironExtras, Extras
+from fabric_checks.core.extras import (
+    BY_COMMAND,
+    BY_LAUNCHER,
+    Container,
+    EnvironExtras,
+    Extras,
+)
 from fabric_checks.software.spack import lock
 
 #: The key of the extras of partitions and environments.
 KEY = "container"
-#: Container runtimes whose command starts a program inside an image. Docker's daemon would start it outside
-#: of the job.
-BY_COMMAND = ("Apptainer", "Singularity", "Podman", "Sarus")
-#: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose
-#: environment definition file (EDF) names the image.
-BY_LAUNCHER = ("Pyxis", "EDF")
-
-
-@dataclass(frozen=True)
-class Container:
-    """Describe how programs are started inside an image.
-
-    :param platform: one of :data:`BY_COMMAND` or :data:`BY_LAUNCHER`.
-    :param image: as that platform takes it: a file, or a name.
-    :param options: further options of the runtime, or of ``srun``.
-    :param mpi: the MPI inside, as Spack writes it (``mpich@4.3``); empty if it is not declared.
-    """
-
-    platform: str
-    image: str
-    options: tuple[str, ...] = ()
-    mpi: str = ""
-
-    def __str__(self) -> str:
-        """Return image and platform as they stand in messages."""
-        return f"{self.image} ({self.platform})"
-
-    @property
-    def by_launcher(self) -> bool:
-        """Whether an option of the launcher starts it, so that everything that is launched is inside."""
-        return self.platform in BY_LAUNCHER
 
 
 def of(partition: Any, environ: Any) -> Container | None:
@@ -81,15 +56,11 @@ def other_mpi(container: Container | None, reported: str | None) -> str:
 
     :param reported: the first line of ``MPI_Get_library_version`` of a program inside.
     """
-    if not (
-        container
-        and container.mpi
-        and reported
-        and lock.contradiction(container.mpi, reported)
-    ):
+    declared = container.mpi if container else ""
+    if not (declared and reported and lock.contradiction(declared, reported)):
         return ""
     return (
-        f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {container.mpi};"
+        f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {declared};"
         " name the image that has it, or correct `mpi`"
     )
 
@@ -107,11 +78,8 @@ def digest_here(container: Container) -> str | None:
     if by_digest := re.search(r"@(sha256:[0-9a-f]{64})$", image):
         return by_digest[1]
     path = Path(image)
-    return (
-        _sha256(path, path.stat().st_mtime_ns)
-        if path.is_file() and os.access(path, os.R_OK)
-        else None
-    )
+    is_readable = path.is_file() and os.access(path, os.R_OK)
+    return _sha256(path, path.stat().st_mtime_ns) if is_readable else None
 
 
 @lru_cache(maxsize=64)

@@ -149,10 +149,7 @@ def _set_up_by(home: Path) -> tuple[str, str]:
 def of_others() -> list[Path]:
     """Return the folders of parts that this clone on this Python never uses, whichever stack and MPIs are
     chosen."""
-    own = set(map(folder, PINS))
+    own = {folder(name) for name in PINS}
+    parts = set((home() / "parts").glob("[!.]*"))
     # A link leads to a part of another home.
-    return sorted(
-        part
-        for part in (home() / "parts").glob("[!.]*")
-        if part not in own and not part.is_symlink()
-    )
+    return sorted(part for part in parts - own if not part.is_symlink())

@@ -96,16 +96,10 @@ def environments_for(
     stack = selected_stack()
     if stack is None:
         return list(names)
-    definitions: dict[str, Mapping[str, Any]] = {}
+    stack_of: dict[str, str | None] = {}
     for environment in environments:
-        targets = environment.get("target_systems", ["*"])
+        name, targets = environment["name"], environment.get("target_systems", ["*"])
         # A definition for this system precedes one for all.
-        if system in targets or (
-            "*" in targets and environment["name"] not in definitions
-        ):
-            definitions[environment["name"]] = environment
-    return [
-        name
-        for name in names
-        if definitions.get(name, {}).get("extras", {}).get("stack") == stack
-    ]
+        if system in targets or ("*" in targets and name not in stack_of):
+            stack_of[name] = environment.get("extras", {}).get("stack")
+    return [name for name in names if stack_of.get(name) == stack]

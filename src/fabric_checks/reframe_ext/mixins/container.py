@@ -13,9 +13,9 @@ from reframe.core.containers import ContainerPlatform
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
+from fabric_checks.core.extras import Container
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.software import containers
-from fabric_checks.software.containers import Container
 
 #: The file with the network namespaces of the job and of the container, and the digest, in the stage folder.
 FOUND = "container.txt"

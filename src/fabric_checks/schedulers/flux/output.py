@@ -180,26 +180,25 @@ def queues(text: str) -> list[Queue]:
     """
     try:
         resources = json.loads(text)["execution"]
-        groups = [
-            (_ids(group["rank"]), group["children"]) for group in resources["R_lite"]
-        ]
         sizes = [
-            (ranks, len(_ids(of.get("core"))), len(_ids(of.get("gpu"))))
-            for ranks, of in groups
+            _size(group["rank"], **group["children"]) for group in resources["R_lite"]
         ]
-        properties = {
-            name: _ids(ranks)
-            for name, ranks in (resources.get("properties") or {}).items()
-        }
+        properties = resources.get("properties") or {}
+        ranks_of = {name: _ids(ranks) for name, ranks in properties.items()}
     except _MALFORMED:
         raise OutputError(f"not a list of Flux resources: {quoted(text)}") from None
-    everywhere = {rank for ranks, _ in groups for rank in ranks}
+    everywhere = set().union(*(ranks for ranks, _, _ in sizes))
     if not everywhere:
         raise OutputError("Flux has no node")
-    return [
-        _queue(name, ranks, sizes)
-        for name, ranks in (properties or {"": everywhere}).items()
-    ]
+    ranks_of = ranks_of or {"": everywhere}
+    return [_queue(name, ranks, sizes) for name, ranks in ranks_of.items()]
+
+
+def _size(
+    rank: object, core: object = None, gpu: object = None, **_: object
+) -> tuple[set[str], int, int]:
+    """Return the ranks of a group, and how many cores and GPUs each of them has."""
+    return _ids(rank), len(_ids(core)), len(_ids(gpu))
 
 
 def _queue(

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
+from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.flux import FluxJobScheduler
 from reframe.utility import osext
@@ -33,7 +33,7 @@ from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.watchdog import (
     COMMAND_S,
     PollingScheduler,
-    last_line,
+    refusals,
     run,
 )
 
@@ -105,12 +105,10 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
 
         :raises JobSchedulerError: in one line, if Flux does not take it.
         """
-        try:
+        with refusals("flux batch"):
             printed = run(
                 f"flux batch {shlex.quote(job.script_filename)}", self._timeout_s
             ).strip()
-        except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"flux batch: {last_line(error)}") from None
         # In decimal: all of Flux takes it, and it is plain ASCII.
         command = f"flux job id --to=dec {shlex.quote(printed)}"
         number = (

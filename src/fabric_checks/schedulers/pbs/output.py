@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -69,6 +70,8 @@ _CHUNK = "default_chunk."
 
 #: The attributes of a vnode or a queue, by name, such as ``state`` or ``resources_available.ncpus``.
 Attributes = Mapping[str, str]
+#: The vnodes of each host.
+Hosts = dict[str, list[Attributes]]
 
 
 @dataclass(frozen=True)
@@ -106,30 +109,34 @@ def _job(printed: Mapping[str, Any]) -> Job:
     )
     substate, has_ended = int(printed.get("substate") or 0), letter in ENDED
     # As n1/0*2+n2/0*2; a host of which the job has several chunks is there several times.
-    hosts = dict.fromkeys(
-        re.findall(r"(?:^|\+)([^/+]+)", printed.get("exec_host") or "")
-    )
+    hosts = re.findall(r"(?:^|\+)([^/+]+)", printed.get("exec_host") or "")
     comment = clean(printed.get("comment") or "")
-    reason = comment.removeprefix("Not Running: ") if letter in WAITING else ""
-    if letter == "H":
-        waits_for = printed.get("depend")
-        held = f"it is held (Hold_Types {clean(printed.get('Hold_Types'))})"
-        reason = f"it waits for {clean(waits_for)}" if waits_for else held
     return Job(
         state=_final(status, substate) if has_ended else STATES.get(letter, letter),
         waits=letter in WAITING,
         has_ended=has_ended,
         exit_status=status,
-        nodes=tuple(hosts),
+        nodes=tuple(dict.fromkeys(hosts)),
         least_nodes=int((printed.get("Resource_List") or {}).get("nodect") or 0),
-        # In the time of the server's host.
-        began=datetime.strptime(began, "%a %b %d %H:%M:%S %Y").astimezone().isoformat()
-        if began
-        else None,
-        reason=reason,
+        began=_time(began) if began else None,
+        reason=_reason(letter, comment, printed),
         substate=substate,
         comment=comment,
     )
+
+
+def _time(text: str) -> str:
+    """Return a time of the server's host with its time zone."""
+    return datetime.strptime(text, "%a %b %d %H:%M:%S %Y").astimezone().isoformat()
+
+
+def _reason(letter: str, comment: str, printed: Mapping[str, Any]) -> str:
+    """Return why a job waits; empty if it does not, or PBS gives no reason."""
+    if letter != "H":
+        return comment.removeprefix("Not Running: ") if letter in WAITING else ""
+    if waits_for := printed.get("depend"):
+        return f"it waits for {clean(waits_for)}"
+    return f"it is held (Hold_Types {clean(printed.get('Hold_Types'))})"
 
 
 def _final(status: int | None, substate: int) -> str:
@@ -146,26 +153,24 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
 
     :param nodes: the nodes as they are now.
     """
-    status = job.exit_status
+    status, own = job.exit_status, "PBS ended it"
     if status is not None and status < 0:
-        cause = CAUSES.get(status, "PBS ended it")
+        cause = CAUSES.get(status, own)
     elif job.substate == FINISHED:
         return None
-    elif any(
-        node.fault and node.name in job.nodes for node in nodes
-    ):  # the status may be 0 even so
+    elif model.faults(nodes, job.nodes):  # the status may be 0 even so
         cause = model.NODE_FAILED
     elif job.state == "CANCELLED":
         cause = model.CANCELLED
     elif status == 0:
-        cause = "PBS ended it"
+        cause = own
     else:
         return None
-    known = [] if status is None else [f"Exit_status {status}"]
-    detail = (
-        "; ".join([*known, *filter(None, [job.comment])]) or f"substate {job.substate}"
+    known = "" if status is None else f"Exit_status {status}"
+    detail = "; ".join(filter(None, (known, job.comment)))
+    return model.terminated(
+        jobid, job.nodes, cause, detail or f"substate {job.substate}", nodes
     )
-    return model.terminated(jobid, job.nodes, cause, detail, nodes)
 
 
 def blocks(text: str) -> dict[str, dict[str, str]]:
@@ -190,24 +195,21 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def _hosts(text: str) -> dict[str, list[Attributes]]:
+def _hosts(text: str) -> Hosts:
     """Return the vnodes of each host of ``pbsnodes -a``.
 
     A vnode that has none of its host's CPUs, as where others have them, is left out.
 
     :raises OutputError: if it lists no node.
     """
-    hosts: dict[str, list[Attributes]] = {}
+    hosts: Hosts = {}
     for name, vnode in blocks(text).items():
         if "state" in vnode:
-            hosts.setdefault(vnode.get("resources_available.host", name), []).append(
-                vnode
-            )
+            host = vnode.get("resources_available.host", name)
+            hosts.setdefault(host, []).append(vnode)
     if not hosts:
         raise OutputError(f"no node: {quoted(text)}")
-    return {
-        host: list(filter(_cores, vnodes)) or vnodes for host, vnodes in hosts.items()
-    }
+    return {host: list(filter(_cores, of)) or of for host, of in hosts.items()}
 
 
 def parse_nodes(text: str) -> list[Node]:
@@ -233,9 +235,9 @@ def _states(vnode: Attributes) -> set[str]:
 
 def _fault(vnode: Attributes) -> str | None:
     """Return what keeps a vnode from taking jobs, with the administrator's comment; None if nothing does."""
+    states = _states(vnode)
     meaning = next(
-        (meaning for state, meaning in UNAVAILABLE.items() if state in _states(vnode)),
-        None,
+        (UNAVAILABLE[state] for state in UNAVAILABLE if state in states), None
     )
     comment = clean(vnode.get("comment", ""))
     # The server's own note on a node that is down adds nothing.
@@ -253,24 +255,21 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     :raises OutputError: if ``pbsnodes`` lists no node.
     """
     hosts, attributes = _hosts(nodes_text), blocks(queues_text)
-    found = {
-        name: _queue(name, queue, _of_queue(name, queue, hosts))
-        for name, queue in attributes.items()
-    }
     offered = []
     for name, queue in attributes.items():
         ends = [
-            end
-            for end in _ends(name, queue, attributes)
+            _queue(attributes[end], _of_queue(end, attributes[end], hosts))
+            for end in _ends(name, attributes)
             if end == name or _is_behind(attributes[end])
         ]
         if ends and not _is_behind(queue):
-            largest = max((found[end] for end in ends), key=lambda end: end.usable)
+            largest = max(ends, key=attrgetter("usable"))
+            takes_jobs = queue.get("enabled") == queue.get("started") == "True"
             offered.append(
                 replace(
                     largest,
                     name=name,
-                    takes_jobs=found[name].takes_jobs,
+                    takes_jobs=takes_jobs,
                     is_default=name == default,
                 )
             )
@@ -286,21 +285,18 @@ def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
     hosts, attributes = _hosts(nodes_text), blocks(queues_text)
     if queue not in attributes:
         raise OutputError(f"qstat -Qf lists no queue {quoted(queue)}")
-    found: dict[str, list[Attributes]] = {}
-    for end in _ends(queue, attributes[queue], attributes):
+    found: Hosts = {}
+    for end in _ends(queue, attributes):
         found |= _of_queue(end, attributes[end], hosts)
     return [_node(host, vnodes) for host, vnodes in found.items()]
 
 
-def _ends(
-    name: str, queue: Attributes, attributes: Mapping[str, Attributes]
-) -> list[str]:
+def _ends(name: str, attributes: Mapping[str, Attributes]) -> list[str]:
     """Return the queues that jobs of a queue run in: itself, or those that it routes to."""
-    if queue.get("queue_type") != "Route":
+    if attributes[name].get("queue_type") != "Route":
         return [name]
-    return [
-        end for end in _words(queue.get("route_destinations", "")) if end in attributes
-    ]
+    ends = _words(attributes[name].get("route_destinations", ""))
+    return [end for end in ends if end in attributes]
 
 
 def _is_behind(queue: Attributes) -> bool:
@@ -308,32 +304,24 @@ def _is_behind(queue: Attributes) -> bool:
     return queue.get("from_route_only") == "True"
 
 
-def _queue(
-    name: str, queue: Attributes, hosts: Mapping[str, Sequence[Attributes]]
-) -> Queue:
-    working = [
-        vnodes
-        for vnodes in ([v for v in of if not _fault(v)] for of in hosts.values())
-        if vnodes
-    ]
+def _queue(queue: Attributes, hosts: Hosts) -> Queue:
+    """Return a queue without a name, by its attributes and its hosts."""
+    in_service = ([vnode for vnode in of if not _fault(vnode)] for of in hosts.values())
+    working = list(filter(None, in_service))
     most = queue.get("resources_max.nodect", "")
-    gpus = [
-        sum(int(_offer(vnode, "ngpus") or 0) for vnode in vnodes) for vnodes in working
-    ]
+    gpus = (sum(int(_offer(vnode, "ngpus") or 0) for vnode in of) for of in working)
+    some = next(filter(None, gpus), 0)
     return Queue.of_cores(
-        name,
+        "",
         len(working),
-        (sum(map(_cores, vnodes)) for vnodes in working),
-        takes_jobs=queue.get("enabled") == queue.get("started") == "True",
+        (sum(map(_cores, of)) for of in working),
         most_nodes=int(most) if most.isdecimal() else None,
         out_of_service=len(hosts) - len(working),
-        gpus=next((f"ngpus={count}" for count in gpus if count), ""),
+        gpus=f"ngpus={some}" if some else "",
     )
 
 
-def _of_queue(
-    name: str, queue: Attributes, hosts: Mapping[str, Sequence[Attributes]]
-) -> dict[str, list[Attributes]]:
+def _of_queue(name: str, queue: Attributes, hosts: Hosts) -> Hosts:
     """Return the hosts whose vnodes jobs of a queue can have.
 
     Those that name it in their attribute ``queue``; without one, those with all that its jobs ask for by
@@ -341,22 +329,30 @@ def _of_queue(
     """
     everything = [vnode for vnodes in hosts.values() for vnode in vnodes]
     is_named = any(name in _words(vnode.get("queue", "")) for vnode in everything)
-    chunk = [key.removeprefix(_CHUNK) for key in queue if key.startswith(_CHUNK)]
-    asked = [
-        resource
-        for resource in chunk
-        if any(_offer(vnode, resource) for vnode in everything)
-    ]
+    asked = _asked(queue, everything)
 
     def is_of(vnode: Attributes) -> bool:
-        if is_named or vnode.get("queue"):
-            return name in _words(vnode.get("queue", ""))
-        return all(
-            _has(vnode, resource, queue[_CHUNK + resource]) for resource in asked
-        )
+        own = _words(vnode.get("queue", ""))
+        if is_named or own:
+            return name in own
+        return all(_has(vnode, resource, value) for resource, value in asked.items())
 
     found = {host: list(filter(is_of, vnodes)) for host, vnodes in hosts.items()}
     return {host: vnodes for host, vnodes in found.items() if vnodes}
+
+
+def _asked(queue: Attributes, vnodes: Sequence[Attributes]) -> Attributes:
+    """Return what jobs of a queue ask for by default, as far as any vnode has it."""
+    chunk = {
+        key.removeprefix(_CHUNK): value
+        for key, value in queue.items()
+        if key.startswith(_CHUNK)
+    }
+    return {
+        resource: value
+        for resource, value in chunk.items()
+        if any(_offer(vnode, resource) for vnode in vnodes)
+    }
 
 
 def _has(vnode: Attributes, resource: str, value: str) -> bool:

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.pbs import PbsJobScheduler
 from reframe.utility import osext
@@ -34,7 +33,7 @@ from fabric_checks.schedulers.pbs import output
 from fabric_checks.schedulers.watchdog import (
     COMMAND_S,
     PollingScheduler,
-    last_line,
+    refusals,
     run,
 )
 
@@ -65,11 +64,10 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
                 f"1{found[2]}:host={node}" for node in nodes[: int(found[1])]
             )
 
-        lines = (
-            [re.sub(r"(?<= -l select=)(\d+)(.*)", on_nodes, line) for line in lines]
-            if nodes
-            else lines
-        )
+        if nodes:
+            lines = [
+                re.sub(r"(?<= -l select=)(\d+)(.*)", on_nodes, line) for line in lines
+            ]
         return ["#PBS -r n", *lines]
 
     def submit(self, job: Job) -> None:
@@ -79,10 +77,8 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
 
         :raises JobSchedulerError: in one line, what qsub printed.
         """
-        try:
+        with refusals("qsub"):
             super().submit(job)
-        except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"qsub: {last_line(error)}") from None
 
     def cancel(self, job: Job) -> None:
         """Cancel a job; one that has just ended is left.

@@ -230,7 +230,7 @@ def exit_reason(
     for part in state.split(","):
         if part in CAUSES:
             return model.terminated(jobid, names, CAUSES[part], state, known)
-    if "FAILED" in state and any(node.fault and node.name in names for node in known):
+    if "FAILED" in state and model.faults(known, names):
         return model.terminated(jobid, names, "it failed", state, known)
     return None
 
@@ -272,23 +272,11 @@ def queues(text: str, limits: str = "") -> list[Queue]:
 def _queue(
     name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str]
 ) -> Queue:
-    working = [
-        group
-        for group in listed
-        if not _why_unavailable(
-            _states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"}
-        )
-    ]
+    working = [group for group in listed if not _is_out_of_service(group)]
     groups = working or listed
     nodes = sum(int(group["nodes"]) for group in working)
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
     most, gpus = limits.get("MaxNodes", ""), {group["gres"] or "" for group in groups}
-    # A node that is configured by its CPUs alone, which may be threads, has many sockets of one core.
-    flat = [
-        group["sockets"]
-        for group in groups
-        if int(group["sockets"]) > 2 and group["cores"] == "1"
-    ]
     return Queue.of_cores(
         name,
         nodes,
@@ -297,14 +285,24 @@ def _queue(
         differ=len(set(cores)) > 1
         or any(group["more"] or group["more_"] for group in groups),
         is_default=bool(groups[0]["default"]),
-        takes_jobs=any(group["state"] == "up" for group in groups),
+        takes_jobs="up" in [group["state"] for group in groups],
         most_nodes=int(most) if most.isdecimal() else None,
         # A job asks for the same on each of its nodes.
         gpus=gpus.pop() if len(gpus) == 1 else "",
-        doubt=f"Slurm has a node as {flat[0]} sockets of one core, which may be threads"
-        if flat
-        else "",
+        doubt=next(filter(None, map(_doubt, groups)), ""),
     )
+
+
+def _is_out_of_service(group: re.Match[str]) -> bool:
+    states = _states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"}
+    return _why_unavailable(states) is not None
+
+
+def _doubt(group: re.Match[str]) -> str:
+    """Return why cores may be threads: so a node is that is configured by its CPUs alone."""
+    if int(group["sockets"]) <= 2 or group["cores"] != "1":
+        return ""
+    return f"Slurm has a node as {group['sockets']} sockets of one core, which may be threads"
 
 
 _ERROR = re.compile(r"(?i)\berror\b")

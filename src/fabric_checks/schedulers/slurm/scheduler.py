@@ -15,7 +15,7 @@ import time
 from datetime import datetime
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
+from reframe.core.exceptions import SpawnedProcessError
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import slurm_state_completed, slurm_state_pending
@@ -24,7 +24,14 @@ from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
-from fabric_checks.schedulers.watchdog import FAILURES, Watch, Watching, last_line, run
+from fabric_checks.schedulers.watchdog import (
+    FAILURES,
+    Watch,
+    Watching,
+    last_line,
+    refusals,
+    run,
+)
 
 #: When the controller is first asked about a job, and the longest interval after that; in between it is a
 #: quarter of the job's age. The question costs the controller time.
@@ -61,10 +68,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         :raises JobSchedulerError: in one line, what sbatch printed.
         """
-        try:
+        with refusals("sbatch"):
             super().submit(job)
-        except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"sbatch: {last_line(error)}") from None
 
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date; whatever command fails, no exception leaves here.
@@ -77,12 +82,10 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         self._ask_accounting(running)
         if time.monotonic() >= self._next_question:
             for job in running:
-                if not self.finished(job):
-                    self._ask_controller(job)
+                self._ask_controller(job)
             age_s = time.time() - min(job.submit_time for job in running)
-            self._next_question = time.monotonic() + min(
-                max(ASK_FIRST_S, age_s / 4), ASK_LAST_S
-            )
+            pause_s = min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
+            self._next_question = time.monotonic() + pause_s
         for job in running:
             if self.finished(job):
                 self._explain(job)
@@ -109,6 +112,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
     def _ask_controller(self, job: Job) -> None:
         """Take over what the controller knows of a job and accounting does not."""
+        if self.finished(job):
+            return
         watch = self._watch(job)
         try:
             info = watch.shown = _job(job)
@@ -160,14 +165,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def _withdraw(self, job: Job, *, unschedulable: bool) -> None:
         if not job.is_cancelling:
             shown = self._watch(job).shown
-            reason, partitions = (
-                (shown.reason, shown.partitions) if shown else ("", frozenset())
-            )
-            nodes = [
-                node
-                for node in self._nodes(job)
-                if not partitions or node.partitions & partitions
-            ]
+            reason, nodes = shown.reason if shown else "", self._nodes(job)
+            if shown:
+                nodes = [node for node in nodes if node.partitions & shown.partitions]
             self._cancel_waiting(job, reason, nodes, unschedulable=unschedulable)
 
     def cancel(self, job: Job) -> None:

@@ -186,15 +186,11 @@ def write_mirror(
                     package, scope, copy, variables, progress
                 )
                 environment.concretize()
-                arguments = (
-                    "mirror",
-                    "create",
-                    "--directory",
-                    str(folder.absolute()),
-                    "--all",
-                )
+                target = str(folder.absolute())
                 environment.spack.run(
-                    *arguments, environment=copy, log=copy / "mirror.txt"
+                    *("mirror", "create", "--directory", target, "--all"),
+                    environment=copy,
+                    log=copy / "mirror.txt",
                 )
             except SpackError as error:
                 raise SpackError(

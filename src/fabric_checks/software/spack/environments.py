@@ -26,6 +26,7 @@ from fabric_checks.software.spack.scopes import (
     same_release,
 )
 from fabric_checks.software.spack.tool import scope_defaults
+from fabric_checks.software.suite import Program
 from fabric_checks.software.suites import SUITES
 
 COMMON = ROOT / "spack-envs" / "common"
@@ -47,16 +48,15 @@ def scopes_of(
         )
     site = Path(variables.get("FABRIC_SPACK_SITE") or spack / SITE)
     files(site)
-    folders = sorted(
-        path for path in spack.iterdir() if path.is_dir() and path.name != SITE
-    )
-    found = {folder.name: Scopes(folder, site, COMMON) for folder in folders}
-    for mpi in mpis:
-        if mpi not in found:
-            raise SpackError(
-                f"{spack}: no scope {quoted(mpi)}; choose from {', '.join(found) or 'nothing'}"
-            )
-    return {mpi: found[mpi] for mpi in mpis or found}
+    folders = {path.name: path for path in sorted(spack.iterdir()) if path.is_dir()}
+    folders.pop(SITE, None)
+    found = {name: Scopes(folder, site, COMMON) for name, folder in folders.items()}
+    try:
+        return {mpi: found[mpi] for mpi in mpis or found}
+    except KeyError as error:
+        raise SpackError(
+            f"{spack}: no scope {quoted(error.args[0])}; choose from {', '.join(found) or 'nothing'}"
+        ) from None
 
 
 def environments(
@@ -75,27 +75,10 @@ def environments(
 def _environment(
     mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]
 ) -> dict[str, Any]:
-    offered, without = [], {}
-    for suite in SUITES.values():
-        package = suite.package
-        if suite.only_of_sites and not (package and scopes.requirement(package.name)):
-            continue
-        if (
-            reason := scopes.why_not(package)
-            if package
-            else "`spack-envs` has no package for it"
-        ):
-            without[suite.name] = reason
-        elif package:
-            asked = scopes.asked(package)
-            offered.append(package.describe(asked.requirement, asked.version))
     name, external = _external(scopes)
     wait = stacks.BLOCKING_WAIT.get(name)
-    extras: dict[str, Any] = {
-        "spack": {name: str(folder) for name, folder in scopes.folders().items()}
-    }
-    if wait:
-        extras["blocking_wait"] = wait
+    folders = {key: str(folder) for key, folder in scopes.folders().items()}
+    extras = {"spack": folders} | ({"blocking_wait": wait} if wait else {})
     known = scope_defaults() | dict(variables)
     settings = [
         *programs.search_paths(external.get("prefix")),
@@ -112,7 +95,25 @@ def _environment(
             for variable, value in settings
         ],
     }
+    offered, without = _offered(scopes)
     return programs.environment(base, "spack", *offered, why_not=without, extras=extras)
+
+
+def _offered(scopes: Scopes) -> tuple[list[Program], dict[str, str]]:
+    """Return the programs that Spack builds by some scopes, and of the other suites why it does not."""
+    offered, without = [], {}
+    for suite in SUITES.values():
+        package = suite.package
+        if suite.only_of_sites and not (package and scopes.requirement(package.name)):
+            continue
+        if package is None:
+            without[suite.name] = "`spack-envs` has no package for it"
+        elif reason := scopes.why_not(package):
+            without[suite.name] = reason
+        else:
+            asked = scopes.asked(package)
+            offered.append(package.describe(asked.requirement, asked.version))
+    return offered, without
 
 
 def _external(scopes: Scopes) -> tuple[str, Mapping[str, Any]]:
@@ -135,15 +136,14 @@ def _variables(scope: Path) -> list[list[str]]:
     found = []
     for file in files(scope):
         section = load(file).get("env_vars") or {}
-        if other := sorted(set(section) - {"set", "prepend_path"}):
+        given = {key: each or {} for key, each in section.items()}
+        own, before = given.pop("set", {}), given.pop("prepend_path", {})
+        if given:
             raise SpackError(
-                f"{file}: env_vars has {other[0]!r}; only `set` and `prepend_path` are understood here"
+                f"{file}: env_vars has {min(given)!r}; only `set` and `prepend_path` are understood here"
             )
+        found += [[name, str(value)] for name, value in own.items()]
         found += [
-            [name, str(value)] for name, value in (section.get("set") or {}).items()
-        ]
-        found += [
-            [name, f"{value}${{{name}:+:${name}}}"]
-            for name, value in (section.get("prepend_path") or {}).items()
+            [name, f"{value}${{{name}:+:${name}}}"] for name, value in before.items()
         ]
     return found

@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import FabricError, cut
+from fabric_checks.core.paths import ROOT
 
 #: The most lines of a build log, or of Spack's own error, in a message.
 MOST_LINES = 4
@@ -47,130 +49,18 @@ class Cause:
         return re.search(self.pattern, text, re.IGNORECASE | re.MULTILINE)
 
 
-NO_REPOSITORY = Cause(
-    "no package repository",
-    r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
-    r"|no repositor(?:y|ies) configured",
-    "make sure that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a "
-    "clone; or name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
-)
-INTERRUPTED = Cause(
-    "it was interrupted",
-    r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
-    "run it again; what is already built is kept",
-)
-BUILD_FAILED = Cause(
-    "the build failed",
-    r"ProcessError|InstallError|See build log for details|Command exited with status",
-    "see the log; the compiler or MPI of this environment may not suit this release",
-)
-NOT_THERE = Cause(
-    "Spack is missing",
-    r"not found",
-    "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one",
-)
-UNKNOWN = Cause(
-    "it failed",
-    r"^==> Error: ",
-    "run the same command by hand in the stage folder, with `spack -d`",
-)
+_NAMED = {
+    name: Cause(name, **about)
+    for name, about in yaml_file.load(ROOT / "config" / "spack-failures.yaml").items()
+}
+NO_REPOSITORY = _NAMED["no package repository"]
+INTERRUPTED = _NAMED["it was interrupted"]
+BUILD_FAILED = _NAMED["the build failed"]
+NOT_THERE = _NAMED["Spack is missing"]
+UNKNOWN = _NAMED["it failed"]
 
-#: The most telling causes first: a full disk breaks builds in many ways.
-CAUSES = (
-    Cause(
-        "the disk is full",
-        r"No space left on device|Disk quota exceeded|\[Errno 28\]|\[Errno 122\]",
-        "free space, or move install_tree and build_stage (config.yaml of the site's scope)",
-        in_log=True,
-    ),
-    Cause(
-        "it cannot write",
-        r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible"
-        r" stage paths",
-        "check the owner of the folder named and whether its file system is mounted for writing, or move"
-        " install_tree, build_stage and the caches (config.yaml of the site's scope)",
-    ),
-    Cause(
-        "git is missing",
-        r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
-        "install git, or load its module: Spack fetches its package repository with it",
-    ),
-    Cause(
-        "out of memory",
-        r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
-        "build with fewer jobs (`config: build_jobs:` in the site's scope), or on a host with more memory",
-        in_log=True,
-    ),
-    Cause(
-        "checksum mismatch",
-        r"ChecksumError|checksum failed for",
-        "the archive differs from the release; delete it in the mirror or source cache named and fetch it"
-        " again",
-    ),
-    Cause(
-        "no source can be fetched",
-        r"All fetchers failed|FetchError|Will not fetch",
-        "connect the machine to the network, or provide a source mirror that has it and name it in"
-        " mirrors.yaml of the site's scope",
-    ),
-    Cause(
-        "a scope is missing",
-        r"Required path \(.*\) does not exist",
-        "create that folder, or correct FABRIC_SPACK_ENVIRON, FABRIC_SPACK_SITE and FABRIC_SPACK_COMMON",
-    ),
-    Cause(
-        "a scope is wrong",
-        r"error parsing YAML|ConfigFormatError|ConfigFileError|is not valid under"
-        r"|Additional properties are not allowed",
-        "correct the file and line named",
-    ),
-    # Without a repository Spack knows no compilers either, so this comes before those.
-    NO_REPOSITORY,
-    Cause(
-        "a compiler is missing",
-        r"no compiler configured|cannot find working compilers"
-        r"|Only external, or concrete, compilers are allowed|compiler\S* .*does not exist",
-        "install it or load its module, or name it under packages: gcc: externals: in the site's scope",
-    ),
-    Cause(
-        "Spack cannot load clingo",
-        r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named"
-        r" 'clingo'",
-        "set SPACK_PYTHON to a Python that has clingo (`pip install clingo`)",
-    ),
-    Cause(
-        "patchelf is missing",
-        r"cannot bootstrap any of the patchelf executables",
-        "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources"
-        " only",
-    ),
-    Cause(
-        "the linker lacks the library of the GPU's driver",
-        r"cannot find -l(?:cuda|nvidia-ml)\b",
-        "build on a node with the driver, or link the toolkit's stub: `packages: all: require: "
-        "ldflags=-LCUDA/lib64/stubs` in the site's scope",
-        in_log=True,
-    ),
-    Cause(
-        "Spack is too old",
-        r"path_override_env_var.*(?:unexpected|not allowed)|newer version of Spack|unsupported.*lockfile",
-        "1.1 or later is needed; name another with SPACK_ROOT",
-    ),
-    Cause(
-        "the package repository is of another release",
-        r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not"
-        r" found|UnknownPackageError"
-        r"|requires Spack|package api",
-        "check out the pinned release of spack-packages, or require a version that it has",
-    ),
-    Cause(
-        "it cannot be concretized",
-        r"failed to concretize|cannot concretize|UnsatisfiableSpecError|No solution|conflicts? with",
-        "check what the scopes require of the packages named, and whether the externals offer it",
-    ),
-    INTERRUPTED,
-    BUILD_FAILED,
-)
+#: All that a text can show, the most telling first.
+CAUSES = [cause for cause in _NAMED.values() if cause not in (NOT_THERE, UNKNOWN)]
 
 
 def explain(output: str, exit_code: int) -> str:

@@ -63,18 +63,13 @@ class Concrete:
 
     def __str__(self) -> str:
         """Return the spec with the first seven characters of its hash, in a form that `spack find` takes."""
-        variants = self.package.variants
+        package, variants = self.package, self.package.variants
         separator = "" if variants.startswith(("+", "~")) or not variants else " "
         # A blank before the hash, else it is part of the value before it; what follows the MPI would be of
         # the MPI.
-        words = [
-            f"{self.package}{separator}{variants}",
-            f"target={self.package.target}",
-            f"/{self.package.hash[:7]}",
-        ]
-        words += [f"%{self.compiler}"] if self.compiler else []
-        words += [f"^{self.mpi}"] if self.mpi else []
-        return " ".join(words)
+        spec = f"{package}{separator}{variants} target={package.target} /{package.hash[:7]}"
+        spec += f" %{self.compiler}" if self.compiler else ""
+        return f"{spec} ^{self.mpi}" if self.mpi else spec
 
 
 def read_lock(path: Path) -> Concrete:
@@ -118,16 +113,9 @@ def _variants(values: dict[str, Any]) -> str:
         if isinstance(value, bool):
             switches += f"{'+' if value else '~'}{name}"
         elif value not in ([], "", None):
-            words = (
-                [str(word) for word in value]
-                if isinstance(value, list)
-                else [str(value)]
-            )
-            others.append(
-                f"{name}='{' '.join(words)}'"
-                if name in FLAGS
-                else f"{name}={','.join(words)}"
-            )
+            words = list(map(str, value if isinstance(value, list) else [value]))
+            flags, text = f"{name}='{' '.join(words)}'", f"{name}={','.join(words)}"
+            others.append(flags if name in FLAGS else text)
     return " ".join([switches, *others]).strip()
 
 
@@ -140,19 +128,19 @@ def require(path: Path, asked: Asked) -> Concrete:
     :raises SpackError: with each requirement and its result.
     """
     found = read_lock(path)
-    wrong = []
-    if not same_release(found.package.version, asked.version):
-        wrong.append(
-            f"release {asked.version} was asked for, but the result is {found.package}"
+    wrong = [
+        f"{role} was asked for, but the result is {result or 'none'}"
+        for role, requirement, result in (
+            (
+                f"release {asked.version}",
+                f"{found.package.name}@{asked.version}",
+                found.package,
+            ),
+            (f"MPI {asked.mpi}", asked.mpi, found.mpi),
+            (f"compiler {asked.compiler}", asked.compiler, found.compiler),
         )
-    for role, requirement, result in (
-        ("MPI", asked.mpi, found.mpi),
-        ("compiler", asked.compiler, found.compiler),
-    ):
-        if requirement is not None and not _meets(result, requirement):
-            wrong.append(
-                f"{role} {requirement} was asked for, but the result is {result or 'none'}"
-            )
+        if requirement is not None and not _meets(result, requirement)
+    ]
     if wrong:
         raise SpackError(
             f"{path}: {'; '.join(wrong)}; delete it and concretize again, and make sure that the scopes ask"

@@ -4,11 +4,11 @@ needed."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -30,9 +30,6 @@ from fabric_checks.software.stacks import WHEEL_MPIS
 #: What Spack's own Python runs: it prints the folder of the package repository that is pinned. Only Spack
 #: knows what all scopes together give, those of the instance and of conditional includes too.
 REPOSITORY = "import spack.repo; print(*(x.root for x in spack.repo.PATH.repos if x.namespace == 'builtin'))"
-
-#: The name that FABRIC_SPACK_MIRROR has in Spack's configuration.
-MIRROR = "fabric-checks"
 
 
 @dataclass(frozen=True)
@@ -112,33 +109,18 @@ class Spack:
         if mirror := self.variables.get("FABRIC_SPACK_MIRROR"):
             url = mirror if "://" in mirror else Path(mirror).resolve().as_uri()
             # In quotes, because a colon divides the path of a setting.
-            options += ["-c", f"mirrors:{MIRROR}:url:'{url}'"]
-        lines = []
+            options += ["-c", f"mirrors:fabric-checks:url:'{url}'"]
+        command = [str(self.program), *options, *arguments]
         try:
-            with (
-                log.open("a", buffering=1) if log else nullcontext() as file,
-                subprocess.Popen(
-                    [str(self.program), *options, *arguments],
-                    env=self.environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    encoding="utf-8",
-                    errors="replace",
-                ) as process,
-            ):
-                for line in process.stdout or ():
-                    lines.append(installed.redacted(line))
-                    if file:
-                        file.write(lines[-1])
-                status = process.wait()
+            status, output = _run(command, self.environment, log or Path(os.devnull))
         except OSError as error:
             raise SpackError(
                 f"{error.filename or self.program}: cannot be run: {error.strerror}"
             ) from None
         if status:
             complete = f"\n  complete output: {log}" if log else ""
-            raise SpackError(explain("".join(lines), status) + complete)
-        return "".join(lines)
+            raise SpackError(explain(output, status) + complete)
+        return output
 
     def require_pinned(self, environment: Path) -> str:
         """Return Spack's release, and require the pinned package repository, which Spack clones if need be.
@@ -154,6 +136,26 @@ class Spack:
             raise SpackError(explain(answer, 0))
         require_packages(Path(folder))
         return release
+
+
+def _run(command: list[str], variables: dict[str, str], log: Path) -> tuple[int, str]:
+    """Run a command; return its exit status and its output without credentials, which goes to a log too."""
+    lines = []
+    with (
+        log.open("a", buffering=1) as file,
+        subprocess.Popen(
+            command,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            lines.append(installed.redacted(line))
+            file.write(lines[-1])
+    return process.returncode, "".join(lines)
 
 
 def require_packages(folder: Path) -> None:

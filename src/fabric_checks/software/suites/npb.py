@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fabric_checks.software.suite import VIEW, Package, Program, Suite
 
 _KERNELS = ("is", "ft")
@@ -28,15 +30,9 @@ def installed(
 
 
 def _wanted(requirement: str) -> tuple[str, ...]:
-    names = next(
-        (
-            word.split("=", 1)[1]
-            for word in requirement.split()
-            if word.startswith(("names=", "names:="))
-        ),
-        "",
-    )
-    return tuple(name for name in _KERNELS if name in names.split(","))
+    named = re.search(r"\bnames:?=(\S+)", requirement)
+    names = named[1].split(",") if named else []
+    return tuple(name for name in _KERNELS if name in names)
 
 
 def _built(requirement: str, version: str) -> Program:

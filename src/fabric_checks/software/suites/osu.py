@@ -14,20 +14,15 @@ _NO_ROCM = (
     " GPU memory; name an installation of your own under `packages: osu-micro-benchmarks: externals:` in the"
     " site's scope"
 )
+_FAN = "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)"
 #: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
 KNOWN_FAULTS = {
     (
         "7.4",
         "latency_mt",
     ): "it ends without MPI_Finalize, which launchers take for a failure",
-    (
-        "7.4",
-        "bw_fan_in",
-    ): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
-    (
-        "7.4",
-        "bw_fan_out",
-    ): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
+    ("7.4", "bw_fan_in"): _FAN,
+    ("7.4", "bw_fan_out"): _FAN,
 }
 #: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists
 #: them.
@@ -46,15 +41,11 @@ def installed(
     """
     release = release_of(version)
     newer = [feature for feature, first in _SINCE.items() if release >= first]
+    more = (*devices, "xccl") if xccl else devices
     return SUITE.program(
         f"{prefix}/{_FOLDER}/{{folder}}/{{benchmark}}",
         version,
-        features=(
-            "osu_c",
-            *newer,
-            *(f"osu_{device}" for device in devices),
-            *(["osu_xccl"] if xccl else []),
-        ),
+        features=("osu_c", *newer, *(f"osu_{device}" for device in more)),
         without={
             feature: f"OSU {version} is older than {'.'.join(map(str, first))}"
             for feature, first in _SINCE.items()
