@@ -185,13 +185,16 @@ def parse(
     :param only_ours: whether keys of other suites are refused too.
     :raises SchemaError: with the place, key, cause and remedy.
     """
-    known = names(kind)
-    for key in given.keys() - set(OF_REFRAME):
-        meant = key if only_ours else meant_by(kind, key)
-        if key not in known and meant and key not in given.get("others", ()):
+    known: tuple[str, ...] = names(kind)
+    allowed = {*known, *OF_REFRAME, *given.get("others", ())}
+    for key in given.keys() - allowed:
+        if only_ours:
+            remedy = schema.near(key, known)
+        elif meant := schema.nearest(key, known, _NEAR):
             remedy = f"did you mean {meant}? If it is of another suite, list it under 'others' too"
-            remedy = schema.near(key, known) if only_ours else remedy
-            raise schema.SchemaError(f"{place}: {key}: unknown; {remedy}")
+        else:
+            continue
+        raise schema.SchemaError(f"{place}: {key}: unknown; {remedy}")
     return schema.convert(
         {key: each for key, each in given.items() if key in known}, kind, place
     )
@@ -200,9 +203,3 @@ def parse(
 def names(kind: type) -> tuple[str, ...]:
     """Return the keys that are ours."""
     return tuple(field.name for field in fields(kind))
-
-
-def meant_by(kind: type, key: str) -> str | None:
-    """Return the key of ours that an unknown one is nearly, or None."""
-    known = names(kind)
-    return None if key in known else schema.nearest(key, known, _NEAR)

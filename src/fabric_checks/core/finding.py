@@ -125,10 +125,9 @@ def cause(reason: str, name: str = "") -> str:
     >>> cause("OsuLatency: /tmp/OsuLatency_3/job.err: rank 7 of 12 is missing", "OsuLatency %layout=2x1")
     ': 0: rank 0 of 0 is missing'
     """
-    own = name.split(" ", maxsplit=1)[0]
-    return " ".join(
-        _VARYING.sub("0", reason.replace(own, "") if own else reason).split()
-    )
+    if own := name.partition(" ")[0]:
+        reason = reason.replace(own, "")
+    return " ".join(_VARYING.sub("0", reason).split())
 
 
 def same_cause(reasons: Mapping[str, str]) -> list[list[str]]:

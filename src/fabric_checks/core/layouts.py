@@ -76,15 +76,12 @@ def corners(layouts: Iterable[Layout]) -> list[Layout]:
     >>> " ".join(map(str, corners(of_shape("several", fitting(8, 4)))))
     '1x2 1x4 8x1 8x4'
     """
-    by_nodes: dict[int, list[Layout]] = {}
-    for layout in layouts:
-        by_nodes.setdefault(layout.nodes, []).append(layout)
-    ends = (
-        [by_nodes[nodes] for nodes in {min(by_nodes), max(by_nodes)}]
-        if by_nodes
-        else []
-    )
-    return sorted({end(of_one) for of_one in ends for end in (min, max)})
+    ordered = sorted(layouts)
+    ends: set[Layout] = set()
+    for at in ordered[:1] + ordered[-1:]:
+        alike = [layout for layout in ordered if layout.nodes == at.nodes]
+        ends |= {alike[0], alike[-1]}
+    return sorted(ends)
 
 
 def steps(count: int) -> list[int]:

@@ -81,25 +81,19 @@ class Level:
 
 #: The levels by name.
 LEVELS = {
-    level.name: level
-    for level in (
-        Level(SMOKE),  # after maintenance: on few nodes
-        Level(NIGHTLY),  # every night: at the ends of the layouts, on all nodes
-        Level(ACCEPTANCE, passes=5, validates=True),  # everything, in all layouts
-        Level(
-            PROCUREMENT, passes=5, validates=True
-        ),  # bids are compared by it, in all layouts
-    )
+    # After maintenance: on few nodes.
+    SMOKE: Level(SMOKE),
+    # Every night: at the ends of the layouts, on all nodes.
+    NIGHTLY: Level(NIGHTLY),
+    # Everything, in all layouts.
+    ACCEPTANCE: Level(ACCEPTANCE, passes=5, validates=True),
+    # Bids are compared by it, in all layouts.
+    PROCUREMENT: Level(PROCUREMENT, passes=5, validates=True),
 }
 
 
 def modes() -> list[dict[str, Any]]:
     """Return the levels, and the mode of a vet, as ReFrame's configuration has modes."""
-    vet = {"name": VET, "options": [*LEVELS[NIGHTLY].options(), f"--tag=^{VET}$"]}
-    return [
-        *(
-            {"name": level.name, "options": level.options()}
-            for level in LEVELS.values()
-        ),
-        vet,
-    ]
+    options = {name: level.options() for name, level in LEVELS.items()}
+    options[VET] = [*options[NIGHTLY], f"--tag=^{VET}$"]
+    return [{"name": name, "options": of} for name, of in options.items()]

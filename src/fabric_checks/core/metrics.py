@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Better = Literal["smaller", "larger"]
 
@@ -92,28 +92,15 @@ class Metric:
 
 
 def curve(
-    quantity: str,
-    unit: str,
-    better: Better,
-    sizes_B: Iterable[int],
-    *,
-    can_be_zero: bool = False,
-    one_way: bool = False,
-    about: str = "",
+    quantity: str, unit: str, better: Better, sizes_B: Iterable[int], **more: Any
 ) -> list[Metric]:
-    """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
+    """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ...
+
+    :param more: ``can_be_zero``, ``one_way`` and ``about`` of each; see :class:`Metric`.
+    """
     return [
-        Metric(
-            point(quantity, size),
-            unit,
-            better,
-            quantity,
-            size,
-            can_be_zero,
-            one_way,
-            about,
-        )
-        for size in sizes_B
+        Metric(point(quantity, size_B), unit, better, quantity, size_B, **more)
+        for size_B in sizes_B
     ]
 
 
@@ -135,16 +122,8 @@ def half_octaves(first_B: int, last_B: int) -> list[int]:
     [0, 1, 2, 3, 4, 6, 8, 12]
     """
     powers = powers_of_two(first_B, last_B)
-    return sorted(
-        {
-            *powers,
-            *(
-                size // 2 * 3
-                for size in powers
-                if size >= 2 and size // 2 * 3 <= last_B
-            ),
-        }
-    )
+    between = [size // 2 * 3 for size in powers if size >= 2]
+    return sorted({*powers, *(size for size in between if size <= last_B)})
 
 
 def powers_of_two(first_B: int, last_B: int) -> list[int]:

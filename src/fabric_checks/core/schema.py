@@ -74,6 +74,12 @@ _WORDS = {
     "object": "a mapping",
     "string": "a text",
 }
+_BOUNDS = {
+    "exclusiveMinimum": "above",
+    "minimum": "of at least",
+    "maximum": "up to",
+    "exclusiveMaximum": "below",
+}
 _FORMATS = {"date": "a date, as in 2026-11-01", "regex": "a regular expression"}
 
 _TYPES = Draft7Validator.TYPE_CHECKER
@@ -101,12 +107,12 @@ def option(
     :param about: its meaning, for messages and the JSON Schema. :param make: makes a default that is mutable.
     :param default: ``...`` for a key that is required.
     """
-    metadata = {"about": about}
+    given: Data = {"default": default}
     if make is not None:
-        return dataclasses.field(default_factory=make, metadata=metadata)
-    if default is ...:
-        return dataclasses.field(metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+        given = {"default_factory": make}
+    elif default is ...:
+        given = {}
+    return dataclasses.field(metadata={"about": about}, **given)
 
 
 def json_schema(kind: Any) -> Data:
@@ -115,8 +121,7 @@ def json_schema(kind: Any) -> Data:
     if dataclasses.is_dataclass(kind):
         return _of_dataclass(cast("type", kind))
     if origin is Annotated:
-        inner, keywords = arguments
-        return json_schema(inner) | dict(keywords)
+        return json_schema(arguments[0]) | dict(arguments[1])
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin in (list, tuple):
@@ -138,22 +143,16 @@ def _of_dataclass(kind: type) -> Data:
                 schema["default"] = field.default
         elif field.default_factory is dataclasses.MISSING:
             required.append(field.name)
-    found: Data = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-    }
-    return found | ({"required": required} if required else {})
+    return _of_keys(properties) | ({"required": required} if required else {})
+
+
+def _of_keys(properties: Data) -> Data:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
 def _of_mapping(key: Any, value: Any) -> Data:
     if names := get_args(key):  # of a Literal
-        properties = {name: json_schema(value) for name in names}
-        return {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": properties,
-        }
+        return _of_keys({name: json_schema(value) for name in names})
     return {"type": "object", "additionalProperties": json_schema(value)}
 
 
@@ -188,11 +187,11 @@ def convert(
     except _Refused as error:
         found = error.keys, str(error)
     keys, text = found
-    known = lines()
-    line = next(
-        (known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0
-    )
-    where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
+    known, parts = lines(), keys
+    while parts and parts not in known:
+        parts = parts[:-1]
+    at = f"{place}:{known[parts]}" if parts else place
+    where = ": ".join(map(str, (at, *keys)))
     raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}")
 
 
@@ -230,20 +229,17 @@ def _innermost(error: ValidationError) -> ValidationError:
 
 
 def _described(error: ValidationError) -> tuple[Keys, str]:
-    keys = tuple(error.absolute_path)
+    keys, schema = tuple(error.absolute_path), error.schema
+    known = schema.get("properties", {})
     if error.validator == "additionalProperties":
-        known = error.schema["properties"]
         key = next(key for key in error.instance if key not in known)
         return (*keys, key), f"unknown; {near(str(key), known)}"
     if error.validator == "required":
         missing = next(
             key for key in error.validator_value if key not in error.instance
         )
-        return (
-            keys,
-            f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}",
-        )
-    return keys, f" is {_shown(error.instance)}; give {_expected(error.schema)}"
+        return keys, f"{missing!r} is missing: {_expected(known[missing])}"
+    return keys, f" is {_shown(error.instance)}; give {_expected(schema)}"
 
 
 def near(word: str, known: Collection[str]) -> str:
@@ -260,13 +256,9 @@ def nearest(word: str, known: Collection[str], cutoff: float) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    return (
-        "null"
-        if value is None
-        else quoted(value, 60)
-        if isinstance(value, str)
-        else f"{value!r:.60}"
-    )
+    if isinstance(value, str):
+        return quoted(value, 60)
+    return "null" if value is None else f"{value!r:.60}"
 
 
 def _expected(schema: Data) -> str:
@@ -278,7 +270,7 @@ def _words(schema: Data) -> str:
     """Return what a schema allows, in words."""
     if "anyOf" in schema:
         return " or ".join(
-            _words(each) for each in schema["anyOf"] if each != {"type": "null"}
+            _words(each) for each in schema["anyOf"] if each != _BASIC[type(None)]
         )
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
@@ -300,15 +292,10 @@ def _bounds(schema: Data) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
-    words = {
-        "exclusiveMinimum": "above",
-        "minimum": "of at least",
-        "maximum": "up to",
-        "exclusiveMaximum": "below",
-    }
-    return "".join(
-        f" {word} {schema[key]:g}" for key, word in words.items() if key in schema
-    )
+    bounds = [
+        f" {word} {schema[key]:g}" for key, word in _BOUNDS.items() if key in schema
+    ]
+    return "".join(bounds)
 
 
 def _plain(data: Any) -> Any:
@@ -350,16 +337,11 @@ def _composed(origin: Any, arguments: tuple[Any, ...], value: Any, keys: Keys) -
     if origin is Annotated:
         return _build(arguments[0], value, keys)
     if origin in (Union, UnionType):
-        return _build(
-            next(each for each in arguments if _validator(each).is_valid(value)),
-            value,
-            keys,
-        )
+        meant = next(each for each in arguments if _validator(each).is_valid(value))
+        return _build(meant, value, keys)
     if origin in (list, tuple):
-        return origin(
-            _build(arguments[0], each, (*keys, number))
-            for number, each in enumerate(value)
-        )
+        items = enumerate(value)
+        return origin(_build(arguments[0], each, (*keys, at)) for at, each in items)
     return {
         key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()
     }

@@ -19,7 +19,7 @@ def size_text(size_B: int) -> str:
     ['0', '512', '1K', '64K', '4M']
     """
     for unit, factor in (("M", 1024**2), ("K", 1024)):
-        if size_B >= factor and size_B % factor == 0:
+        if size_B and size_B % factor == 0:
             return f"{size_B // factor}{unit}"
     return str(size_B)
 
@@ -135,13 +135,11 @@ def range_text(low: float | None, high: float | None) -> str:
     >>> range_text(1, 2), range_text(None, 2), range_text(1, None)
     ('1 to 2', 'at most 2', 'at least 1')
     """
-    if low is None:
-        return "" if high is None else f"at most {value_text(high)}"
-    return (
-        f"at least {value_text(low)}"
-        if high is None
-        else f"{value_text(low)} to {value_text(high)}"
-    )
+    if low is not None and high is not None:
+        return f"{value_text(low)} to {value_text(high)}"
+    if low is not None:
+        return f"at least {value_text(low)}"
+    return "" if high is None else f"at most {value_text(high)}"
 
 
 def printable(text: str) -> str:
@@ -151,11 +149,9 @@ def printable(text: str) -> str:
     That goes for control characters, half surrogate pairs, and what turns or hides text, as marks of
     direction do.
     """
-    return (
-        text
-        if text.isprintable()
-        else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
-    )
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def uncoloured(text: str) -> str:
@@ -202,14 +198,10 @@ def markdown(text: str) -> str:
     >>> markdown("<b> my_node @everyone http://a.b/ www.a.b :tada:")
     '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b &#58;tada:'
     """
-    line = _BLOCK.sub(
-        r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split()))
-    )
-    line = re.sub(
-        r"(?i)(www)\.",
-        r"\1&#46;",
-        re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line),
-    )
+    line = _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split()))
+    line = _BLOCK.sub(r"\1\\\2", line)
+    line = re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line)
+    line = re.sub(r"(?i)(www)\.", r"\1&#46;", line)
     return re.sub(r"@(?=\S)", "@ ", line)
 
 

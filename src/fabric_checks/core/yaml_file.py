@@ -56,9 +56,8 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
     except OSError as error:
         raise YamlError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise YamlError(
-            path, f"cannot be read: not UTF-8 text (byte {error.start + 1})"
-        ) from None
+        cause = f"cannot be read: not UTF-8 text (byte {error.start + 1})"
+        raise YamlError(path, cause) from None
     try:
         with contextlib.suppress(
             yaml.YAMLError
