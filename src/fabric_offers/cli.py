@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
@@ -30,7 +30,7 @@ from fabric_offers import request as requests
 from fabric_offers.acceptance import session_records
 from fabric_offers.acceptance.cli import command as accept
 from fabric_offers.bundle_file import OFFER
-from fabric_offers.offer_ranking import PRICE, Offer, Ranking
+from fabric_offers.offer_ranking import PRICE, Offer, Rules
 
 _REQUEST = """
 \b
@@ -208,32 +208,33 @@ def check(
 
 def _print_checked(path: Path, found: offer_check.Checked) -> None:
     is_offer = found.manifest["kind"] == OFFER
-    what = "a request, and nothing in it is measured"
-    if is_offer:
-        many = found.values
-        again = "each" if found.recomputed == many else found.recomputed or "none"
-        what = (
-            f"{count_text(many, 'value')} of {count_text(found.runs, 'run')}, {again} recomputed from its"
-            " output"
-        )
+    what = (
+        _measured_text(found)
+        if is_offer
+        else "a request, and nothing in it is measured"
+    )
     console.print(f"{path}: {count_text(len(found.manifest['files']), 'file')}; {what}")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
         listed = [f"  {each.location}: {each.text}" for each in group]
-        console.print(
-            "",
-            f"{offer_check.KINDS[kind].capitalize()} ({len(listed)}):",
-            *first_of(listed, ", which --json lists", _MOST),
-        )
+        title = f"{offer_check.KINDS[kind].capitalize()} ({len(listed)}):"
+        console.print("", title, *first_of(listed, ", which --json lists", _MOST))
     if is_offer and not found.objections:
         console.print("Nothing to ask about.")
-    if found.notes:
-        console.print("", "Good to know:", *(f"  {note}" for note in found.notes))
+    parts = {"Good to know:": found.notes}
     if is_offer:
-        console.print(
-            "",
-            "Not proved, because no file can prove it:",
-            *(f"  - {line}" for line in offer_check.unproved()),
-        )
+        lines = [f"- {line}" for line in offer_check.unproved()]
+        parts["Not proved, because no file can prove it:"] = lines
+    for title, lines in parts.items():
+        if lines:
+            console.print("", title, *(f"  {line}" for line in lines))
+
+
+def _measured_text(found: offer_check.Checked) -> str:
+    """Return how many values an offer has, and how many of them were recomputed."""
+    each = found.recomputed == found.values
+    again = "each" if each else found.recomputed or "none"
+    many = f"{count_text(found.values, 'value')} of {count_text(found.runs, 'run')}"
+    return f"{many}, {again} recomputed from its output"
 
 
 @command.command(
@@ -251,7 +252,7 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Rank offers by FILE: the criteria, their weights, the requirements, and the prices.
 
     A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the
-    best offer. With the ranking comes what would change it: the weights, and the runs.
+    best offer. With the ranking comes how often each offer is first if its runs are drawn anew.
     """
     decides = offer_ranking.read(rules)
     sets = [sets_of.parse(source) for source in sources]
@@ -261,22 +262,19 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
             "two offers have the same label; give them different ones, as in LABEL=PATH"
         )
     loaded = reader.load(sets, offer_ranking.FIELDS)
-    found = offer_ranking.rank(decides, loaded.frame, labels)
+    offers = offer_ranking.rank(decides, loaded.frame, labels)
     if as_json:
-        offers = [asdict(offer) for offer in found.offers]
-        turns = {
-            name: turn and {"weight": turn[0], "first": turn[1]}
-            for name, turn in found.turns.items()
-        }
-        console.print_json(
-            {"offers": offers, "turns": turns, "faults": list(loaded.faults)}
-        )
+        listed = [asdict(offer) for offer in offers]
+        console.print_json({"offers": listed, "faults": list(loaded.faults)})
     else:
-        header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
-        console.print_rich([rich_table(header, list(_ranking_rows(found)))])
-        console.print(*_NOTES, *_turns(found))
+        header = ("", "weight", *(one_line(offer.label) for offer in offers))
+        console.print_rich([rich_table(header, list(_ranking_rows(decides, offers)))])
+        out = [offer for offer in offers if offer.misses]
+        console.print(
+            *_NOTES, *(f"{each.label} is out: {'; '.join(each.misses)}" for each in out)
+        )
     console.warn(loaded.faults)
-    if not any(offer.score for offer in found.offers):
+    if not any(offer.score for offer in offers):
         raise SystemExit(FOUND)
     if loaded.faults:
         raise SystemExit(FAILED)
@@ -292,22 +290,17 @@ _NOTES = (
 )
 
 
-def _ranking_rows(found: Ranking) -> Iterator[tuple[str, ...]]:
-    scores = [
-        None if each.score is None else f"{each.score:.3f}" for each in found.offers
-    ]
-    yield "score", "", *(each or "-" for each in scores)
-    weights = {each.name: each.weight for each in found.rules.criteria} | {
-        PRICE: found.rules.price_weight
-    }
+def _ranking_rows(rules: Rules, offers: Sequence[Offer]) -> Iterator[tuple[str, ...]]:
+    yield "score", "", *(f"{each.score:.3f}" if each.score else "-" for each in offers)
+    weights = {each.name: each.weight for each in rules.criteria}
+    weights[PRICE] = rules.price_weight
     for name, weight in weights.items():
-        yield name, f"{weight:g}", *(_cell(each, name) for each in found.offers)
-    shares = [f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers]
-    yield (
-        "runs redrawn",
-        "",
-        *(share if score else "-" for share, score in zip(shares, scores, strict=True)),
-    )
+        yield name, f"{weight:g}", *(_cell(each, name) for each in offers)
+    shares = [
+        f"first in {100 * each.first_by_runs:.1f} %" if each.score else "-"
+        for each in offers
+    ]
+    yield "runs redrawn", "", *shares
 
 
 def _cell(offer: Offer, name: str) -> str:
@@ -319,16 +312,3 @@ def _cell(offer: Offer, name: str) -> str:
         return text
     count = f", n {offer.runs[name]}" if name in offer.runs else ""
     return f"{text} ({offer.ratios[name]:.3f}{count})"
-
-
-def _turns(found: Ranking) -> Iterator[str]:
-    """Yield why offers are out, and at which weight another offer comes first."""
-    for offer in found.offers:
-        if offer.misses:
-            yield f"{offer.label} is out: {'; '.join(offer.misses)}"
-    for name, turn in found.turns.items():
-        if turn is None:
-            yield f"No weight of {name} puts another offer first."
-        else:
-            way = "above" if turn[0] > found.rules.weights[name] else "below"
-            yield f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rank offers by the buyer's criteria and weights, and compute how far the ranking holds.
+"""Rank offers by the buyer's criteria and weights, and compute how far the order depends on single runs.
 
 The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the
 medians, and of the prices. With a geometric mean of ratios the order does not depend on which offer they are
@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated, Any
 
 import numpy as np
@@ -121,20 +122,6 @@ class Offer:
     first_by_runs: float = 0.0
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """Offers, the best first, those without a score last; and the weights at which another one would be
-    first.
-
-    :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and
-        which.
-    """
-
-    rules: Rules
-    offers: tuple[Offer, ...]
-    turns: Mapping[str, tuple[float, str] | None]
-
-
 def read(path: Path) -> Rules:
     """Read the buyer's file.
 
@@ -146,8 +133,8 @@ def read(path: Path) -> Rules:
         raise RecordError(f"{error}; docs/offers.yaml shows the form") from None
 
 
-def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
-    """Rank offers.
+def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> list[Offer]:
+    """Return the offers, the best first, those without a score last.
 
     :param frame: records with a column ``side`` and :data:`FIELDS`. :param labels: the sides.
     :raises RecordError: if a criterion is of metrics of several units, or can be 0.
@@ -157,28 +144,16 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     samples: Samples = {}
     for criterion in rules.criteria:
         signs[criterion.name] = _measure(offers, criterion, frame, samples)
-    weights = rules.weights
     for offer in offers:
         if offer.label in rules.prices:
-            offer.medians[PRICE], offer.units[PRICE] = (
-                rules.prices[offer.label],
-                rules.currency,
-            )
-        elif PRICE in weights:
+            offer.medians[PRICE] = rules.prices[offer.label]
+            offer.units[PRICE] = rules.currency
+        elif rules.price_weight:
             offer.misses.append("no price")
-    standing = [offer for offer in offers if not offer.misses]
-    if standing:
-        _score(standing, signs, weights)
-        _draw_runs(standing, samples, signs, weights)
-    ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
-    turns = (
-        {name: _turn(ranked, weights, name) for name in weights}
-        if len(ranked) > 1
-        else {}
-    )
-    return Ranking(
-        rules, (*ranked, *(offer for offer in offers if offer.misses)), turns
-    )
+    if standing := [offer for offer in offers if not offer.misses]:
+        _score(standing, signs, rules.weights)
+        _draw_runs(standing, samples, signs, rules.weights)
+    return sorted(offers, key=lambda offer: (bool(offer.misses), -(offer.score or 0)))
 
 
 def _measure(
@@ -223,25 +198,25 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
     """Take the median of an offer by a criterion, and hold it to what has to be met."""
     name = criterion.name
     if not values:
-        offer.misses.append(
-            f"{name}: not measured ({' '.join(criterion.patterns.values())})"
-        )
+        where = " ".join(criterion.patterns.values())
+        offer.misses.append(f"{name}: not measured ({where})")
         return
     medians = [float(np.median(each)) for each in values]
     if min(medians) <= 0:
         raise RecordError(
             f"criterion {quoted(name)}: a median is {min(medians):g}, but ratios need values above 0"
         )
-    median = math.exp(sum(map(math.log, medians)) / len(medians))
+    median = geometric_mean(medians)
     offer.medians[name], offer.units[name] = median, unit
     offer.runs[name] = min(map(len, values))
-    if criterion.at_least is not None and median < criterion.at_least:
+    low, high = criterion.at_least, criterion.at_most
+    if low is not None and median < low:
         offer.misses.append(
-            f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required"
+            f"{name}: {median:.4g} {unit}, but at least {low:g} is required"
         )
-    if criterion.at_most is not None and median > criterion.at_most:
+    if high is not None and median > high:
         offer.misses.append(
-            f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed"
+            f"{name}: {median:.4g} {unit}, but at most {high:g} is allowed"
         )
 
 
@@ -275,39 +250,9 @@ def _draw_runs(
             # A price is not drawn.
             series = samples.get((offer.label, name), [np.array([offer.medians[name]])])
             for values in series:
-                drawn = np.median(
-                    generator.choice(values, (DRAWS, len(values))), axis=1
-                )
-                total[:, number] += (
-                    weight
-                    * signs[name]
-                    * np.log(np.maximum(drawn, 1e-300))
-                    / len(series)
-                )
+                drawn = generator.choice(values, (DRAWS, len(values)))
+                logs = np.log(np.maximum(np.median(drawn, axis=1), 1e-300))
+                total[:, number] += weight * signs[name] * logs / len(series)
     first = np.argmax(total, axis=1)
     for number, offer in enumerate(offers):
         offer.first_by_runs = float(np.mean(first == number))
-
-
-def _turn(
-    ranked: Sequence[Offer], weights: Mapping[str, float], name: str
-) -> tuple[float, str] | None:
-    """Return the weight of a criterion nearest to its own at which another offer is as good as the first."""
-    best = ranked[0]
-    nearest: tuple[float, str] | None = None
-    for other in ranked[1:]:
-        lead = {
-            each: math.log(best.ratios[each] / other.ratios[each]) for each in weights
-        }
-        if not lead[name]:
-            continue
-        turn = (
-            -sum(weights[each] * lead[each] for each in weights if each != name)
-            / lead[name]
-        )
-        if turn >= 0 and (
-            nearest is None
-            or abs(turn - weights[name]) < abs(nearest[0] - weights[name])
-        ):
-            nearest = turn, other.label
-    return nearest

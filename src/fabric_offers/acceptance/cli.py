@@ -120,7 +120,7 @@ def _counted(
     ledger = session_records.ledger(
         ledger_path or session_records.ledger_of(found.folder, contract)
     )
-    ledger.count(found, read.system)
+    ledger.count(found, read)
     return read, found, ledger
 
 
@@ -258,7 +258,7 @@ def check(
         if contract and clauses.read(contract).sha256 != read.sha256:
             objections.append(f"{bundle}: its clauses are not those of {contract}")
         ledger = session_records.ledger(ledger_path or packed["ledger"])
-        missing = ledger.count(found, read.system)
+        missing = ledger.count(found, read)
         objections += [
             *ledger.faults,
             *(f"{each}: it was never counted" for each in missing),

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError, RecordError
@@ -143,22 +142,17 @@ class _Observation:
             return "MB/s"
         return next((str(each["unit"]) for each in self.used if each["metric"]), "")
 
-    def _by_unit(self) -> Mapping[str, Mapping[str, list[list[Record]]]]:
-        """Return the sessions of each unit in the order of time, and the runs of each, a list of records for
-        each."""
-
-        def place(record: Record) -> tuple[str, str, str]:
-            return str(record["session"]), str(record["time"]), str(record["output"])
-
-        found: dict[str, dict[str, list[list[Record]]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for (session, *_), run in groupby(sorted(self.chosen, key=place), place):
-            records = list(run)
-            unit = (
-                _day(records[0]).isoformat() if self.clause.unit == "day" else session
-            )
-            found[unit][session].append(records)
+    def _by_unit(self) -> Mapping[str, Mapping[str, list[Record]]]:
+        """Return the sessions of each unit in the order of time, and the runs of each, of which the first
+        record stands for all."""
+        runs: dict[tuple[str, str, str], Record] = {}
+        for record in self.chosen:
+            place = (str(record["session"]), str(record["time"]), str(record["output"]))
+            runs.setdefault(place, record)
+        found: dict[str, dict[str, list[Record]]] = {}
+        for (session, *_), run in sorted(runs.items(), key=lambda each: each[0]):
+            unit = _day(run).isoformat() if self.clause.unit == "day" else session
+            found.setdefault(unit, {}).setdefault(session, []).append(run)
         return found
 
     def _expected(self, names: Sequence[str]) -> Sequence[str]:
@@ -174,7 +168,7 @@ class _Observation:
         ]
 
     def _values(
-        self, name: str, sessions: Mapping[str, list[list[Record]]]
+        self, name: str, sessions: Mapping[str, Sequence[Record]]
     ) -> list[float] | None:
         """Return the numbers of a unit's runs: none if it does not count, None if runs are missing."""
         wanted, excluded = self.clause.runs, 0
@@ -195,11 +189,11 @@ class _Observation:
                 break
             try:
                 values.append(self._number(run))
-                self.used.append(run[0])
+                self.used.append(run)
             except _InvalidError as error:
                 excluded += 1
                 self.lines.append(
-                    f"{session}: a run of {_time(run[0])} does not count: {error}"
+                    f"{session}: a run of {_time(run)} does not count: {error}"
                 )
         if len(values) + excluded < wanted:
             self.lines.append(
@@ -213,33 +207,32 @@ class _Observation:
             return []
         return values
 
-    def _number(self, run: Sequence[Record]) -> float:
+    def _number(self, run: Record) -> float:
         """Return the number of a run; infinite for one that failed."""
-        record, clause = run[0], self.clause
-        if record["metric"] is None or (
-            clause.over == "runs" and record["value"] is None
-        ):
-            why = str(record["fail_reason"] or "no reason is given")[:120]
+        clause = self.clause
+        if run["metric"] is None or (clause.over == "runs" and run["value"] is None):
+            why = str(run["fail_reason"] or "no reason is given")[:120]
             self.lines.append(
-                f"{record['session']}: a run of {_time(record)} failed ({why}); it counts as the worst"
+                f"{run['session']}: a run of {_time(run)} failed ({why}); it counts as the worst"
             )
             return math.inf
-        self._require_valid(record)
+        self._require_valid(run)
         if clause.free_of:
-            faults = {each.kind for each in findings_of(record) if each.is_fault}
+            faults = {each.kind for each in findings_of(run) if each.is_fault}
             return float(faults.isdisjoint(clause.free_of))
-        values = (
-            [float(record["value"])]
-            if clause.over == "runs"
-            else self._bandwidths(record)
-        )
-        by = self._divisor(record, values)
-        number = self._reached([each / by for each in values])
+        number = self._reached(self._ratios(run))
         return (
             float(clause.is_reached_by(number))
             if clause.quantity == "share"
             else number
         )
+
+    def _ratios(self, run: Record) -> list[float]:
+        """Return the values of a run over what they are divided by."""
+        is_one = self.clause.over == "runs"
+        values = [float(run["value"])] if is_one else self._bandwidths(run)
+        by = self._divisor(run, values)
+        return [each / by for each in values]
 
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
@@ -311,36 +304,36 @@ class _Observation:
         scan = output.scan
         if self.clause.over == "pairs":
             return [float(each) for each in scan.MBps]
-        by_node: dict[str, list[float]] = defaultdict(list)
-        for ranks in (scan.sender, scan.receiver):
-            for rank, rate in zip(ranks.tolist(), scan.MBps.tolist(), strict=True):
-                by_node[output.hosts[rank]].append(rate)
-        return [float(np.median(rates)) for rates in by_node.values()]
+        ends = np.concatenate((scan.sender, scan.receiver)).tolist()
+        hosts = [output.hosts[rank] for rank in ends]
+        table = pl.DataFrame({"host": hosts, "rate": np.tile(scan.MBps, 2)})
+        return table.group_by("host").agg(pl.col("rate").median())["rate"].to_list()
 
     def _require_valid(self, record: Record) -> None:
         """Raise :class:`_InvalidError` for a run that the clause does not count."""
         clause, ports = self.clause, record["ports"] or {}
-        if clause.quiet and was_disturbed(record):
-            raise _InvalidError("other processes took cores from its ranks")
-        if clause.transport and not ports.get("fabric"):
-            raise _InvalidError(
-                "nothing shows which network carried it: its ports were not counted"
-            )
-        if "port" in clause.free_of and not ports:
-            raise _InvalidError("its ports were not counted")
+        limit = (record["limits"] or {}).get("node", math.inf)
+        named = f"a node only from {100 * limit:.0f} % on"
+        uncounted = "its ports were not counted"
+        causes = {
+            "other processes took cores from its ranks": (
+                clause.quiet and was_disturbed(record)
+            ),
+            f"nothing shows which network carried it: {uncounted}": (
+                clause.transport and not ports.get("fabric")
+            ),
+            uncounted: "port" in clause.free_of and not ports,
+            f"it would have named {'no slow node' if math.isinf(limit) else named}": (
+                0 < clause.blind_from < limit
+            ),
+        }
+        if cause := next((each for each, holds in causes.items() if holds), None):
+            raise _InvalidError(cause)
         for name in clause.one:
             if record[name] != self.first.setdefault(name, record[name]):
                 raise _InvalidError(
                     f"{name} is {record[name]}, but {self.first[name]} in the first run"
                 )
-        limit = (record["limits"] or {}).get("node", math.inf)
-        if clause.blind_from and limit > clause.blind_from:
-            named = (
-                "no slow node"
-                if math.isinf(limit)
-                else f"a node only from {100 * limit:.0f} % on"
-            )
-            raise _InvalidError(f"it would have named {named}")
 
 
 class _InvalidError(RecordError):

@@ -146,18 +146,20 @@ class Operation(NamedTuple):
 
 def operation(
     pmf: Pmf, most: int, limits: tuple[float, float], cut: float, least: int
-) -> Operation:
+) -> tuple[float, list[float]]:
     """Follow the distribution of the sum of steps through all of them.
 
     :param most: how many steps; :param least: the first one after which it may end.
     :param limits: the lower and the upper one; :param cut: that which decides after the last step.
+    :returns: the probability that a machine meets a clause, and for each step that it is taken.
     """
     first, step = pmf
     low, mass = 0, np.ones(1)
-    met = mean = 0.0
+    met = 0.0
+    taken: list[float] = []
     bottom, top = math.floor(limits[0] / _H), math.ceil(limits[1] / _H)
     for number in range(1, most + 1):
-        mean += float(mass.sum())
+        taken.append(float(mass.sum()))
         mass, low = np.convolve(mass, step), low + first
         if number == most:
             bottom = top = math.ceil(cut / _H)
@@ -168,7 +170,7 @@ def operation(
             mass, low = mass[begin:end], low + begin
         if not len(mass):
             break
-    return Operation(met, mean)
+    return met, taken
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,13 @@ class Design:
     def at(self, parameter: float) -> Operation:
         """Return how it works on a machine whose parameter this is; the mean is in units of the clause."""
         limits = self.lower, self.upper
-        found = operation(
+        met, taken = operation(
             self.model.pmf(parameter), self.most, limits, self.cut, self.least
         )
-        return Operation(found.met, found.mean * self.model.design_effect)
+        # The first step may be over before the first unit after which a clause may be decided.
+        ends = self.model.design_effect * np.arange(1, len(taken) + 1)
+        units = np.diff(np.maximum(ends, self.least_units), prepend=0)
+        return Operation(met, float(units @ taken))
 
     def detectable(self, buyer: float) -> float:
         """Return the violation nearest to good that is found with all but the buyer's risk."""
@@ -256,11 +261,10 @@ def design(
 
     def holds(factor: float) -> bool:
         limits = _limits(seller, buyer, factor)
-        refused = 1 - operation(good, most, limits, cut, least).met
-        return (
-            refused <= _KEPT * seller
-            and operation(bad, most, limits, cut, least).met <= _KEPT * buyer
-        )
+        accepted = [
+            operation(each, most, limits, cut, least)[0] for each in (good, bad)
+        ]
+        return 1 - accepted[0] <= _KEPT * seller and accepted[1] <= _KEPT * buyer
 
     if not holds(_WIDEST):
         return None

@@ -14,12 +14,13 @@ import hashlib
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
@@ -27,7 +28,7 @@ from fabric_checks.records import reader, sources, table
 from fabric_checks.records.record import Record
 from fabric_checks.records.runs import reports_of
 from fabric_offers import bundle_file, offer_check, recomputation, runs
-from fabric_offers.acceptance.clauses import Role
+from fabric_offers.acceptance.clauses import Contract, Role
 from fabric_offers.bundle_file import Data
 
 #: The names in a bundle; signatures have that of the document, and the role of who signed.
@@ -130,66 +131,83 @@ def digest(records: Sequence[Record]) -> str:
     return hashlib.sha256("\n".join(sorted(map(json.dumps, rows))).encode()).hexdigest()
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """A session that was counted, as a line of the ledger has it.
+
+    :param sha256: of its records; :param before: of the line before; :param clauses: of the file of clauses
+        that it was counted for, empty in lines of earlier releases.
+    """
+
+    session: str
+    sha256: str
+    counted: datetime
+    before: str
+    clauses: str = ""
+
+
 @dataclass
 class Ledger:
     """The sessions that were counted.
 
-    :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the
-        records.
+    :param lines: as the file has them, of which :param entries: are the content.
+    :param faults: what is wrong with the chain, or with the records.
     """
 
     path: Path
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     @property
     def last(self) -> str:
         """The SHA-256 of the last line, which both sides keep; of none: empty."""
-        return _sha256(self.entries[-1]) if self.entries else ""
+        return hashlib.sha256(self.lines[-1].encode()).hexdigest() if self.lines else ""
 
-    def count(self, evidence: Evidence, system: str) -> list[str]:
-        """Compare it with the records, note what differs, and count and return the sessions that are not in
-        it.
+    def count(self, evidence: Evidence, contract: Contract) -> list[str]:
+        """Compare it with clauses and records, note what differs, and count and return the sessions that are
+        not in it.
 
         A session whose run report is not yet there has not ended, and is not counted.
         """
         by_session: dict[str, list[Record]] = defaultdict(list)
         for record in evidence.records:
-            if record["system"] == system:
+            if record["system"] == contract.system:
                 by_session[str(record["session"])].append(record)
-        for entry in self.entries:
-            session, day = entry["session"], entry["counted"][:10]
-            if session not in by_session:
-                self.faults.append(
-                    f"{session}: it was counted on {day}, and its records are gone"
-                )
-            elif digest(by_session[session]) != entry["sha256"]:
-                self.faults.append(
-                    f"{session}: its records are not those that were counted on {day}"
-                )
-        known = {entry["session"] for entry in self.entries}
+        self.faults += self._differences(by_session, contract)
+        known = {entry.session for entry in self.entries}
         fresh = sorted((by_session.keys() & reports_of(evidence.folder).keys()) - known)
         for session in fresh:
             if known and session < max(known):
                 self.faults.append(
                     f"{session}: it began before {max(known)} but was not there when that was counted"
                 )
-            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            own = {"session": session, "sha256": digest(by_session[session])}
-            self.entries.append({**own, "counted": now, "before": self.last})
+            now = datetime.now(timezone.utc).replace(microsecond=0)
+            sha256 = digest(by_session[session])
+            entry = Entry(session, sha256, now, self.last, contract.sha256)
+            self.entries.append(entry)
+            self.lines.append(json.dumps(msgspec.to_builtins(entry), sort_keys=True))
         return fresh
+
+    def _differences(
+        self, by_session: Mapping[str, Sequence[Record]], contract: Contract
+    ) -> Iterator[str]:
+        """Yield counted sessions whose records are not what they were, and whether the clauses are others."""
+        for entry in self.entries:
+            session, day = entry.session, f"{entry.counted:%Y-%m-%d}"
+            if session not in by_session:
+                yield f"{session}: it was counted on {day}, and its records are gone"
+            elif digest(by_session[session]) != entry.sha256:
+                yield f"{session}: its records are not those that were counted on {day}"
+        if {entry.clauses for entry in self.entries} - {"", contract.sha256}:
+            yield (
+                f"{contract.path}: it was changed after sessions were counted for it; restore it, or count"
+                " anew with another --ledger if both sides agree on the change"
+            )
 
     def write(self) -> None:
         """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_text(
-            self.path,
-            "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries),
-        )
-
-
-def _sha256(entry: Data) -> str:
-    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+        files.write_text(self.path, "".join(f"{line}\n" for line in self.lines))
 
 
 def ledger_of(results: Path, contract: Path) -> Path:
@@ -209,20 +227,22 @@ def packed(
 
     :raises RecordError: if one is missing; a signature may be.
     """
-    named = {"clauses": contract, "ledger": ledger_of(results, contract)} | (
-        {"verdict": document} if document else {}
-    )
+    named = {"clauses": contract, "ledger": ledger_of(results, contract)}
+    signed = {}
+    if document:
+        named["verdict"] = document
+        inside = Path(PACKED["verdict"])
+        signed = {
+            signature_of(inside, role): signature_of(document, role) for role in ROLES
+        }
     for name, path in named.items():
         if not path.is_file():
             how = "; `accept status` writes it" if name == "ledger" else ""
             raise RecordError(f"{path}: the {name} is not there{how}")
-    found: dict[str, Path | bytes] = {
-        PACKED[name]: path for name, path in named.items()
+    return {
+        **{PACKED[name]: path for name, path in named.items()},
+        **{str(name): path for name, path in signed.items() if path.is_file()},
     }
-    for role in ROLES if document else ():
-        if document and (path := signature_of(document, role)).is_file():
-            found[str(signature_of(Path(PACKED["verdict"]), role))] = path
-    return found
 
 
 def ledger(path: Path) -> Ledger:
@@ -231,22 +251,18 @@ def ledger(path: Path) -> Ledger:
     :raises RecordError: if it is none.
     """
     found = Ledger(path)
-    for number, line in enumerate(
-        files.read_text(path).splitlines() if path.exists() else (), 1
-    ):
+    lines = files.read_text(path).splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
         try:
-            entry = json.loads(line)
-            is_next = entry["before"] == found.last and all(
-                isinstance(entry[key], str) for key in ("session", "sha256")
-            )
-            datetime.fromisoformat(entry["counted"])
-        except (ValueError, KeyError, TypeError):
+            entry = msgspec.json.decode(line, type=Entry)
+        except (msgspec.MsgspecError, ValueError):
             raise RecordError(
                 f"{path}:{number}: {quoted(line, 60)} is no line of a ledger; restore its copy"
             ) from None
-        if not is_next:
+        if entry.before != found.last:
             found.faults.append(
                 f"{path}:{number}: it does not follow from the line before: the ledger was changed"
             )
+        found.lines.append(line)
         found.entries.append(entry)
     return found
