@@ -7,18 +7,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import files
+from fabric_checks.core import files, module_run
 from fabric_checks.core.errors import FabricError, RecordError, quoted
-from fabric_checks.core.paths import LIBRARY, ROOT, name_is_sound
-from fabric_checks.records import jsonlines, sessions
+from fabric_checks.core.paths import ROOT, name_is_sound
+from fabric_checks.records import reader, sessions
 from fabric_checks.records.runs import reports_of
 from fabric_offers import bundle_file
 from fabric_offers.request import REPEATED, git
@@ -66,9 +64,9 @@ def pack(
             f"{results}: no records of the system {system}; run it first: ci/run --system {system}"
         )
     described = description(system, environs)
-    of_cases = _of_cases(results, system, found)
-    scripts = [file for file in of_cases.values() if file.name == SCRIPT]
-    members = {**perflogs, **(more or {}), **of_cases, **_reports(results, found)}
+    own = _of_sessions(results, system, found)
+    scripts = [file for file in own.values() if file.name == SCRIPT]
+    members: dict[str, Path | bytes] = {**perflogs, **(more or {}), **own}
     members |= {**_site(system, described), **_collection()}
     members |= {SYSTEM: _json(described), BINARIES: _json(_binaries(scripts))}
     facts = {
@@ -83,65 +81,42 @@ def pack(
     return bundle_file.write(path, facts, members, sign)
 
 
-def _of_cases(results: Path, system: str, ours: Collection[str]) -> dict[str, Path]:
-    """Return the files of the cases of sessions, by their names in the bundle."""
-    folders = [
-        results / folder / session / system
-        for session in sorted(ours)
-        for folder in ("output", "stage")
-    ]
-    return {
-        str(file.relative_to(results)): file
-        for folder in folders
-        for file in _files(folder)
-    }
-
-
-def _reports(results: Path, ours: Collection[str]) -> dict[str, Path]:
-    """Return the reports and logs of sessions, by their names in the bundle."""
+def _of_sessions(results: Path, system: str, ours: Collection[str]) -> dict[str, Path]:
+    """Return the files of cases, the reports and the logs of sessions, by their names in the bundle."""
     reports = reports_of(results)
-    logs = {session: results / "logs" / f"{session}.log" for session in ours}
-    named = [
-        found[session]
-        for found in (reports, logs)
-        for session in ours
-        if session in found
-    ]
-    return {str(path.relative_to(results)): path for path in named if path.is_file()}
+    found: list[Path] = []
+    for session in sorted(ours):
+        for folder in ("output", "stage"):
+            found += _files(results / folder / session / system)
+        log = results / "logs" / f"{session}.log"
+        found += [
+            path for path in (reports.get(session), log) if path and path.is_file()
+        ]
+    return {str(path.relative_to(results)): path for path in found}
 
 
 def _json(content: Any) -> bytes:
     return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
 
 
-def _records(results: Path, system: str) -> tuple[dict[str, bytes], set[str], set[str]]:
+def _records(results: Path, system: str) -> tuple[dict[str, Path], set[str], set[str]]:
     """Return the perflogs of a system by their names in the bundle, its sessions, and its environments.
 
     :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
-    perflogs: dict[str, bytes] = {}
+    perflogs: dict[str, Path] = {}
     found: set[str] = set()
     environs: set[str] = set()
     for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
-        kept = []
-        for number, line in enumerate(
-            files.read_bytes(file, results, 2**34).split(b"\n"), 1
-        ):
-            if not line.strip():
-                continue
-            try:
-                record = jsonlines.parsed(line)
-            except ValueError as error:
-                raise RecordError(
-                    f"{file}:{number}: {error}; fix or delete the line"
-                ) from None
-            session = record.get("session")
-            if isinstance(session, str) and name_is_sound(session):
-                kept.append(line + b"\n")
-                found.add(session)
-                environs.add(str(record.get("environ")))
-        perflogs[str(file.relative_to(results))] = b"".join(kept)
+        for record in reader.records_of(file, partial(_refuse, file)):
+            found.add(record["session"])
+            environs.add(record["environ"])
+        perflogs[str(file.relative_to(results))] = file
     return perflogs, found, environs
+
+
+def _refuse(file: Path, number: int, cause: str) -> None:
+    raise RecordError(f"{file}:{number}: {cause}; fix or delete the line")
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -159,7 +134,11 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
 
     :raises FabricError: if the system cannot be loaded, or an environment is not found.
     """
-    found: dict[str, Any] = _described(system)
+    found: dict[str, Any] = module_run.written_by(
+        "fabric_checks.reframe_ext.system_description",
+        system,
+        failed=f"the system {system} cannot be described",
+    )
     if lacking := set(environs) - {each["name"] for each in found["environments"]}:
         raise FabricError(
             f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put"
@@ -173,35 +152,6 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
         ]
     packed = [each for each in found["environments"] if each["name"] in environs]
     return {**found, "environments": packed, "not_run": sorted(listed - set(environs))}
-
-
-def _described(system: str) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "system.json"
-        variables = {**os.environ, "FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
-        if variables.get("FABRIC_MPI") != "none":
-            variables["FABRIC_MPI"] = "all"
-        command = [
-            sys.executable,
-            "-m",
-            "fabric_checks.reframe_ext.system_description",
-            system,
-            str(path),
-        ]
-        done = subprocess.run(
-            command,
-            env=variables,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode or not path.exists():
-            lines = (done.stderr or done.stdout).strip().splitlines()
-            raise FabricError(
-                f"the system {system} cannot be described: {lines[-1] if lines else 'no reason is given'}"
-            )
-        return json.loads(path.read_text())
 
 
 def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
@@ -258,12 +208,12 @@ def _names(*words: str) -> list[str]:
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
     """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are
     gone."""
-    named = map(
-        Path, sorted(set().union(*map(paths_in, map(files.read_text, scripts))))
-    )
+    named: set[str] = set()
+    for path in scripts:
+        named |= paths_in(files.read_text(path))
     return {
-        str(path): bundle_file.checksum(path) if path.is_file() else None
-        for path in named
+        name: bundle_file.checksum(Path(name)) if Path(name).is_file() else None
+        for name in sorted(named)
     }
 
 
@@ -273,17 +223,8 @@ def paths_in(script: str) -> set[str]:
 
     Devices and what the kernel shows of a process have no content of their own.
     """
-    lines = script.splitlines()
-    named = (
-        line
-        for line in lines
-        if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot"))
-    )
-    found = {path for line in named for path in _PATH.findall(line)} - set(
-        _WORKDIR.findall(script)
-    )
-    return {
-        path
-        for path in found
-        if OWN not in path and not path.startswith(("/dev/", "/proc/"))
-    }
+    passed = ("export ", "#", "mkdir ", "fabric_snapshot")
+    lines = [line for line in script.splitlines() if not line.startswith(passed)]
+    found = set(_PATH.findall("\n".join(lines))) - set(_WORKDIR.findall(script))
+    own = ("/dev/", "/proc/")
+    return {path for path in found if OWN not in path and not path.startswith(own)}

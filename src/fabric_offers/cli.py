@@ -215,18 +215,20 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
     )
     console.print(f"{path}: {count_text(len(found.manifest['files']), 'file')}; {what}")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
-        listed = [f"  {each.location}: {each.text}" for each in group]
-        title = f"{offer_check.KINDS[kind].capitalize()} ({len(listed)}):"
-        console.print("", title, *first_of(listed, ", which --json lists", _MOST))
+        listed = [f"{each.location}: {each.text}" for each in group]
+        title = f"{offer_check.KINDS[kind].capitalize()} ({len(listed)})"
+        _print_part(title, first_of(listed, ", which --json lists", _MOST))
     if is_offer and not found.objections:
         console.print("Nothing to ask about.")
-    parts = {"Good to know:": found.notes}
+    if found.notes:
+        _print_part("Good to know", found.notes)
     if is_offer:
-        lines = [f"- {line}" for line in offer_check.unproved()]
-        parts["Not proved, because no file can prove it:"] = lines
-    for title, lines in parts.items():
-        if lines:
-            console.print("", title, *(f"  {line}" for line in lines))
+        unproved = [f"- {line}" for line in offer_check.unproved()]
+        _print_part("Not proved, because no file can prove it", unproved)
+
+
+def _print_part(title: str, lines: Sequence[str]) -> None:
+    console.print("", f"{title}:", *(f"  {line}" for line in lines))
 
 
 def _measured_text(found: offer_check.Checked) -> str:
@@ -267,12 +269,7 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
         listed = [asdict(offer) for offer in offers]
         console.print_json({"offers": listed, "faults": list(loaded.faults)})
     else:
-        header = ("", "weight", *(one_line(offer.label) for offer in offers))
-        console.print_rich([rich_table(header, list(_ranking_rows(decides, offers)))])
-        out = [offer for offer in offers if offer.misses]
-        console.print(
-            *_NOTES, *(f"{each.label} is out: {'; '.join(each.misses)}" for each in out)
-        )
+        _print_ranking(decides, offers)
     console.warn(loaded.faults)
     if not any(offer.score for offer in offers):
         raise SystemExit(FOUND)
@@ -288,6 +285,15 @@ _NOTES = (
     ),
     "The score is the weighted geometric mean of the ratios.",
 )
+
+
+def _print_ranking(rules: Rules, offers: Sequence[Offer]) -> None:
+    header = ("", "weight", *(one_line(offer.label) for offer in offers))
+    console.print_rich([rich_table(header, list(_ranking_rows(rules, offers)))])
+    console.print(*_NOTES)
+    for offer in offers:
+        if offer.misses:
+            console.print(f"{offer.label} is out: {'; '.join(offer.misses)}")
 
 
 def _ranking_rows(rules: Rules, offers: Sequence[Offer]) -> Iterator[tuple[str, ...]]:

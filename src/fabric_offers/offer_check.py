@@ -18,7 +18,6 @@ from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
-from fabric_checks.records.record import is_success
 from fabric_offers import (
     bundle_file,
     plausibility,
@@ -283,6 +282,7 @@ class _Offer:
         for run, came in zip(self.measured, again, strict=True):
             self.found.recomputed += 0 if "error" in came else len(run.records)
             yield from recomputation.differences(self.folder, run, came, fields)
+        yield from self._failed()
         yield from self._counted({tuple(case) for case in recomputed["cases"]})
         yield from plausibility.implausible(
             self.folder, self.measured, self.system, link_MBps
@@ -312,20 +312,14 @@ class _Offer:
         number = self.manifest.get(REPEATED)
         if number != self.sent.get(NUMBER):
             which = "that of another request" if number else "no request"
-            yield Fault(
-                "request",
-                bundle_file.MANIFEST,
-                f"it answers {which}; it has to be packed with --request",
-            )
+            text = f"it answers {which}; it has to be packed with --request"
+            yield Fault("request", bundle_file.MANIFEST, text)
         made = datetime.fromisoformat(self.sent["made"])
         names = sorted({str(run.first["session"]) for run in self.runs})
-        if before := [
-            name for name in names if (began := sessions.started(name)) and began < made
-        ]:
-            many = count_text(len(before), "session")
-            yield Fault(
-                "request", before[0], f"{many} began before the request was made"
-            )
+        before = [name for name in names if (sessions.started(name) or made) < made]
+        if before:
+            text = f"{count_text(len(before), 'session')} began before the request was made"
+            yield Fault("request", before[0], text)
 
     def _checksums(self) -> Iterator[Fault]:
         """Find files that job scripts name, and that have no checksum."""
@@ -346,36 +340,36 @@ class _Offer:
         ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
         for run in self.runs:
             ran[run.case].append(run)
-            if not is_success(run.first["case_result"]):
-                yield Fault(
-                    "failed",
-                    run.name,
-                    str(run.first["fail_reason"] or "no reason is given")[:200],
-                )
-        missing: dict[str, list[str]] = defaultdict(list)
-        for test, partition, environ in sorted(cases - ran.keys()):
-            name, _, parameters = str(test).partition(" ")
-            missing[f"{name} @{partition}+{environ}"].append(parameters)
-        for where, lost in missing.items():
-            text = f"no record of {count_text(len(lost), 'case')} that {self.level} has: {', '.join(lost)}"
-            yield Fault("left out", where, text[:300])
+        yield from self._left_out(cases - ran.keys())
         passes = LEVELS[self.level].passes
         for case, found in ran.items():
-            good = sum(
-                run.has_values and is_success(run.first["case_result"]) for run in found
-            )
+            good = sum(run.has_values and run.succeeded for run in found)
             if good < passes and case in cases:
-                yield Fault(
-                    "passes",
-                    _name(case),
-                    f"{good} good of the {passes} that {self.level} asks for",
-                )
+                text = f"{good} good of the {passes} that {self.level} asks for"
+                yield Fault("passes", _name(case), text)
             if len(found) > passes:
-                many = count_text(
-                    len({run.first["session"] for run in found}), "session"
-                )
+                sessions_of = {run.first["session"] for run in found}
+                many = count_text(len(sessions_of), "session")
                 text = f"{len(found)} runs in {many}, but {passes} were asked for"
                 yield Fault("repeated", _name(case), text)
+
+    def _failed(self) -> Iterator[Fault]:
+        """List the runs that failed."""
+        for run in self.runs:
+            if not run.succeeded:
+                why = str(run.first["fail_reason"] or "no reason is given")
+                yield Fault("failed", run.name, why[:200])
+
+    def _left_out(self, cases: set[tuple[Any, ...]]) -> Iterator[Fault]:
+        """List cases without a record, together those of a check, partition and environment."""
+        lost: dict[str, list[str]] = defaultdict(list)
+        for test, *place in sorted(cases):
+            name, _, parameters = str(test).partition(" ")
+            lost[_name((name, *place))].append(parameters)
+        for where, which in lost.items():
+            many = count_text(len(which), "case")
+            text = f"no record of {many} that {self.level} has: {', '.join(which)}"
+            yield Fault("left out", where, text[:300])
 
     def _alike(self) -> Iterator[Fault]:
         """Find versions and bindings that differ between runs."""

@@ -76,27 +76,21 @@ def _rates(
     for run in runs:
         nodes = run.first["nodes"] or 1
         if nodes > 1 and run.case[1] in rates:
-            yield from _too_fast(
-                run, nodes, rates[run.case[1]] * (1 if nodes == 2 else nodes)
-            )
+            links = 1 if nodes == 2 else nodes
+            yield from _too_fast(run, links * rates[run.case[1]])
 
 
-def _too_fast(run: Run, nodes: int, links_MBps: float) -> Iterator[Fault]:
+def _too_fast(run: Run, links_MBps: float) -> Iterator[Fault]:
     """Find rates of a run that are above what its links carry in one direction."""
     for record in run.records:
         ways = 1 if record["one_way"] else 2
-        most = ways * links_MBps
-        if (
-            record["metric"]
-            and record["unit"] == "MB/s"
-            and record["value"] > most * _ROUNDED
-        ):
+        most, is_rate = ways * links_MBps, record["metric"] and record["unit"] == "MB/s"
+        if is_rate and record["value"] > most * _ROUNDED:
             text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
-            yield Fault(
-                KIND,
-                run.name,
-                f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)",
+            detail = (
+                f"{value_text(most)} MB/s ({run.first['nodes']} nodes, {ways} ways)"
             )
+            yield Fault(KIND, run.name, f"{text} {detail}")
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -104,25 +98,19 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
     spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
     for run in runs:
         record = run.first
-        elapsed_s, began, ended = (
-            record["elapsed_s"],
-            _moment(record["job_began"]),
-            _moment(record["time"]),
-        )
+        elapsed_s = record["elapsed_s"]
         if elapsed_s is None:
             continue
         yield from _longer_than_job(run, elapsed_s)
+        began, ended = _moment(record["job_began"]), _moment(record["time"])
         if not began or not ended:
             continue
         if began + elapsed_s > ended + _CLOCK_S:
-            text = (
-                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended "
-                f"before that was over"
-            )
+            text = f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before"
             yield Fault(KIND, run.name, text)
-        if record["nodes"] == len(nodes := record["nodelist"] or ()):
-            for node in nodes:
-                spans[node].append((began, began + elapsed_s, run))
+        nodes = record["nodelist"] or ()
+        for node in nodes if record["nodes"] == len(nodes) else ():
+            spans[node].append((began, began + elapsed_s, run))
     yield from _overlaps(spans)
 
 

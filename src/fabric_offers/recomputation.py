@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core.errors import FabricError
-from fabric_checks.core.paths import LIBRARY
+from fabric_checks.core import module_run
 from fabric_checks.records import sessions
 from fabric_checks.records.record import Record
 from fabric_offers.bundle_file import Data, Fault
@@ -66,51 +62,24 @@ def job(
 
 
 def recompute(asked: Data, commit: str) -> Data:
-    """Recompute with the collection of this clone, in a process of its own, as ReFrame has one system a
-    process.
+    """Recompute with the collection of this clone.
 
     :raises FabricError: if nothing can be recomputed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "job.json", Path(folder) / "found.json"
-        source.write_text(json.dumps(asked))
-        variables = {
-            **os.environ,
-            "FABRIC_RESULTS": str(asked["folder"]),
-            "PYTHONPATH": str(LIBRARY),
-        }
-        variables["RFM_REFERENCE_PREFIX"] = references_of(asked)
-        variables.pop("FABRIC_STACK", None)
-        command = [
-            sys.executable,
-            "-m",
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as source:
+        source.write(json.dumps(asked))
+        source.flush()
+        found = module_run.written_by(
             "fabric_offers.recomputation_run",
-            str(source),
-            str(target),
-        ]
-        try:
-            done = subprocess.run(
-                command,
-                env=variables,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=_LONGEST_S * (len(asked["runs"]) + 5),
-            )
-        except subprocess.TimeoutExpired:
-            raise FabricError(
-                "the values could not be recomputed within the time limit: something in the outputs or the"
-                " system's description is odd"
-            ) from None
-        if done.returncode or not target.exists():
-            lines = (done.stderr or done.stdout).strip().splitlines()
-            raise FabricError(
-                f"the values cannot be recomputed: {lines[-1] if lines else 'no reason is given'}"
-            )
-        is_it = sessions.collection_version().endswith(f"+g{commit[:12]}")
-        return {**json.loads(target.read_text()), "at": commit if is_it else None}
+            source.name,
+            failed="the values cannot be recomputed",
+            timeout_s=_LONGEST_S * (len(asked["runs"]) + 5),
+            FABRIC_RESULTS=str(asked["folder"]),
+            FABRIC_STACK="",
+            RFM_REFERENCE_PREFIX=references_of(asked),
+        )
+    is_it = sessions.collection_version().endswith(f"+g{commit[:12]}")
+    return {**found, "at": commit if is_it else None}
 
 
 def references_of(asked: Data) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.records import reader
-from fabric_checks.records.record import Record, case_name
+from fabric_checks.records.record import Record, case_name, is_success
 from fabric_offers.bundle_file import Data, Fault
 
 #: The job's output and its script, as ReFrame calls them.
@@ -52,6 +52,11 @@ class Run:
         return f"{case_name(self.first)} of {self.group.replace(' ', ', pass ')}"
 
     @property
+    def succeeded(self) -> bool:
+        """Whether its case passed, or failed as expected."""
+        return is_success(self.first["case_result"])
+
+    @property
     def has_values(self) -> bool:
         """Whether it has values."""
         return any(record["metric"] is not None for record in self.records)
@@ -90,31 +95,21 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
 def _sort_in(
     record: Data, runs: dict[str, Run], folder: Path, faults: list[Fault]
 ) -> None:
-    output = record["output"]
-    what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
-    if not isinstance(output, str):
-        faults.append(
-            Fault("record", what, "it does not name the folder with its output")
-        )
-        return
+    output = str(record["output"])
     parts = output.split("/")
     own = [record[name] for name in ("session", "system", "partition", "environ")]
-    if (
-        len(parts) != 6
-        or parts[0] not in ("output", "stage")
-        or parts[1:5] != own
-        or not parts[5].startswith(f"{record['check']}_")
-    ):
-        faults.append(
-            Fault(
-                "record",
-                what,
-                f"its output is in {quoted(output, 120)}, which belongs to another run",
-            )
-        )
+    is_own = (
+        len(parts) == 6
+        and parts[0] in ("output", "stage")
+        and parts[1:5] == own
+        and parts[5].startswith(f"{record['check']}_")
+    )
+    if not is_own:
+        what = f"{record['metric'] or 'the failure'} of {case_name(record)} in {record['session']}"
+        text = f"its output is in {quoted(output, 120)}, which belongs to another run"
+        faults.append(Fault("record", what, text))
         return
     # Before 0.2 the record of a failed run, too, named the output folder.
-    kept = (
-        output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
-    )
+    has_folder = (folder / output).is_dir()
+    kept = output if has_folder else output.replace("output/", "stage/", 1)
     runs.setdefault(kept, Run(kept)).records.append(record)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -34,44 +34,45 @@ def differences(
     :param made: each run recomputed; :param scratch: the folder that programs are in where scripts are made
         again.
     """
-    counts: Counter[tuple[str, str, str]] = Counter()
-    totals: Counter[str] = Counter()
-    added: dict[tuple[str, str], None] = {}
+    by_place: dict[str, list[tuple[Run, Data]]] = defaultdict(list)
     for run, again in zip(runs, made, strict=True):
-        path = folder / run.folder / SCRIPT
-        if "error" in again or not path.is_file():
-            continue  # both are listed
-        where = "+".join(run.case[1:])
-        totals[where] += 1
-        added |= dict.fromkeys((where, line) for line in again["site"])
-        if again["unknown"]:
-            counts[where, _UNKNOWN, str(again["unknown"])] += 1
-            continue
-        expected = _comparable(["#!/bin/bash", *again["script"]], run, scratch)
-        found = _comparable(files.read_text(path, folder).splitlines(), run, scratch)
-        counts.update((where, *each) for each in _differences(found, expected))
-    faults = []
-    for (where, what, line), count in counts.items():
-        of_all = f"{count} of {count_text(totals[where], 'job script')}"
-        faults.append(Fault("options", where, what.format(of_all, line[:200])))
-    notes = []
-    for where, line in added:
-        notes.append(f"{where}: the system's file adds `{line[:200]}` to job scripts")
-        if _REPLACES.search(line):
-            text = (
-                f"its system's file adds `{line[:160]}`, which can replace what is run"
-            )
+        # What cannot be recomputed, or has no script, is listed elsewhere.
+        if "error" not in again and (folder / run.folder / SCRIPT).is_file():
+            by_place["+".join(run.case[1:])].append((run, again))
+    faults: list[Fault] = []
+    notes: list[str] = []
+    for where, pairs in by_place.items():
+        many = count_text(len(pairs), "job script")
+        counts = Counter(
+            each
+            for run, again in pairs
+            for each in _of_run(folder, run, again, scratch)
+        )
+        for (what, line), count in counts.items():
+            text = what.format(f"{count} of {many}", line[:200])
             faults.append(Fault("options", where, text))
+        added = dict.fromkeys(line for _, again in pairs for line in again["site"])
+        texts = {line: f"the system's file adds `{line[:200]}`" for line in added}
+        notes += [f"{where}: {text} to job scripts" for text in texts.values()]
+        faults += [
+            Fault("options", where, f"{text}, which can replace what is run")
+            for line, text in texts.items()
+            if _REPLACES.search(line)
+        ]
     return faults, notes
 
 
-def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield how the lines of a script differ from those expected, and the line."""
+def _of_run(folder: Path, run: Run, again: Data, scratch: str) -> list[tuple[str, str]]:
+    """Return how the script of a run differs from that made again, each time with the line."""
+    if again["unknown"]:
+        return [(_UNKNOWN, str(again["unknown"]))]
+    text = files.read_text(folder / run.folder / SCRIPT, folder)
+    lines = _comparable(text.splitlines(), run, scratch)
+    expected = _comparable(["#!/bin/bash", *again["script"]], run, scratch)
     more, less = Counter(lines), Counter(expected)
-    yield from ((_MORE, line) for line in more - less)
-    yield from ((_LESS, line) for line in less - more)
-    if more == less and lines != expected:
-        yield _ORDER, ""
+    found = [(_MORE, line) for line in more - less]
+    found += [(_LESS, line) for line in less - more]
+    return found or ([] if lines == expected else [(_ORDER, "")])
 
 
 def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:

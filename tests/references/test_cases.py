@@ -2,11 +2,13 @@
 """The cases of a system from the process that loads the checks."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core import module_run
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
@@ -30,9 +32,9 @@ def process(monkeypatch):
         def run(command, **_):
             if content is not None:
                 Path(command[4]).write_text(content)
-            return cases.subprocess.CompletedProcess(command, status, stdout, stderr)
+            return subprocess.CompletedProcess(command, status, stdout, stderr)
 
-        monkeypatch.setattr(cases.subprocess, "run", run)
+        monkeypatch.setattr(module_run.subprocess, "run", run)
 
     return set_to
 
@@ -65,9 +67,9 @@ def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(
         Path(command[4]).write_text(
             json.dumps({"checks": [env["FABRIC_MPI"]], "cases": []})
         )
-        return cases.subprocess.CompletedProcess(command, 0, "", "")
+        return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(cases.subprocess, "run", run)
+    monkeypatch.setattr(module_run.subprocess, "run", run)
     assert cases.of_system("s", []).checks == (all_of_them,)
 
 
@@ -87,7 +89,5 @@ def test_a_process_that_fails_or_writes_nothing_is_an_error_with_its_last_line(
     process, ended, why
 ):
     process(*ended)
-    with pytest.raises(
-        ReferenceError, match=f"^the checks of s cannot be loaded: {why}$"
-    ):
+    with pytest.raises(FabricError, match=f"^the checks of s cannot be loaded: {why}$"):
         cases.of_system("s", [])

@@ -21,7 +21,7 @@ from fabric_checks.cli.verb import (
     system_option,
 )
 from fabric_checks.core import console
-from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
@@ -134,7 +134,7 @@ def check_command(system: str | None, *, as_json: bool) -> None:
             catalogue.checks,
             [case for case in catalogue.cases if case.file == system],
         )
-    except ReferenceError as error:
+    except FabricError as error:
         faults = [str(error)]
     if as_json:
         console.print_json({"file": str(path), "faults": faults})

@@ -3,20 +3,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core import module_run
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.paths import LIBRARY, ROOT
 
 
 @dataclass(frozen=True)
@@ -66,34 +59,12 @@ def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
     """Return what the checks declare on a system, with all MPIs of its stack.
 
     :param attributes: of checks, in addition to system, partition and environment.
-    :raises ReferenceError: if the system does not exist, or its checks cannot be loaded.
+    :raises FabricError: if the system does not exist, or its checks cannot be loaded.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "cases.json"
-        # The set-up of cases creates folders; MPIs that a run leaves out have references too.
-        variables = os.environ | {"FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
-        if variables.get("FABRIC_MPI") != "none":
-            variables["FABRIC_MPI"] = "all"
-        command = [
-            sys.executable,
-            "-m",
-            "fabric_checks.reframe_ext.catalogue",
-            system,
-            str(path),
-            *attributes,
-        ]
-        done = subprocess.run(
-            command,
-            env=variables,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode or not path.exists():
-            lines = (done.stderr or done.stdout).strip().splitlines()
-            raise ReferenceError(
-                f"the checks of {system} cannot be loaded: {lines[-1] if lines else 'no reason is given'}"
-            )
-        content = json.loads(path.read_text())
+    content = module_run.written_by(
+        "fabric_checks.reframe_ext.catalogue",
+        system,
+        *attributes,
+        failed=f"the checks of {system} cannot be loaded",
+    )
     return Catalogue(tuple(content["checks"]), tuple(map(Case.of, content["cases"])))

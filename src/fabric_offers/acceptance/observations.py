@@ -329,7 +329,11 @@ class _Observation:
         }
         if cause := next((each for each, holds in causes.items() if holds), None):
             raise _InvalidError(cause)
-        for name in clause.one:
+        self._require_same(record)
+
+    def _require_same(self, record: Record) -> None:
+        """Raise :class:`_InvalidError` for a run that differs from the first one that counts."""
+        for name in self.clause.one:
             if record[name] != self.first.setdefault(name, record[name]):
                 raise _InvalidError(
                     f"{name} is {record[name]}, but {self.first[name]} in the first run"

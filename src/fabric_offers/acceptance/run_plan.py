@@ -78,7 +78,7 @@ def _row(clause: Clause, records: Sequence[Record]) -> dict[str, Any]:
 def require_measured(contract: Contract, system: str) -> None:
     """Raise :class:`ClauseError` for a clause that no case of a system measures.
 
-    :raises ReferenceError: if the system does not exist.
+    :raises FabricError: if the system does not exist.
     """
     known = cases.of_system(
         system, sorted({name for each in contract.clauses for name in each.parameters})
