@@ -25,54 +25,45 @@ def verify(
     :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be
         shared.
     """
-    by_node = _by_node(ranks)
-    counts = [
-        (
-            f"{count_text(len(ranks), 'rank')} ran",
-            len(ranks),
-            layout.tasks,
-            "whether the launcher is that of this MPI",
-        ),
-        (
-            f"the ranks are on {count_text(len(by_node), 'node')}",
-            len(by_node),
-            layout.nodes,
-            "the launcher's options",
-        ),
-        *(
-            (
-                f"{node} has {count_text(len(own), 'rank')}",
-                len(own),
-                layout.ppn,
-                "the launcher's options",
+    _require_layout(ranks, layout)
+    for node, own in () if oversubscribed else _by_node(ranks).items():
+        if crowd := _crowd(_allowed(own)):
+            raise PlacementError(
+                f"on {node} {len(crowd)} ranks share fewer than {len(crowd)} cores; "
+                f"check the launcher's binding: {describe([own[i] for i in crowd])}"
             )
-            for node, own in by_node.items()
-        ),
+
+
+def _require_layout(ranks: Sequence[RankPlace], layout: Layout) -> None:
+    """Raise :class:`PlacementError` unless nodes and ranks are as many as asked for."""
+    of, by_node = "the launcher's options", _by_node(ranks)
+    many, nodes = count_text(len(ranks), "rank"), count_text(len(by_node), "node")
+    program = "whether the launcher is that of this MPI"
+    counts = [
+        (f"{many} ran", len(ranks), layout.tasks, program),
+        (f"the ranks are on {nodes}", len(by_node), layout.nodes, of),
     ]
+    for node, own in by_node.items():
+        counts.append(
+            (f"{node} has {count_text(len(own), 'rank')}", len(own), layout.ppn, of)
+        )
     for found, count, wanted, remedy in counts:
         if count != wanted:
             raise PlacementError(
                 f"{found} in place of {wanted}; see {remedy}: {describe(ranks)}"
             )
-    for node, own in by_node.items():
-        # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be
-        # verified; results then have "-".
-        if oversubscribed or not (
-            all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)
-        ):
-            continue
-        by_cores = all(rank.cores for rank in own)
-        crowd = _crowd(
-            [
-                rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus)))
-                for rank in own
-            ]
-        )
-        if crowd:
-            raise PlacementError(
-                f"on {node} {len(crowd)} ranks share fewer than {len(crowd)} cores; "
-                f"check the launcher's binding: {describe([own[i] for i in crowd])}"
-            )
+
+
+def _allowed(own: Sequence[RankPlace]) -> list[frozenset[str]]:
+    """Return the cores that each rank of a node may use, or its CPUs where a rank's cores are unknown.
+
+    Where the kernel shows neither, nothing can be verified and none are returned; results then have "-".
+    """
+    if all(rank.cores for rank in own):
+        return [rank.cores for rank in own]
+    if any(rank.cpus == "-" for rank in own):
+        return []
+    return [frozenset(map(str, cpu_numbers(rank.cpus))) for rank in own]
 
 
 def binding(ranks: Sequence[RankPlace]) -> str:
@@ -89,20 +80,20 @@ def binding(ranks: Sequence[RankPlace]) -> str:
     """
     if not ranks or any(rank.cpus == "-" for rank in ranks):
         return "unknown"
-    if all(
-        rank.online != "-" and cpu_numbers(rank.online) <= cpu_numbers(rank.cpus)
-        for rank in ranks
-    ):
+    if all(map(_is_free, ranks)):
         return "none"
     if all(len(rank.cores) == 1 for rank in ranks):
         return "core"
-    ways = list(
-        dict.fromkeys(
-            "|".join(rank.cpus for rank in of_node)
-            for of_node in _by_node(ranks).values()
-        )
+    ways = dict.fromkeys(
+        "|".join(rank.cpus for rank in own) for own in _by_node(ranks).values()
     )
-    return names_text(ways, 4, " ")
+    return names_text(list(ways), 4, " ")
+
+
+def _is_free(rank: RankPlace) -> bool:
+    """Tell whether a rank may use all CPUs of its node."""
+    online = rank.online
+    return online != "-" and cpu_numbers(online) <= cpu_numbers(rank.cpus)
 
 
 def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:

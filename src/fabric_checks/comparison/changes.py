@@ -280,19 +280,19 @@ def _size(
     ``at_least``."""
     if row["by_difference"]:
         found = bootstrap.difference([before], [after])
-        change, low, high = (
-            float(each[0]) for each in (found.estimate, found.low, found.high)
-        )
-        largest = max(abs(float(np.median(before))), abs(float(np.median(after))))
-        scale = 1.0 if row["unit"] == "%" or largest == 0 else largest / 100
+        ends = [float(each[0]) for each in (found.estimate, found.low, found.high)]
+        largest = max(abs(float(np.median(each))) for each in (before, after))
     else:
         found = bootstrap.ratio([before], [after])
-        change, low, high = (
+        ends = [
             100 * (float(each[0]) - 1)
             for each in (found.estimate, found.low, found.high)
-        )
-        scale = 1.0
-    at_least = (low if row["better"] == "smaller" else -high) / scale
+        ]
+        largest = 0.0
+    change, low, high = ends
+    at_least = low if row["better"] == "smaller" else -high
+    if largest and row["unit"] != "%":
+        at_least *= 100 / largest
     return {
         "change": change,
         "change_low": low,
@@ -329,20 +329,16 @@ def circumstances_between(
         level ends.
     """
     found = []
-    for field in (name for name in CIRCUMSTANCES if name in columns):
-        before = [
-            _items(field, value)
-            for value in columns[field][max(start, middle - _WINDOW) : middle]
-        ]
-        after = [
-            _items(field, value)
-            for value in columns[field][middle : min(end, middle + _WINDOW)]
-        ]
+    first, last = max(start, middle - _WINDOW), min(end, middle + _WINDOW)
+    for field in CIRCUMSTANCES:
+        values = columns.get(field, ())
+        before = [_items(field, value) for value in values[first:middle]]
+        after = [_items(field, value) for value in values[middle:last]]
         gone, come = _only_in(before, after), _only_in(after, before)
-        if (gone and come) or (field == "nodelist" and (gone or come)):
-            found.append(
-                Circumstance("nodes" if field == "nodelist" else field, gone, come)
-            )
+        name = "nodes" if field == "nodelist" else field
+        # A node may go, or come, alone; another field has a value before and after.
+        if (gone or come) if name == "nodes" else (gone and come):
+            found.append(Circumstance(name, gone, come))
     return tuple(found)
 
 

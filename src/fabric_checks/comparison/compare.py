@@ -4,8 +4,9 @@ agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -19,8 +20,15 @@ from fabric_checks.comparison.verdicts import (
     WORSE,
 )
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import names_text
-from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.records.series import (
+    CASE,
+    MACHINE,
+    METRIC,
+    OF_LATEST,
+    Gathered,
+    gather,
+)
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``),
 #: ``n``, ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``,
@@ -68,8 +76,13 @@ COLUMNS = (
 )
 #: The fields that rows share which :func:`aggregate` combines.
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
-#: Fields by which values are of one program, and their names; :func:`compare` may ignore them.
-_PROGRAM = (("program", "program"), ("program_version", "program version"))
+#: Fields in which values that are compared always agree, and their names.
+_SAME = {"unit": "unit", "better": "which direction is better"}
+#: Fields by which values are of one program; :func:`compare` may ignore them.
+_PROGRAM = {"program": "program", "program_version": "program version"}
+#: The fields of each side that reasons and remarks are made from.
+_SAID = ("n", "failed", "fail_reason", "evidence", "image_digest", *_SAME, *_PROGRAM)
+Row = Mapping[str, Any]
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
 
@@ -133,14 +146,7 @@ def compare(
                 f"{quoted(label)} has no records in the given range with the given fields"
             )
     rows = [
-        _two(
-            found.series,
-            found.failed,
-            machine_key(found.machines, labels[0], side),
-            baseline=labels[0],
-            side=side,
-            across_versions=across_versions,
-        )
+        _two(found, labels[0], side, across_versions=across_versions)
         for side in labels[1:]
     ]
     pairs = verdicts.judged(
@@ -160,29 +166,27 @@ def compare(
 
 
 def _two(
-    series: pl.DataFrame,
-    failed: pl.DataFrame,
-    key: Sequence[str],
-    *,
-    baseline: str,
-    side: str,
-    across_versions: bool,
+    found: Gathered, baseline: str, side: str, *, across_versions: bool
 ) -> pl.DataFrame:
     """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be
     compared."""
-    pairs = _matched(series, baseline, side, key)
-    pairs = _with_failures(pairs, failed, key, baseline, side)
-    kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
-    for when, kind, text in reversed(_incomparable(baseline, side, across_versions)):
-        kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
-        texts = pl.when(when).then(text).otherwise(texts)
+    labels = {"baseline": baseline, "side": side}
+    key = machine_key(found.machines, baseline, side)
+    pairs = _with_failures(
+        _matched(found.series, labels, key), found.failed, labels, key
+    )
+    fields = _SAME if across_versions else _SAME | _PROGRAM
+    rows = pairs.select(f"{name}_{which}" for name in _SAID for which in labels)
+    said = [
+        (*_why_not(row, labels, fields), _note(row, labels))
+        for row in rows.iter_rows(named=True)
+    ]
+    text = dict.fromkeys(("why_not", "why", "note"), pl.String)
+    pairs = pairs.hstack(pl.DataFrame(said, schema=text, orient="row"))
     return pairs.with_columns(
         baseline=pl.lit(baseline),
         side=pl.lit(side),
-        why_not=kinds,
-        why=texts,
-        note=_notes(baseline, side),
-        comparable=kinds.is_null(),
+        comparable=pl.col("why_not").is_null(),
         by_difference=verdicts.by_difference(
             pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")
         ),
@@ -191,86 +195,62 @@ def _two(
     )
 
 
-def _incomparable(
-    baseline: str, side: str, across_versions: bool
-) -> list[tuple[pl.Expr, str, pl.Expr]]:
-    """Return what makes a pair incomparable: condition, verdict and reason; the first that holds counts.
+def _why_not(
+    row: Row, labels: Mapping[str, str], fields: Mapping[str, str]
+) -> tuple[str | None, str | None]:
+    """Return verdict and reason if a pair cannot be compared.
 
-    :param baseline, side: the labels of the sides.
-    :param across_versions: whether programs and their releases may differ.
+    :param labels: of ``baseline`` and ``side``. :param fields: in which both have to agree, with their names.
     """
-    sides = ((baseline, "baseline"), (side, "side"))
-    lacking = [pl.col(f"n_{name}").is_null() for _, name in sides]
-    causes = [
-        pl.when(pl.col(f"failed_{name}").is_null())
-        .then(pl.lit(f"missing in {label}"))
-        .otherwise(
-            pl.concat_str(
-                pl.lit(f"its case failed in {label}: "),
-                pl.col(f"fail_reason_{name}").fill_null("the reason is not recorded"),
-            )
-        )
-        for label, name in sides
+    lacking = [
+        _lack(row, which, label)
+        for which, label in labels.items()
+        if row[f"n_{which}"] is None
     ]
-    why = [
-        pl.when(lacks).then(cause) for lacks, cause in zip(lacking, causes, strict=True)
-    ]
-    found = [
-        (
-            pl.any_horizontal(lacking),
-            MISSING,
-            pl.concat_str(why, separator="; ", ignore_nulls=True),
-        )
-    ]
-    fields = [("unit", "unit"), ("better", "which direction is better")]
-    if not across_versions:
-        fields += _PROGRAM
-    for field, words in fields:
-        lists = [pl.col(f"{field}_{name}") for _, name in sides]
-        differ = lists[0] != lists[1]
-        if field in ("unit", "better"):
-            differ |= lists[0].list.len() > 1
-        found.append((differ, NOT_COMPARABLE, _against(words, field, baseline, side)))
-    return found
+    if lacking:
+        return MISSING, "; ".join(lacking)
+    for field, words in fields.items():
+        several = field in _SAME and len(row[f"{field}_baseline"]) > 1
+        if several or _differ(row, field):
+            return NOT_COMPARABLE, _against(row, field, words, labels)
+    return None, None
 
 
-def _notes(baseline: str, side: str) -> pl.Expr:
-    """Return remarks on a pair that hold whatever its verdict is; null if there are none."""
+def _lack(row: Row, which: str, label: str) -> str:
+    if row[f"failed_{which}"] is None:
+        return f"missing in {label}"
+    why = row[f"fail_reason_{which}"] or "the reason is not recorded"
+    return f"its case failed in {label}: {why}"
+
+
+def _note(row: Row, labels: Mapping[str, str]) -> str | None:
+    """Return remarks on a pair that hold whatever its verdict is; None if there are none."""
     notes = []
-    both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
-    for field, words in (*_PROGRAM, ("image_digest", "image")):
-        differ = pl.col(f"{field}_baseline") != pl.col(f"{field}_side")
-        notes.append(
-            pl.when((both & differ).fill_null(False)).then(
-                _against(words, field, baseline, side)
-            )
-        )
-    for label, name in ((baseline, "baseline"), (side, "side")):
-        evidence, failed = pl.col(f"evidence_{name}"), pl.col(f"failed_{name}")
-        text = pl.concat_str(
-            pl.lit(f"{label} is a simulation: "), evidence.list.join(", ")
-        )
-        notes.append(pl.when((evidence != ["measured"]).fill_null(False)).then(text))
-        runs = pl.when(failed == 1).then(pl.lit(" run")).otherwise(pl.lit(" runs"))
-        text = pl.concat_str(failed, runs, pl.lit(f" without values in {label}"))
-        notes.append(
-            pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(text)
-        )
-    text = pl.concat_str(notes, separator="; ", ignore_nulls=True)
-    return pl.when(text != "").then(text)
+    if None not in (row["n_baseline"], row["n_side"]):
+        fields = _PROGRAM | {"image_digest": "image"}
+        notes += [
+            _against(row, field, words, labels)
+            for field, words in fields.items()
+            if _differ(row, field)
+        ]
+    for which, label in labels.items():
+        evidence, failed = row[f"evidence_{which}"], row[f"failed_{which}"]
+        if evidence not in (None, ["measured"]):
+            notes.append(f"{label} is a simulation: {', '.join(evidence)}")
+        if failed is not None and row[f"n_{which}"] is not None:
+            notes.append(f"{count_text(failed, 'run')} without values in {label}")
+    return "; ".join(notes) or None
 
 
-def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
-    one, two = (
-        pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side")
-    )
-    return pl.concat_str(
-        pl.lit(f"{words}: "),
-        one,
-        pl.lit(f" in {baseline}, "),
-        two,
-        pl.lit(f" in {side}"),
-    )
+def _differ(row: Row, field: str) -> bool:
+    return bool(row[f"{field}_baseline"] != row[f"{field}_side"])
+
+
+def _against(row: Row, field: str, words: str, labels: Mapping[str, str]) -> str:
+    texts = []
+    for which, label in labels.items():
+        texts.append(f"{', '.join(filter(None, row[f'{field}_{which}']))} in {label}")
+    return f"{words}: {', '.join(texts)}"
 
 
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
@@ -302,8 +282,41 @@ def _some(values: set[str]) -> str:
     return names_text(sorted(quoted(str(value), 30)[1:-1] for value in values), 4)
 
 
+def _half(
+    frame: pl.DataFrame, label: str, which: str, on: Sequence[str]
+) -> pl.DataFrame:
+    """Return the rows of a side: what they are joined on, and all else with the name of the half appended."""
+    rest = pl.exclude("side", *MACHINE, *on).name.suffix(f"_{which}")
+    own = frame.with_columns(_WHERE).filter(pl.col("side") == label)
+    return own.select(*on, rest)
+
+
+def _joined(
+    frame: pl.DataFrame,
+    labels: Mapping[str, str],
+    on: Sequence[str],
+    shared: Sequence[str],
+) -> pl.DataFrame:
+    """Join the rows of two sides, also those that only one has.
+
+    :param shared: columns of which one is kept: the baseline's, or else the side's.
+    """
+    one, two = (_half(frame, label, which, on) for which, label in labels.items())
+    pairs = one.join(
+        two,
+        on=on,
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        maintain_order="left_right",
+    )
+    halves = {name: [f"{name}_{which}" for which in labels] for name in shared}
+    kept = {name: pl.coalesce(own) for name, own in halves.items()}
+    return pairs.with_columns(**kept).drop(*halves.values())
+
+
 def _matched(
-    series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]
+    series: pl.DataFrame, labels: Mapping[str, str], key: Sequence[str]
 ) -> pl.DataFrame:
     """Join the series of two sides, also those that only one has.
 
@@ -315,36 +328,14 @@ def _matched(
         in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or
         ``_side`` appended to the name.
     """
-    halves = []
-    on = (*key, *METRIC)
-    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
-        half = series.with_columns(_WHERE).filter(pl.col("side") == label)
-        half = half.drop("side", *(name for name in MACHINE if name not in on))
-        halves.append(
-            half.rename(
-                {name: name + suffix for name in half.columns if name not in on}
-            )
-        )
-    pairs = halves[0].join(
-        halves[1],
-        on=on,
-        how="full",
-        coalesce=True,
-        nulls_equal=True,
-        maintain_order="left_right",
-    )
-    return pairs.with_columns(
-        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name)
-        for name in OF_LATEST
-    ).drop(f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side"))
+    return _joined(series, labels, (*key, *METRIC), OF_LATEST)
 
 
 def _with_failures(
     pairs: pl.DataFrame,
     failed: pl.DataFrame,
+    labels: Mapping[str, str],
     key: Sequence[str],
-    baseline: str,
-    side: str,
 ) -> pl.DataFrame:
     """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the
     last.
@@ -354,29 +345,11 @@ def _with_failures(
     :param pairs: what :func:`_matched` returns; :param failed: of
         :class:`~fabric_checks.records.series.Gathered`.
     """
-    on = [*key, *CASE]
-    halves = []
-    for label, suffix in ((baseline, "_baseline"), (side, "_side")):
-        half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
-        halves.append(
-            half.select(
-                *on,
-                pl.col("where", "parameters", "failed", "fail_reason").name.suffix(
-                    suffix
-                ),
-            )
-        )
-    for half in halves:
-        pairs = pairs.join(
-            half.drop(cs.starts_with("where", "parameters")),
-            on=on,
-            how="left",
-            nulls_equal=True,
-        )
-    both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
-    own = [f"parameters_{name}" for name in ("baseline", "side")]
-    both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
-    alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
+    on = (*key, *CASE)
+    cases = _joined(failed, labels, on, ("parameters",))
+    own = cases.drop("parameters", cs.starts_with("where"))
+    alone = cases.join(pairs, on=on, how="anti", nulls_equal=True)
+    pairs = pairs.join(own, on=on, how="left", nulls_equal=True)
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
 
 

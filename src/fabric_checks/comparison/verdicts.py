@@ -86,41 +86,25 @@ def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
     first, second = pl.col("median_baseline"), pl.col("median_side")
     is_difference = pl.col("by_difference")
     size = pl.max_horizontal(first.abs(), second.abs())
-    change = (
-        pl.when(is_difference)
-        .then(second - first)
-        .otherwise(100 * (second / first - 1))
-    )
+    ratio = 100 * second / first
+    change = _either(is_difference, second - first, ratio - 100)
     low, high = pl.col("change_low"), pl.col("change_high")
     if repeatable is not None:
-        few, ratio = (
-            pl.col("comparable") & ~pl.col("bootstrapped"),
-            100 * second / first,
-        )
-        lowest = (
-            pl.when(is_difference)
-            .then(change - repeatable * size)
-            .otherwise(ratio / (1 + repeatable) - 100)
-        )
-        highest = (
-            pl.when(is_difference)
-            .then(change + repeatable * size)
-            .otherwise(ratio * (1 + repeatable) - 100)
-        )
-        low, high = (
-            pl.when(few).then(lowest).otherwise(low),
-            pl.when(few).then(highest).otherwise(high),
-        )
+        few, by = pl.col("comparable") & ~pl.col("bootstrapped"), 1 + repeatable
+        lowest = _either(is_difference, change - repeatable * size, ratio / by - 100)
+        highest = _either(is_difference, change + repeatable * size, ratio * by - 100)
+        low, high = _either(few, lowest, low), _either(few, highest, high)
     pairs = pairs.with_columns(
         change=pl.when("comparable").then(change),
         change_low=low,
         change_high=high,
         detectable=(high - low) / 2,
     )
+    low, high = pl.col("change_low"), pl.col("change_high")
     is_smaller = (pl.col("better") == "smaller").fill_null(value=False)
-    worse_low = pl.when(is_smaller).then("change_low").otherwise(-pl.col("change_high"))
-    worse_high = (
-        pl.when(is_smaller).then("change_high").otherwise(-pl.col("change_low"))
+    worse_low, worse_high = (
+        _either(is_smaller, low, -high),
+        _either(is_smaller, high, -low),
     )
     # Percentages are compared in points: 2 % against 1 % are a point, not twice as much.
     by_size = is_difference & (pl.col("unit").fill_null("") != "%") & (size > 0)
@@ -134,9 +118,13 @@ def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
         .otherwise(pl.lit(NO_DIFFERENCE))
     )
     return pairs.with_columns(
-        at_least=pl.when(by_size).then(100 * worse_low / size).otherwise(worse_low),
+        at_least=_either(by_size, 100 * worse_low / size, worse_low),
         verdict=pl.when("comparable").then(verdict),
     )
+
+
+def _either(condition: pl.Expr, one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    return pl.when(condition).then(one).otherwise(other)
 
 
 def _intervals(
