@@ -201,27 +201,40 @@ def _links(now: Look) -> list[hardware.Link]:
 
 def _software(now: Look, pmis: tuple[str, ...]) -> dict[str, Any]:
     """Return the module system, the MPIs of the site, by modules or else the one on PATH, and suites."""
-    variables, listed, hidden, system = now.machine.variables.keys(), [], [], "nomod"
-    if variables & {"LMOD_CMD", "LMOD_VERSION", "MODULES_CMD", "MODULESHOME"}:
-        listed, system = modules.available(_module(now, "-t avail")), "envmod"
-    if variables & {"LMOD_CMD", "LMOD_VERSION"}:
-        # Modules behind those of a compiler or an MPI only show in Lmod's `spider`.
-        hidden, system = modules.available(_module(now, "-t spider")), "lmod"
-    names = (*modules.FAMILIES, *modules.SUITES)
-    best = [modules.best(listed, name) or modules.best(hidden, name) for name in names]
-    taken = [module for module in best if module is not None]
-    suites = tuple(module for module in taken if module.software in modules.SUITES)
+    system, listed, hidden = _listed_modules(now)
+
+    def best_of(names: Iterable[str]) -> list[modules.Module]:
+        found = [
+            modules.best(listed, name) or modules.best(hidden, name) for name in names
+        ]
+        return [module for module in found if module is not None]
+
     own = [
         _of_module(now, each, pmis, is_lmod=system == "lmod")
-        for each in taken
-        if each not in suites
+        for each in best_of(modules.FAMILIES)
     ]
     mpis = tuple(own) or _on_path(now, pmis)
-    unfit = [mpi.family for mpi in mpis if pmis and not mpi.pmi]
     now.notes += [
-        f"srun --mpi=list offers nothing that starts {family}" for family in unfit
+        f"srun --mpi=list offers nothing that starts {mpi.family}"
+        for mpi in mpis
+        if pmis and not mpi.pmi
     ]
-    return {"modules": system, "mpis": mpis, "suites": suites}
+    return {"modules": system, "mpis": mpis, "suites": tuple(best_of(modules.SUITES))}
+
+
+def _listed_modules(
+    now: Look,
+) -> tuple[str, list[modules.Module], list[modules.Module]]:
+    """Return the module system, its modules, and those that only Lmod's `spider` shows: those behind a
+    compiler or an MPI."""
+    variables = now.machine.variables.keys()
+    is_lmod = bool(variables & {"LMOD_CMD", "LMOD_VERSION"})
+    if not is_lmod and not variables & {"MODULES_CMD", "MODULESHOME"}:
+        return "nomod", [], []
+    listed = modules.available(_module(now, "-t avail"))
+    if not is_lmod:
+        return "envmod", listed, []
+    return "lmod", listed, modules.available(_module(now, "-t spider"))
 
 
 def _module(now: Look, command: str) -> str:
@@ -255,27 +268,19 @@ def _of_module(
 def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     if not now.machine.has("mpicc"):
         return ()
-    text, prefix = (
-        now.machine.ask("mpirun", "--version"),
-        now.machine.prefix_of("mpicc"),
-    )
-    for family, pattern in _VERSIONS.items():
-        if release := _first(pattern, text):
-            try:
-                prefix = prefix and str(sound_path("the prefix of mpicc", prefix))
-            except FabricError as error:
-                now.notes.append(str(error))
-                prefix = ""
-            return (
-                Mpi(
-                    family,
-                    release.rstrip("."),
-                    "mpicc",
-                    _pmi(family, pmis),
-                    prefix=prefix,
-                ),
-            )
-    return ()
+    text = now.machine.ask("mpirun", "--version")
+    releases = {family: _first(each, text) for family, each in _VERSIONS.items()}
+    family = next(filter(releases.get, releases), None)
+    if family is None:
+        return ()
+    prefix = now.machine.prefix_of("mpicc")
+    try:
+        prefix = prefix and str(sound_path("the prefix of mpicc", prefix))
+    except FabricError as error:
+        now.notes.append(str(error))
+        prefix = ""
+    release, pmi = releases[family].rstrip("."), _pmi(family, pmis)
+    return (Mpi(family, release, "mpicc", pmi, prefix=prefix),)
 
 
 #: The folders of Slurm's packages for its libraries for MPIs.

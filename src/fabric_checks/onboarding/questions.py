@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.onboarding.facts import Facts
@@ -46,7 +47,7 @@ class Question:
 class Answer:
     """A value; :param guess: the reason for it if it is a guess, empty if it was given or is known."""
 
-    value: object
+    value: Any
     guess: str = ""
 
 
@@ -71,15 +72,14 @@ def answered(
     found = Answers(
         {each.key: answer(each) for each in _on_the_system(facts, name_is_free)}
     )
-    names = found.system["queue"].value if facts.queues else ("",)
-    assert isinstance(names, tuple)
+    queues = {queue.name: queue for queue in facts.queues}
+    names = found.system["queue"].value if queues else ("",)
     for name in names:
-        of_queue = f" in {name}" if len(names) > 1 else ""
-        queue = next((queue for queue in facts.queues if queue.name == name), None)
+        suffix = f" in {name}" if len(names) > 1 else ""
         asked = found.queues[name] = {}
-        for each in _on_a_queue(facts, queue):
+        for each in _on_a_queue(facts, queues.get(name)):
             if each.key != "nics" or asked["link_MBps"].value is not None:
-                asked[each.key] = answer(replace(each, text=f"{each.text}{of_queue}"))
+                asked[each.key] = answer(replace(each, text=f"{each.text}{suffix}"))
     return found
 
 
@@ -87,23 +87,13 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     def free(text: str) -> str:
         return free_name(text, name_is_free)
 
-    asked = [
-        Question(
-            "name",
-            "What is the system called",
-            *_name(facts, name_is_free),
-            False,
-            free,
-        )
-    ]
+    guess, why = _name(facts, name_is_free)
+    asked = [Question("name", "What is the system called", guess, why, False, free)]
     if facts.queues:
         queues = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
-        why = (
-            "jobs that name none go there"
-            if best.is_default
-            else "it has the most nodes"
-        )
+        default, largest = "jobs that name none go there", "it has the most nodes"
+        why = default if best.is_default else largest
         text = "Which partitions or queues should be measured (several with commas)"
         asked.append(_choice("queue", text, queues, best.name, why))
     if facts.queues and facts.scheduler != "flux":
@@ -123,11 +113,8 @@ def _choice(
     """Return a question for some of several names, which is certain if there is one."""
 
     def read(text: str) -> object:
-        chosen = (
-            names
-            if text == "all"
-            else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
-        )
+        words = names if text == "all" else re.split(r"[,\s]+", text)
+        chosen = tuple(dict.fromkeys(filter(None, words)))
         # A queue without a name is the only one.
         if not set(chosen) <= set(names) or not (chosen or names == ("",)):
             raise FabricError(
@@ -140,34 +127,52 @@ def _choice(
 
 
 def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
-    text = "How many cores does a node have"
-    if queue is None:  # this host alone
-        why = "" if facts.cores else "nothing shows it"
-        return [
-            Question("cores", text, facts.cores or 1, why, bool(facts.cores), _count)
-        ]
-    usable, few = queue.usable, queue.usable <= SMALL
-    why = "" if few else f"{SMALL} of {usable}, so that a night fits a busy machine"
-    read = _at_most(usable, f"nodes that {queue.name or 'a job'} can have")
-    asked = [
-        Question(
-            "nodes", "How many nodes may a job have", min(usable, SMALL), why, few, read
-        )
-    ]
-    if queue.cores is not None:
-        why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
-        asked.append(Question("cores", text, queue.cores, why, not queue.doubt, _count))
-    else:
-        why = "as many as this host has" if facts.cores else "nothing shows it"
-        asked.append(Question("cores", text, facts.cores or 1, why, False, _count))
+    """Return the questions on the nodes of a queue, or on this host alone."""
+    if queue is None:
+        return [_cores(facts, queue)]
+    asked = [_nodes(queue), _cores(facts, queue)]
     if facts.scheduler == "slurm":
-        gpus = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
-        why = "all GPUs of a node, as many sites take no job there without"
-        text = "Which resources should jobs ask for (--gres; empty: none)"
-        gres = gpus[0] if gpus else None
-        asked.append(
-            Question("gres", text, gres, why if gres else "", not gres, _word_or_none)
-        )
+        asked.append(_gres(queue))
+    return [*asked, _link(facts), _nics(facts, queue)]
+
+
+def _nodes(queue: Queue) -> Question:
+    usable, few = queue.usable, queue.usable <= SMALL
+
+    def read(text: str) -> int:
+        if _count(text) > usable:
+            what = queue.name or "a job"
+            raise FabricError(
+                f"{text} is more than the {usable} nodes that {what} can have"
+            )
+        return int(text)
+
+    text = "How many nodes may a job have"
+    why = "" if few else f"{SMALL} of {usable}, so that a night fits a busy machine"
+    return Question("nodes", text, min(usable, SMALL), why, few, read)
+
+
+def _cores(facts: Facts, queue: Queue | None) -> Question:
+    guess, certain = facts.cores or 1, False
+    why = "as many as this host has" if facts.cores else "nothing shows it"
+    if queue is None and facts.cores:
+        why, certain = "", True
+    elif queue is not None and queue.cores is not None:
+        guess, certain = queue.cores, not queue.doubt
+        why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
+    text = "How many cores does a node have"
+    return Question("cores", text, guess, why, certain, _count)
+
+
+def _gres(queue: Queue) -> Question:
+    gpus = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
+    guess = gpus[0] if gpus else None
+    why = "all GPUs of a node, as many sites take no job there without" if gpus else ""
+    text = "Which resources should jobs ask for (--gres; empty: none)"
+    return Question("gres", text, guess, why, not guess, _word_or_none)
+
+
+def _link(facts: Facts) -> Question:
     rate, why = None, "no link of this host reports its rate"
     for link in facts.links[:1]:
         rate, why = link.MBps, f"this host's {link.device}, {link.kind}"
@@ -175,25 +180,15 @@ def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
         "What is the rate of one link of a node in one direction: 25000 (MB/s) or "
         "200 Gbit/s (empty: unknown)"
     )
-    asked.append(Question("link_MBps", text, rate, why, False, _rate))
+    return Question("link_MBps", text, rate, why, False, _rate)
+
+
+def _nics(facts: Facts, queue: Queue) -> Question:
     # A login node without links tells nothing; nodes with GPUs often have one for each.
-    count, why = (
-        (len(facts.links), "as many as this host has")
-        if facts.links
-        else (1, "most have one")
-    )
-    is_certain = not (facts.links or queue.gpus)
-    return [
-        *asked,
-        Question(
-            "nics",
-            "How many such links does a node have",
-            count,
-            why,
-            is_certain,
-            _count,
-        ),
-    ]
+    links = len(facts.links)
+    why = "as many as this host has" if links else "most have one"
+    text, certain = "How many such links does a node have", not (links or queue.gpus)
+    return Question("nics", text, links or 1, why, certain, _count)
 
 
 def taken(question: Question, given: str | None) -> Answer:
@@ -247,15 +242,6 @@ def _count(text: str) -> int:
     if not re.fullmatch(r"\d{1,6}", text) or int(text) < 1:
         raise FabricError(f"{quoted(text)} is not a number of 1 or more")
     return int(text)
-
-
-def _at_most(most: int, what: str) -> Callable[[str], object]:
-    def read(text: str) -> object:
-        if _count(text) > most:
-            raise FabricError(f"{text} is more than the {most} {what}")
-        return int(text)
-
-    return read
 
 
 def _word_or_none(text: str) -> object:

@@ -67,7 +67,6 @@ def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, s
 def chosen(facts: Facts, answers: Answers) -> tuple[Mpi, ...]:
     """Return the MPIs that are to be measured."""
     families = answers.system["mpi"].value if facts.mpis else ()
-    assert isinstance(families, tuple)
     return tuple(mpi for mpi in facts.mpis if mpi.family in families)
 
 
@@ -111,29 +110,16 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
 
 def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, Any]]:
     """Return the partitions of a queue, one for each way in which MPIs are started."""
-    own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[
-        queue
-    ]
+    unasked = {key: Answer(value) for key, value in _UNASKED.items()}
+    own = unasked | answers.queues[queue]
     # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
-    name = re.sub(
-        r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute")
-    )
-    scheduler = SCHEDULERS[facts.scheduler]
-    account = answers.system.get("account", Answer(None)).value
-    valued = [
-        (scheduler["queue"], queue),
-        (scheduler["account"], account),
-        ("--gres=", own["gres"].value),
-    ]
-    access = [f"{option}{value}" for option, value in valued if value]
-    groups = _by_style(facts)
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute")
+    name = re.sub(r"^(?![A-Za-z])", "p", name) if facts.queues else "node"
+    access = _access(facts, answers, queue, own["gres"].value)
+    scheduler, groups = SCHEDULERS[facts.scheduler], _by_style(facts)
     return [
         {
-            "name": f"{name}-{managed}"
-            if len(groups) > 1
-            else name
-            if facts.queues
-            else "node",
+            "name": f"{name}-{managed}" if len(groups) > 1 else name,
             "descr": f"Nodes of {name}" if facts.queues else "This host",
             "style": style,
             "access": [*filter(None, [(scheduler | style)["whole"]]), *access],
@@ -144,6 +130,18 @@ def _partitions(facts: Facts, answers: Answers, queue: str) -> list[dict[str, An
         for managed, style in scheduler["styles"].items()
         if managed in groups
     ]
+
+
+def _access(facts: Facts, answers: Answers, queue: str, gres: str | None) -> list[str]:
+    """Return the options of jobs for a queue, an account and resources, as far as there are any."""
+    scheduler = SCHEDULERS[facts.scheduler]
+    account = answers.system.get("account", Answer(None)).value
+    options = {
+        scheduler["queue"]: queue,
+        scheduler["account"]: account,
+        "--gres=": gres,
+    }
+    return [f"{option}{value}" for option, value in options.items() if value]
 
 
 def _by_style(facts: Facts) -> dict[str, list[Mpi]]:

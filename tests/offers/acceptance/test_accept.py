@@ -114,6 +114,22 @@ def test_a_ledger_whose_lines_were_changed_is_found(tmp_path):
         accept("status", given, folder)
 
 
+def test_clauses_that_are_changed_under_a_running_count_are_named(tmp_path):
+    given, folder = contract(tmp_path).path, results(tmp_path / "r", run(0), run(1))
+    assert "was changed" not in accept("status", given, folder)[1]
+    given.write_text(given.read_text() + "# another risk\n")
+    code, text = accept("status", given, folder)
+    assert code == 3 and "was changed after sessions were counted for it" in text
+    with pytest.raises(FabricError, match="no verdict: .*was changed"):
+        accept("verdict", given, tmp_path / "v.html", folder)
+    # A line of an earlier release says nothing of the clauses.
+    path = folder / "acceptance" / "c.jsonl"
+    first = json.loads(path.read_text().splitlines()[0])
+    del first["clauses"]
+    path.write_text(f"{json.dumps(first, sort_keys=True)}\n")
+    assert "was changed" not in accept("status", given, folder)[1]
+
+
 def keys(folder):
     """Make a key for each side, and the file of allowed signers."""
     lines = []

@@ -114,6 +114,12 @@ def test_it_ends_at_its_last_unit_and_not_before_its_least():
     assert follow(plan, [VALUE.middle] * 60).units == plan.most_units
 
 
+def test_the_mean_is_not_below_the_units_before_which_nothing_is_decided():
+    plan = design(VALUE, 0.05, 0.05, 150, 9)
+    assert plan.at(1.2).mean == pytest.approx(9)
+    assert plan.at(VALUE.good).mean > 9
+
+
 def test_too_few_units_have_no_test_and_the_needed_number_has():
     assert design(VALUE, 0.05, 0.05, 15, 3) is None
     units = sequential.needed(VALUE, 0.05, 0.05, 3)
