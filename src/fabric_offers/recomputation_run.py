@@ -63,13 +63,11 @@ def recompute(
             cases[case.check.display_name, case.partition.name, case.environ.name] = (
                 case
             )
-    found: list[dict[str, Any] | None] = [None] * len(runs)
-    for number, entry in _in_order(runs, cases, system):
-        found[number] = entry
+    found = dict(_in_order(runs, cases, system))
     return {
         "folder": folder,
         "cases": [list(key) for key, case in cases.items() if level in case.check.tags],
-        "runs": found,
+        "runs": [found[number] for number in range(len(runs))],
     }
 
 
@@ -94,31 +92,30 @@ def _in_order(
     """
     order = {key: position for position, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
-    done = set[Any]()
+    groups = [run["group"] for run in runs]
+    done: set[Any] = set()
     for number in sorted(
-        range(len(runs)),
-        key=lambda each: (runs[each]["group"], order.get(keys[each], -1)),
+        range(len(runs)), key=lambda each: (groups[each], order.get(keys[each], -1))
     ):
-        group, case = runs[number]["group"], cases.get(keys[number])
-        if case is None:
-            yield number, {"error": "the described system has no such case"}
-            continue
-        needed = [
-            dep
-            for dep in case.deps
-            if not dep.check.is_fixture() and (group, dep) not in done
-        ]
-        if needed:
-            name = needed[0].check.display_name
-            yield (
-                number,
-                {"error": f"it depends on {name}, for which nothing could be computed"},
-            )
+        group, case = groups[number], cases.get(keys[number])
+        if error := _why_not(case, group, done):
+            yield number, {"error": error}
             continue
         entry = _one(case, Path(runs[number]["files"]), system)
         if "error" not in entry:
             done.add((group, case))
         yield number, entry
+
+
+def _why_not(case: Any, group: str, done: set[Any]) -> str:
+    """Return why a case cannot be recomputed; empty if it can."""
+    if case is None:
+        return "the described system has no such case"
+    for dep in case.deps:
+        if not dep.check.is_fixture() and (group, dep) not in done:
+            name = dep.check.display_name
+            return f"it depends on {name}, for which nothing could be computed"
+    return ""
 
 
 def _one(case: Any, files: Path, system: Any) -> dict[str, Any]:

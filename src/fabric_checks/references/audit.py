@@ -72,9 +72,7 @@ def _looked_up(
             )
     for (_, *gaps), contexts in missing.items():
         others = (
-            f" and {count_text(len(contexts) - 1, 'more case')}"
-            if len(contexts) > 1
-            else ""
+            f" and {count_text(len(contexts) - 1, 'more case')}" if contexts[1:] else ""
         )
         yield (
             f"{contexts[0]}{others}: missing: {names_text(gaps, 1)}: neither a reference nor a reason;"

@@ -125,24 +125,27 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
     passes: dict[Any, list[Mapping[str, Any]]] = {}
     for record in records:
         passes.setdefault((record["session"], record["time"]), []).append(record)
-    days = [
-        f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None
-    ] or ["unknown"]
+    found = passes.values()
+    days = _days(records)
     return History(
-        values=tuple(
-            median(record["value"] for record in found) for found in passes.values()
-        ),
-        runs=len({record["session"] or record["time"] for record in records}),
-        failed=sum(
-            any(each["case_result"] == "fail" for each in found)
-            for found in passes.values()
-        ),
-        disturbed=sum(any(map(was_disturbed, found)) for found in passes.values()),
+        values=tuple(median(each["value"] for each in several) for several in found),
+        runs=len({each["session"] or each["time"] for each in records}),
+        failed=sum(any(map(_has_failed, several)) for several in found),
+        disturbed=sum(any(map(was_disturbed, several)) for several in found),
         first=days[0],
         last=days[-1],
         nodes=_nodes(records),
         versions=_versions(records),
     )
+
+
+def _days(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    times = [each["time"] for each in records if each["time"] is not None]
+    return [f"{time:%Y-%m-%d}" for time in times] or ["unknown"]
+
+
+def _has_failed(record: Mapping[str, Any]) -> bool:
+    return bool(record["case_result"] == "fail")
 
 
 def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -152,16 +155,13 @@ def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _versions(records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return all versions of the program, and of what else may differ between runs, the latest last."""
-    found = {
-        "program": [
-            f"{record['program']} {record['program_version'] or ''}".rstrip()
-            for record in records
-        ]
-    }
-    for name, column in _VERSIONS.items():
-        found[name] = [
-            str(record[column]) for record in records if record[column] is not None
-        ]
+    found: dict[str, list[str]] = {name: [] for name in ("program", *_VERSIONS)}
+    for record in records:
+        program = f"{record['program']} {record['program_version'] or ''}"
+        found["program"].append(program.rstrip())
+        for name, column in _VERSIONS.items():
+            if record[column] is not None:
+                found[name].append(str(record[column]))
     return {name: tuple(dict.fromkeys(versions)) for name, versions in found.items()}
 
 
@@ -184,34 +184,24 @@ def _of_series(
     except ReferenceError as error:
         return replace(proposal, why=str(error))
     proposal = replace(proposal, derived=derived)
-    old = slot.reference
+    old, unit = slot.reference, series["unit"]
     if old is None:
-        return replace(
-            proposal,
-            action="new",
-            reference=(derived.value, derived.lower, derived.upper, series["unit"]),
-        )
+        new = (derived.value, derived.lower, derived.upper, unit)
+        return replace(proposal, action="new", reference=new)
+    why = ""
     if old[0] == "$xfail":
-        return replace(
-            proposal, why=f"expected to fail: {old[1]}; remove the $xfail first"
-        )
-    if old[3] != series["unit"]:
-        return replace(
-            proposal,
-            why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first",
-        )
-    return _changed(proposal, old, derived)
+        why = f"expected to fail: {old[1]}; remove the $xfail first"
+    elif old[3] != unit:
+        why = f"the reference is in {old[3]}, but the records are in {unit}; fix that first"
+    return replace(proposal, why=why) if why else _changed(proposal, old, derived)
 
 
 def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived) -> Proposal:
     """Return the proposal with its effect on the reference in the file."""
     smaller = proposal.better == "smaller"
     # A bound on values that are too good stays as it is.
-    new = (
-        (derived.value, old[1], derived.upper, old[3])
-        if smaller
-        else (derived.value, derived.lower, old[2], old[3])
-    )
+    lower, upper = (old[1], derived.upper) if smaller else (derived.lower, old[2])
+    new = (derived.value, lower, upper, old[3])
     outward = _outward(old, new, smaller=smaller)
     worse = (new[0] - old[0]) * (1 if smaller else -1)
     least = _NO_CHANGE * abs(old[0])
@@ -241,15 +231,13 @@ def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Refuse series with a common slot, which neither the file's ``$index`` nor its patterns separate."""
     at = Counter(each.slot for each in proposals if each.slot)
     return [
-        (
-            replace(
-                each,
-                action="refused",
-                reference=None,
-                why=f"{at[each.slot]} series share this reference; separate them by $index or by keys first",
-            )
-            if each.slot and at[each.slot] > 1
-            else each
-        )
+        _refused(each, at[each.slot]) if each.slot and at[each.slot] > 1 else each
         for each in proposals
     ]
+
+
+def _refused(proposal: Proposal, count: int) -> Proposal:
+    why = (
+        f"{count} series share this reference; separate them by $index or by keys first"
+    )
+    return replace(proposal, action="refused", reference=None, why=why)

@@ -70,15 +70,7 @@ def load(path: Path) -> ReferenceFile:
 
     :raises ReferenceError: if it is missing, not YAML, or not of the form described above.
     """
-    try:
-        content = yaml_file.load(path)
-    except yaml_file.YamlError as error:
-        remedy = "" if path.exists() else "; every system needs a reference file"
-        raise ReferenceError(f"{error}{remedy}") from None
-    if not isinstance(content, dict):
-        raise ReferenceError(
-            f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}"
-        )
+    content = _content(path)
     own = {key: content.pop(key) for key in _LISTS if key in content}
     try:
         lists = schema.convert(own, Lists, path, lambda: yaml_file.lines(path))
@@ -93,6 +85,19 @@ def load(path: Path) -> ReferenceFile:
         lists.evidence or (),
         lists.derived or (),
     )
+
+
+def _content(path: Path) -> dict[Any, Any]:
+    try:
+        content = yaml_file.load(path)
+    except yaml_file.YamlError as error:
+        remedy = "" if path.exists() else "; every system needs a reference file"
+        raise ReferenceError(f"{error}{remedy}") from None
+    if not isinstance(content, dict):
+        raise ReferenceError(
+            f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}"
+        )
+    return content
 
 
 def _require_entry(path: Path, name: Any, entry: Any) -> None:
@@ -126,38 +131,30 @@ def _require_reference(context: str, value: Any) -> None:
     if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
         value = value[2]
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
-        raise ReferenceError(
-            f"{context}: {quoted(str(value))} is not of the form {_FORM}"
-        )
-    reference, lower, upper, _ = value
-    faults = {
-        f"the value {quoted(str(reference))} is not a finite number other than 0": not (
-            _is_number(reference) and reference
-        ),
-        f"the lower share {quoted(str(lower))} does not fit the form {_FORM}": not _is_share(
-            lower, -1
-        ),
-        f"the upper share {quoted(str(upper))} does not fit the form {_FORM}": not _is_share(
-            upper, 1
-        ),
-        f"has no bound; give it one, or a reason under {NO_REFERENCE}": lower is None
-        and upper is None,
-    }
-    for text, holds in faults.items():
-        if holds:
-            raise ReferenceError(f"{context}: {text}")
+        why = f"{quoted(str(value))} is not of the form {_FORM}"
+    else:
+        why = _fault_of(*value[:3])
+    if why:
+        raise ReferenceError(f"{context}: {why}")
 
 
-def _is_share(value: Any, sign: int) -> bool:
-    return value is None or (_is_number(value) and value * sign >= 0)
+def _fault_of(value: Any, lower: Any, upper: Any) -> str:
+    """Return what is wrong with a value and its shares; empty if nothing is."""
+    if not _is_number(value) or not value:
+        return f"the value {quoted(str(value))} is not a finite number other than 0"
+    for name, share, sign in (("lower", lower, -1), ("upper", upper, 1)):
+        if share is not None and not (_is_number(share) and share * sign >= 0):
+            return (
+                f"the {name} share {quoted(str(share))} does not fit the form {_FORM}"
+            )
+    if lower is None and upper is None:
+        return f"has no bound; give it one, or a reason under {NO_REFERENCE}"
+    return ""
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) <= sys.float_info.max
-    )
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and abs(value) <= sys.float_info.max
 
 
 def require_known(
@@ -208,28 +205,32 @@ def complete(
         (0, None, None, unit), which any value meets.
     :raises ReferenceError: if a metric has neither, or a reference has no metric or another unit.
     """
-    declared = {metric.name: metric for metric in metrics}
     context = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
+    declared = {metric.name: metric for metric in metrics}
     for name, reference in found.items():
-        if name not in declared:
-            raise ReferenceError(f"{context}: {lookup.no_metric((name,))}")
-        unit = (reference[2] if reference[0] == "$xfail" else reference)[3]
-        if unit != declared[name].unit:
-            raise ReferenceError(
-                f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit}"
-            )
-    references = {
-        name: each.reference for name, each in (derived or {}).items()
-    } | dict(found)
+        _require_declared(context, name, reference, declared)
+    references = {name: each.reference for name, each in (derived or {}).items()}
+    references.update(found)
     reasons = {}
-    for name, metric in declared.items():
-        if name in references:
-            continue
+    for name in [each for each in declared if each not in references]:
         why = file.why_none(metric=name, **case)
         if why is None:
             raise ReferenceError(
                 f"{context}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}"
             )
-        references[name] = (0, None, None, metric.unit)
+        references[name] = (0, None, None, declared[name].unit)
         reasons[name] = why
     return references, reasons
+
+
+def _require_declared(
+    context: str, name: str, reference: Any, declared: Mapping[str, Metric]
+) -> None:
+    """Raise :class:`ReferenceError` unless a reference is of a declared metric, and in its unit."""
+    if name not in declared:
+        raise ReferenceError(f"{context}: {lookup.no_metric((name,))}")
+    unit = (reference[2] if reference[0] == "$xfail" else reference)[3]
+    if unit != declared[name].unit:
+        raise ReferenceError(
+            f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit}"
+        )
