@@ -50,51 +50,6 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: What no check of a bundle can prove, with the fields of records and the files of cases that it is about:
-#: whoever changes one of them is not found out. All others follow from something.
-UNPROVED = {
-    (
-        "that the outputs are what the programs printed on the offered system: text can be written by hand, "
-        "and a careful forgery is consistent with itself; measure some of it again when the system is "
-        "delivered"
-    ): (),
-    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint": (
-        "jobid",
-    ),
-    (
-        "that the binaries are those whose checksums were taken when it was packed or built, that an image "
-        "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
-        "nothing slowed what it is compared with"
-    ): (
-        "rfm_build.out",
-        "rfm_build.err",
-        "rfm_build.sh",
-        "container",
-        "image",
-        "image_digest",
-    ),
-    (
-        "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the "
-        "vendor's word"
-    ): ("case", "time", "job_began", "job_state", "node_faults"),
-    (
-        "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
-        "failed, and what a run that did not fail printed as errors"
-    ): (
-        "reframe",
-        "spec",
-        "spec_hash",
-        "spack",
-        "not_offered",
-        "fail_reason",
-        "rfm_job.err",
-    ),
-    "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
-        "meaning",
-    ),
-}
-
-
 #: A line of the output of a build: the SHA-256 of a program.
 _PRINTED_DIGEST = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 #: Folders of the clone that a site adds files to.
@@ -110,7 +65,7 @@ def unproved() -> list[str]:
     """Return what cannot be proved in words, with the fields and files that it is about."""
     return [
         text + (f" ({', '.join(names)})" if names else "")
-        for text, names in UNPROVED.items()
+        for text, names in recomputation.UNPROVED.items()
     ]
 
 
@@ -273,10 +228,9 @@ class _Offer:
             return
         is_same = recomputed["at"]
         again = recomputed["runs"]
-        following = (*recomputation.FACTS, *recomputation.OF_METRIC)
         fields = [
             name
-            for name in following
+            for name in recomputation.FOLLOWING
             if is_same or name not in recomputation.OF_RELEASE
         ]
         for run, came in zip(self.measured, again, strict=True):

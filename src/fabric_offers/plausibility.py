@@ -106,8 +106,8 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
         if not began or not ended:
             continue
         if began + elapsed_s > ended + _CLOCK_S:
-            text = f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before"
-            yield Fault(KIND, run.name, text)
+            took = f"it began at {record['job_began']} and took {elapsed_s:g} s"
+            yield Fault(KIND, run.name, f"{took}, but ended before that was over")
         nodes = record["nodelist"] or ()
         for node in nodes if record["nodes"] == len(nodes) else ():
             spans[node].append((began, began + elapsed_s, run))

@@ -13,24 +13,64 @@ from typing import Any
 
 from fabric_checks.core import module_run
 from fabric_checks.records import sessions
-from fabric_checks.records.record import Record
+from fabric_checks.records.record import FIELDS, OF_GROUP, OF_VALUE, Record
 from fabric_offers.bundle_file import Data, Fault
 from fabric_offers.runs import OUTPUT, Run
 
-#: The fields of a record that follow from the files of its run, the system's description and its references:
-#: those that the records of a run share, and those of a metric.
-FACTS = (
-    "format", "system", "partition", "environ", "test", "check", "family", "parameters", "about", "link_MBps",
-    "layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler",
-    "nodelist", "placement", "binding", "ports", "findings", "limits", "elapsed_s", "host_cores",
-    "load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after",
-)  # fmt: skip
-OF_METRIC = (
-    "value", "unit", "reference", "lower", "upper", "result", "quantity", "size_B", "better", "one_way",
-    "headline", "can_be_zero", "compared", "no_reference", "evidence", "reference_source",
-)  # fmt: skip
+#: What no check of a bundle can prove, with the fields of records and the files of cases that it is about:
+#: whoever changes one of them is not found out. All others follow from something.
+UNPROVED = {
+    (
+        "that the outputs are what the programs printed on the offered system: text can be written by hand, "
+        "and a careful forgery is consistent with itself; measure some of it again when the system is "
+        "delivered"
+    ): (),
+    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint": (
+        "jobid",
+    ),
+    (
+        "that the binaries are those whose checksums were taken when it was packed or built, that an image "
+        "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
+        "nothing slowed what it is compared with"
+    ): (
+        "rfm_build.out",
+        "rfm_build.err",
+        "rfm_build.sh",
+        "container",
+        "image",
+        "image_digest",
+    ),
+    (
+        "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the "
+        "vendor's word"
+    ): ("case", "time", "job_began", "job_state", "node_faults"),
+    (
+        "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
+        "failed, and what a run that did not fail printed as errors"
+    ): (
+        "reframe",
+        "spec",
+        "spec_hash",
+        "spack",
+        "not_offered",
+        "fail_reason",
+        "rfm_job.err",
+    ),
+    "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
+        "meaning",
+    ),
+}
+#: Fields by which a run and its value are found, and those that are compared in another way.
+_ELSEWHERE = ("session", "output", "metric", "collection", "case_result")
+#: The fields of a record that follow from the files of its run, the system's description and its references.
+FOLLOWING = tuple(
+    name
+    for name in FIELDS
+    if name not in _ELSEWHERE and all(name not in names for names in UNPROVED.values())
+)
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
 OF_RELEASE = ("about", "family", "findings", "limits", "headline")
+_OF_METRIC = (*OF_GROUP, *OF_VALUE)
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
@@ -137,7 +177,7 @@ def _disagreements(
                 _comparable(field, other[field]),
             )
             if not same(one, two):
-                which = f"{record['metric']}: {field}" if field in OF_METRIC else field
+                which = f"{record['metric']}: {field}" if field in _OF_METRIC else field
                 texts[
                     f"{which} is {_short(one)} in the record, but {_short(two)} by its files"
                 ] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -22,6 +22,7 @@ _REPLACES = re.compile(
 _MORE = "in {}, though neither the collection nor " + SYSTEM + " has it: `{}`"
 _LESS = "missing from {}: `{}`"
 _ORDER = "{} have lines in another order than the collection writes them"
+_ADDS = "the system's file adds `{}`"
 _UNKNOWN = "{} cannot be made again: this collection has no scheduler or launcher `{}`"
 
 
@@ -34,14 +35,9 @@ def differences(
     :param made: each run recomputed; :param scratch: the folder that programs are in where scripts are made
         again.
     """
-    by_place: dict[str, list[tuple[Run, Data]]] = defaultdict(list)
-    for run, again in zip(runs, made, strict=True):
-        # What cannot be recomputed, or has no script, is listed elsewhere.
-        if "error" not in again and (folder / run.folder / SCRIPT).is_file():
-            by_place["+".join(run.case[1:])].append((run, again))
     faults: list[Fault] = []
     notes: list[str] = []
-    for where, pairs in by_place.items():
+    for where, pairs in _by_place(folder, runs, made).items():
         many = count_text(len(pairs), "job script")
         counts = Counter(
             each
@@ -51,15 +47,33 @@ def differences(
         for (what, line), count in counts.items():
             text = what.format(f"{count} of {many}", line[:200])
             faults.append(Fault("options", where, text))
-        added = dict.fromkeys(line for _, again in pairs for line in again["site"])
-        texts = {line: f"the system's file adds `{line[:200]}`" for line in added}
-        notes += [f"{where}: {text} to job scripts" for text in texts.values()]
-        faults += [
-            Fault("options", where, f"{text}, which can replace what is run")
-            for line, text in texts.items()
-            if _REPLACES.search(line)
+        site = dict.fromkeys(line for _, again in pairs for line in again["site"])
+        notes += [
+            f"{where}: {_ADDS.format(line[:200])} to job scripts" for line in site
         ]
+        faults += _replacing(where, site)
     return faults, notes
+
+
+def _by_place(
+    folder: Path, runs: Sequence[Run], made: Sequence[Data]
+) -> Mapping[str, list[tuple[Run, Data]]]:
+    """Return the runs with those recomputed by partition and environment.
+
+    Those that cannot be recomputed, or have no script, are listed elsewhere.
+    """
+    found: dict[str, list[tuple[Run, Data]]] = defaultdict(list)
+    for run, again in zip(runs, made, strict=True):
+        if "error" not in again and (folder / run.folder / SCRIPT).is_file():
+            found["+".join(run.case[1:])].append((run, again))
+    return found
+
+
+def _replacing(where: str, lines: Iterable[str]) -> Iterator[Fault]:
+    """Find lines of a system's file by which something else may run."""
+    for line in filter(_REPLACES.search, lines):
+        text = f"{_ADDS.format(line[:160])}, which can replace what is run"
+        yield Fault("options", where, text)
 
 
 def _of_run(folder: Path, run: Run, again: Data, scratch: str) -> list[tuple[str, str]]:

@@ -45,20 +45,17 @@ def verify(text: bytes, signed: bytes, signers: Path | None) -> tuple[bool, str]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "manifest.sig"
         path.write_bytes(signed)
-        base = ["ssh-keygen", "-Y"]
+        base, signed_by = ["ssh-keygen", "-Y"], ["-n", NAMESPACE, "-s", str(path)]
         if signers is None:
-            done = _run(
-                [*base, "check-novalidate", "-n", NAMESPACE, "-s", str(path)], text
-            )
-            return done.returncode == 0, _last_line(done)
-        found = _run(
-            [*base, "find-principals", "-f", str(signers), "-s", str(path)], text
-        )
-        names = found.stdout.decode(errors="replace").split()
-        if found.returncode or not names:
-            return False, f"the key belongs to nobody in {signers}"
-        options = ["-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(path)]
-        done = _run([*base, "verify", *options], text)
+            command = [*base, "check-novalidate", *signed_by]
+        else:
+            known = ["-f", str(signers)]
+            found = _run([*base, "find-principals", *known, "-s", str(path)], text)
+            names = found.stdout.decode(errors="replace").split()
+            if found.returncode or not names:
+                return False, f"the key belongs to nobody in {signers}"
+            command = [*base, "verify", *known, "-I", names[0], *signed_by]
+        done = _run(command, text)
         return done.returncode == 0, _last_line(done)
 
 

@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.records.record import FIELDS, TYPES
-from fabric_offers import bundle_file, offer_check
+from fabric_offers import bundle_file, offer_check, recomputation
 from fabric_offers import request as requests
 from fabric_offers.cli import command
 from tests.offers import offers
 
-LISTED = {name for names in offer_check.UNPROVED.values() for name in names}
+LISTED = {name for names in recomputation.UNPROVED.values() for name in names}
 #: What is put where a record has null, and what is put for text that has to have a form.
 INSTEAD = {str: "x", float: 1.5, int: 3, bool: True, list: [], dict: {}}
 FORMS = {

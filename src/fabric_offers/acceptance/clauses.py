@@ -167,10 +167,9 @@ class Clause(Shared):
 
     def __post_init__(self) -> None:
         """Refuse keys that do not go together, and numbers that contradict each other."""
-        for rule in (self._missing, self._contradictions, self._unreachable):
-            for text, holds in rule().items():
-                if holds:
-                    raise ValueError(f"clause {quoted(self.name)}: {text}; {_SHOWN}")
+        for text, holds in (self._missing() | self._contradictions()).items():
+            if holds:
+                raise ValueError(f"clause {quoted(self.name)}: {text}; {_SHOWN}")
 
     def _missing(self) -> dict[str, bool]:
         """Return what is missing, or goes with other keys, and whether that is so."""
@@ -200,31 +199,24 @@ class Clause(Shared):
         }
 
     def _contradictions(self) -> dict[str, bool]:
-        """Return what is wrong with the bounds, and whether that is so."""
-        is_share = self.quantity == "share"
+        """Return which bounds contradict each other or what links carry, and whether that is so."""
+        is_share, runs = self.quantity == "share", self.over == "runs"
+        good, rate, most = self.good, self.line_rate_MBps, 2 if runs else 1
         return {
             "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
-                is_share and not 0 < self.bad <= self.good < 1
+                is_share and not 0 < self.bad <= good < 1
             ),
             (
-                f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; "
+                f"good and bad are both {good:g}: no number of runs tells machines at one bound apart; "
                 "leave a distance between a machine that must be accepted and one that must be refused"
-            ): self.good == self.bad,
+            ): good == self.bad,
             f"least is {self.least}, but most is {self.most}": self.least > self.most,
-        }
-
-    def _unreachable(self) -> dict[str, bool]:
-        """Return which bounds no link carries, and whether that is so."""
-        runs, good, rate = self.over == "runs", self.good, self.line_rate_MBps
-        return {
             (
                 f"good is {good:g} of the line rate, which no link carries; ask for at most 1, "
                 "of both ways for 2"
-            ): self.of == LINE_RATE
-            and self.quantity != "share"
-            and good > (2 if runs else 1),
+            ): self.of == LINE_RATE and not is_share and good > most,
             f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
-                bool(rate) and not runs and not self.of and good > rate
+                not runs and not self.of and 0 < rate < good
             ),
             f"layout {self.layout} has one node, and no pairs of nodes": (
                 not runs and self.layout.startswith("1x")

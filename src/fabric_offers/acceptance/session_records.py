@@ -113,7 +113,7 @@ def _following(every: Sequence[runs.Run], again: Sequence[Data]) -> list[Record]
     records: list[Record] = [
         record for run in every if not run.has_values for record in run.records
     ]
-    computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
+    computed = (*recomputation.FOLLOWING, "metric")
     for run, came in zip((run for run in every if run.has_values), again, strict=False):
         own = {name: value for name, value in run.first.items() if name not in computed}
         records += [{**record, **own} for record in came.get("records", ())]
