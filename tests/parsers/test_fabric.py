@@ -150,18 +150,18 @@ def test_a_time_is_a_number_above_zero(text, cell):
 @pytest.mark.parametrize(
     ("program", "column", "cell", "message"),
     [
-        (rotate, 3, "nan", "MBps: a number above 0 was expected"),
-        (rotate, 4, "0", "slowest_MBps: a number above 0 was expected"),
+        (rotate, 3, "nan", "MBps is 'nan', not a number above 0"),
+        (rotate, 4, "0", "slowest_MBps is '0', not a number above 0"),
         (
             rotate,
             5,
             "alon",
-            "phase: one of scan, leaf, together, control, alone was expected",
+            "phase is 'alon', not one of scan, leaf, together, control, alone",
         ),
-        (rotate, 1, "x", "a row is not of the columns round sender receiver"),
-        (rotate, 2, "7 7", "a row is not of the columns round sender receiver"),
-        (latency_map, 5, "1e999", "least_us: a number above 0 was expected"),
-        (latency_map, 0, "-1", r"^line \d+: pass: a whole number from 0 was expected"),
+        (rotate, 1, "x", "sender is 'x', not a whole number from 0"),
+        (rotate, 2, "7 7", "a row of 6 columns was expected, found"),
+        (latency_map, 5, "1e999", "least_us is '1e999', not a number above 0"),
+        (latency_map, 0, "-1", r"^line \d+: pass is '-1', not a whole number from 0"),
     ],
 )
 def test_a_long_table_is_held_to_its_columns(golden, program, column, cell, message):

@@ -30,4 +30,4 @@ def parse(
     :param percents: the shares of reused buffers that are expected for each of them.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return fabric.read(text, TABLE, list(product(sizes_B, percents)))
+    return fabric.read(text, TABLE, product(sizes_B, percents))

@@ -10,12 +10,11 @@ and are what was asked for.
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,23 +47,19 @@ class Column:
     :param words: the texts that there are; empty for any.
     """
 
-    kind: Callable[[str], Any]
+    kind: type
     rule: str
     low: float = 0
     high: float = sys.float_info.max
     words: tuple[str, ...] = ()
 
-    def read(self, text: str) -> Any:
-        """Return the value of a cell; raise ValueError if it cannot be."""
-        value = self.kind(text)
-        is_number = self.kind is not str
-        if (
-            value not in self.words
-            if self.words
-            else is_number and not self.low <= value <= self.high
-        ):
-            raise ValueError
-        return value
+    def can_be(self, cells: pl.Series) -> pl.Series:
+        """Return which cells, converted to this kind, can be."""
+        if self.words:
+            return cells.is_in(self.words)
+        if self.kind is str:
+            return cells.is_not_null()
+        return cells.is_between(self.low, self.high).fill_null(value=False)
 
 
 def one_of(*words: str) -> Column:
@@ -149,7 +144,7 @@ class Output:
 def read(
     text: str,
     table: Table,
-    wanted: Sequence[tuple[int, ...]] | None = None,
+    wanted: Iterable[tuple[int, ...]] | None = None,
     asked: Mapping[str, str] | None = None,
 ) -> Output:
     """Return the output of one of our programs.
@@ -161,26 +156,10 @@ def read(
     :raises OutputError: if it is not whole, not of this program, not what was asked for, or has an impossible
         value.
     """
-    header, rows, first, count = _split(text, table)
-    columns: dict[str, list[Any]] = {name: [] for name in table.columns}
-    for line_number, line in enumerate(rows.splitlines(), first):
-        cells = line.split(" ")
-        if len(cells) != len(columns):
-            raise OutputError(
-                f"a row of {len(columns)} columns was expected, found {quoted(line)}",
-                line_number,
-            )
-        for (name, column), cell in zip(table.columns.items(), cells, strict=True):
-            try:
-                columns[name].append(column.read(cell))
-            except ValueError:
-                raise OutputError(
-                    f"{name} is {quoted(cell)}, not {column.rule}", line_number
-                ) from None
-    keys = list(zip(*(columns[name] for name in table.keys), strict=True))
-    _require_rows(len(keys), count)
+    header, frame, first = _whole(text, table)
     if wanted is not None:
-        require_keys(list(enumerate(keys, first)), wanted, table.keys)
+        keys = enumerate(frame.select(table.keys).iter_rows(), first)
+        require_keys(list(keys), list(wanted), table.keys)
     ran = options(header)
     for name, value in (asked or {}).items():
         if ran.get(name) != value:
@@ -188,52 +167,13 @@ def read(
             raise OutputError(
                 f"--{name} {value} was asked for, but the program says that it ran with {found}"
             )
-    return Output(header, table.keys, columns)
+    return Output(header, table.keys, frame.to_dict(as_series=False))
 
 
 def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame]:
     """Return the header and the rows of a table with a row for each pair: on a thousand nodes these are a
     million."""
-    import polars as pl  # noqa: PLC0415  (may be missing where checks are only listed)
-
-    header, rows, first, count = _split(text, table)
-    types = {int: pl.Int32, float: pl.Float64, str: pl.String}
-    schema = {name: types[column.kind] for name, column in table.columns.items()}  # type: ignore[index]
-    try:
-        frame = pl.read_csv(
-            io.BytesIO(rows.encode()),
-            separator=" ",
-            has_header=False,
-            quote_char=None,
-            schema=schema,
-        )
-    except pl.exceptions.PolarsError as error:
-        raise OutputError(
-            f"a row is not of the columns {' '.join(schema)}: {quoted(str(error))}"
-        ) from None
-    _require_rows(frame.height, count)
-    for name, column in table.columns.items():
-        cell = pl.col(name)
-        possible = (
-            cell.is_in(column.words)
-            if column.words
-            else cell.is_between(column.low, column.high)
-        )
-        wrong = frame.select(
-            possible.fill_null(value=False).not_().arg_true()
-        ).to_series()
-        if len(wrong):
-            row = " ".join(map(str, frame.row(wrong[0])))
-            raise OutputError(
-                f"{name}: {column.rule} was expected, found {quoted(row)}",
-                first + wrong[0],
-            )
-    return header, frame
-
-
-def _require_rows(found: int, count: int) -> None:
-    if found != count:
-        raise OutputError(f"the last line counts {count} rows, found {found}")
+    return _whole(text, table)[:2]
 
 
 def multiples(first_B: int, last_B: int, factor: int) -> list[int]:
@@ -296,6 +236,37 @@ def rounds(header: Mapping[str, str]) -> int:
 
 
 # -------------------------------------------------------------------------------------------- the whole text
+
+
+def _whole(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame, int]:
+    """Return the header, the rows and the line of the first one; every cell can be."""
+    import polars as pl  # noqa: PLC0415  (may be missing where checks are only listed)
+
+    header, rows, first, count = _split(text, table)
+    lines = pl.Series(rows.splitlines(), dtype=pl.String)
+    names = list(table.columns)
+    cells = lines.str.split_exact(" ", len(names))
+    frame = cells.struct.rename_fields([*names, "more"]).struct.unnest()
+
+    is_row = frame[names[-1]].is_not_null() & frame["more"].is_null()
+    if not is_row.all():
+        torn = int(is_row.arg_min() or 0)
+        cause = (
+            f"a row of {len(names)} columns was expected, found {quoted(lines[torn])}"
+        )
+        raise OutputError(cause, first + torn)
+    if len(lines) != count:
+        raise OutputError(f"the last line counts {count} rows, found {len(lines)}")
+    types = {int: pl.Int32, float: pl.Float64, str: pl.String}
+    for name, column in table.columns.items():
+        found = frame[name].cast(types[column.kind], strict=False)
+        possible = column.can_be(found)
+        if not possible.all():
+            wrong = int(possible.arg_min() or 0)
+            cause = f"{name} is {quoted(frame[name][wrong])}, not {column.rule}"
+            raise OutputError(cause, first + wrong)
+        frame = frame.with_columns(found)
+    return header, frame.select(names), first
 
 
 def _split(text: str, table: Table) -> tuple[Mapping[str, str], str, int, int]:

@@ -40,4 +40,4 @@ def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> fabric.Ou
     :param slaves: the numbers of slaves that are expected for each of them; see :func:`slave_counts`.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return fabric.read(text, TABLE, list(product(sizes_B, slaves)))
+    return fabric.read(text, TABLE, product(sizes_B, slaves))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
@@ -37,7 +38,7 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    output = fabric.read(text, TABLE, [(size,) for size in sizes_B])
+    output = fabric.read(text, TABLE, product(sizes_B))
     verdict, _, reason = output.header.get("blocking wait", "").partition(": ")
     if verdict not in VERDICTS:
         raise OutputError(

@@ -5,6 +5,7 @@ size."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from fabric_checks.parsers import fabric
 from fabric_checks.parsers.fabric import PERCENT, POSITIVE, Column, count, one_of
@@ -38,9 +39,7 @@ def parse(text: str, sizes_B: Sequence[int]) -> fabric.Output:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return fabric.read(
-        text, _table("overlap", TRANSFERS, COLUMNS), [(size,) for size in sizes_B]
-    )
+    return fabric.read(text, _table("overlap", TRANSFERS, COLUMNS), product(sizes_B))
 
 
 def parse_collectives(
@@ -51,7 +50,7 @@ def parse_collectives(
     :param operations: the operations that were asked for; otherwise as :func:`parse`.
     """
     table = _table("collective_overlap", operations, COLUMNS | OSU)
-    return fabric.read(text, table, [(size,) for size in sizes_B])
+    return fabric.read(text, table, product(sizes_B))
 
 
 def _table(

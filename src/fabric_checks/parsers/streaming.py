@@ -5,6 +5,7 @@ ways."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from fabric_checks.parsers import fabric
 
@@ -35,4 +36,4 @@ def parse(
     """
     table = fabric.of_points("streaming", MODES[directions])
     asked = {"directions": directions, "queue-depth": str(queue_depth)}
-    return fabric.read(text, table, [(size,) for size in sizes_B], asked)
+    return fabric.read(text, table, product(sizes_B), asked)
