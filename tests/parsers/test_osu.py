@@ -198,7 +198,7 @@ def test_startup(golden, version):
             "nprocs: 1",
             "1 processes took part instead of the 2 that were asked for",
         ),
-        ("min: 18", "min: 0", "not positive and in order"),
+        ("min: 18", "min: 0", "must be positive"),
         ("Init Test", "Hello World Test", "no line '# OSU MPI Init Test vN'"),
         (
             "# OSU",
@@ -313,7 +313,7 @@ BAD_ROWS += [
     for cell in NO_WHOLE_NUMBERS
 ]
 ORDER = (
-    "min_latency_us .*, latency_us .*, max_latency_us .* at 1 B are not in this order"
+    "is not the mean of latency_us at 1 B from"
 )
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
 
@@ -348,7 +348,7 @@ def test_the_average_of_communication_is_between_its_extremes(golden):
     other = text.replace(line, breakages.with_cell(line, 7, "999.99"))
     with pytest.raises(
         OutputError,
-        match="min_comm_us 999.99, pure_comm_us .* at 1024 B are not in this order",
+        match="is not the mean of pure_comm_us at 1024 B from 999.995",
     ):
         osu.parse(other, "ialltoall", sizes_of(text))
     with pytest.raises(OutputError, match="mpi_test_us is -1 at 1024 B"):

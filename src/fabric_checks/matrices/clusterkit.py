@@ -18,11 +18,10 @@ from fabric_checks.matrices.shared_readers import matrix, require, task_ends
 from fabric_checks.parsers.table import number, only
 
 NAME = "ClusterKit"
-SIGNATURE = re.compile(r"^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$", re.MULTILINE)
+SIGNATURE = re.compile(r"(?m)^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$")
 _ROW = re.compile(r"[ \t]*([0-9]{1,6}) \(([\w.:-]+)\):[ \t]+(.*)")
 _SUMMARY = re.compile(
-    r"\b(minimum|maximum|average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)",
-    re.IGNORECASE,
+    r"(?i)\b(minimum|maximum|average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)",
 )
 #: Printed extremes are rounded; they differ from those of the matrix by no more than this share.
 _ROUNDED = 0.01

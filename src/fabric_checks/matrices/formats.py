@@ -71,7 +71,7 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
 def _why_unknown(text: str) -> str:
     """Return what a text has instead of pairs, and what to give; or which formats are known."""
     for beginning, cause in _WITHOUT_PAIRS.items():
-        if re.search(rf"^(?:{beginning})", text, re.MULTILINE):
+        if re.search(rf"(?m)^(?:{beginning})", text):
             return cause
     known = ", ".join(["rotate, latency_map", *(each.NAME for each in READERS)])
     own = "for your own numbers begin the file with `# unit: GB/s`"

@@ -17,8 +17,7 @@ NAME = "mpiGraph"
 
 _CANNOT_TELL = ("how much a pair varies: mpiGraph prints the mean of its measurements",)
 _HEAD = re.compile(
-    r"^START mpiGraph.*\n(?:MsgSize\t|Msg Size: )(\d{1,12})\b(?:.*\n){3}Procs[:\t] ?(\d{1,6})$",
-    re.MULTILINE,
+    r"(?m)^START mpiGraph.*\n(?:MsgSize\t|Msg Size: )(\d{1,12})\b(?:.*\n){3}Procs[:\t] ?(\d{1,6})$",
 )
 SIGNATURE = re.compile(r"START mpiGraph|\nEND mpiGraph")
 
@@ -30,7 +29,7 @@ def parse(text: str) -> list[PairTable]:
         _HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here"
     )
     only(
-        re.findall("^END mpiGraph", text, re.MULTILINE),
+        re.findall("(?m)^END mpiGraph", text),
         "line 'END mpiGraph'",
         "the run did not end",
     )
@@ -52,17 +51,20 @@ def _rows(text: str, which: str, word: str, tasks: int) -> Iterator[Row]:
     number = r"(\d{1,18}\.\d{6})"
     row = rf".*:\d+ {word}(?:\t(?:0|[1-9]\d*)\.\d{{3}})*\n"
     form = (
-        rf"^{which} max\t{number}\n{which} avg\t{number}\n\n{which}\t(.*)\n((?:{row})*)"
+        rf"(?m)^{which} max\t{number}\n{which} avg\t{number}\n\n{which}\t(.*)\n((?:{row})*)"
     )
     what = f"matrix {which!r} after its greatest and mean value"
     found = only(
-        list(re.finditer(form, text, re.MULTILINE)),
+        list(re.finditer(form, text)),
         what,
         "the output is cut off or damaged",
     )
     names, first = found[3].split(), text.count("\n", 0, found.start(4)) + 1
-    columns = f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}"
-    require(len(names) == tasks, columns, first - 1)
+    require(
+        len(names) == tasks,
+        f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}",
+        first - 1,
+    )
     ends = task_ends([name.rpartition(":")[0] for name in names])
     lines = [line.split("\t") for line in found[4].splitlines()]
     rows = [(line, title, cells) for line, (title, *cells) in enumerate(lines, first)]
@@ -89,8 +91,9 @@ def _require_extremes(
         abs(float(printed[1]) - largest) <= 6e-4
         and abs(float(printed[2]) - mean) <= slack
     )
-    cause = (
+    require(
+        is_right,
         f"{which} has {printed[1]} as maximum and {printed[2]} as mean, but those of its matrix are "
-        f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs"
+        f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs",
+        line,
     )
-    require(is_right, cause, line)

@@ -25,8 +25,8 @@ from fabric_checks.matrices.shared_readers import of_sizes, parts, require
 from fabric_checks.parsers import nccl_tests
 
 NAME = "nccl-tests"
-SIGNATURE = re.compile("^# Using devices|^# +size +count +type ", re.MULTILINE)
-_PROGRAM = re.compile(r"^# Collective test concluded: (\w+)", re.MULTILINE)
+SIGNATURE = re.compile("(?m)^# Using devices|^# +size +count +type ")
+_PROGRAM = re.compile(r"(?m)^# Collective test concluded: (\w+)")
 
 
 def parse(text: str) -> list[PairTable]:
@@ -34,9 +34,7 @@ def parse(text: str) -> list[PairTable]:
     KiB."""
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     unended = dict[str, None]()
-    starts = [
-        found.start() for found in re.finditer("^# Using devices", text, re.MULTILINE)
-    ]
+    starts = [found.start() for found in re.finditer("(?m)^# Using devices", text)]
     for part, line in parts(text, [0, *starts[1:]]):
         devices = nccl_tests.devices(part, line)
         one, other = _pair(

@@ -17,7 +17,7 @@ from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTab
 from fabric_checks.matrices.shared_readers import of_sizes, parts, require
 
 NAME = "perftest"
-SIGNATURE = re.compile(r"^[ \t]*#bytes +(?:#sl +)?#iterations +", re.MULTILINE)
+SIGNATURE = re.compile(r"(?m)^[ \t]*#bytes +(?:#sl +)?#iterations +")
 
 _CANNOT_TELL = (
     "the device of the other end, where perftest prints one and no line names "
@@ -26,29 +26,26 @@ _CANNOT_TELL = (
 _END = r"([A-Za-z0-9](?:[\w.-]*\w)?)(?:[:/]([A-Za-z]\w*))?"
 #: Such a line may have two words before the pair, such as "pair 3:", and marks around it.
 _PAIR = re.compile(
-    rf"^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$",
-    re.MULTILINE,
+    rf"(?m)^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$",
 )
-_ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
+_ARROW = re.compile(r"(?m)^[^\w\n]*\w.*->.*$")
 #: Stands before a row where the processor's clock varies, and says nothing of it.
 _CLOCK = r"Conflicting CPU frequency values detected:.*\n"
 #: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical
 #: time).
 _RESULTS = re.compile(
-    r"^[ \t]*(?P<titles>#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
+    r"(?m)^[ \t]*(?P<titles>#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW"
     r" average\[(?P=unit)\] +"
     r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n"
     rf"(?P<rows>(?:(?:{_CLOCK})*[ \t]*\d.*\n)+)",
-    re.MULTILINE,
 )
 _TEST = re.compile(
-    r"^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$",
-    re.MULTILINE,
+    r"(?m)^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$",
 )
 _BANNER = re.compile(r"(?:BW|Latency) Test|Device[ \t]*:")
-_DEVICE = re.compile(r"\bDevice[ \t]*: (\w+)$", re.MULTILINE)
+_DEVICE = re.compile(r"(?m)\bDevice[ \t]*: (\w+)$")
 #: Titles, a row, or numbers of one whose header is damaged.
-_VALUES = re.compile(r"#bytes|^[ \t]*[-+.\d]+(?:[ \t]+\d[\d.]*){3,}$", re.MULTILINE)
+_VALUES = re.compile(r"(?m)#bytes|^[ \t]*[-+.\d]+(?:[ \t]+\d[\d.]*){3,}$")
 #: perftest counts MB as 2^20 bytes, and calls them MiB in newer releases.
 _RATES = {
     "Gb/sec": UNITS["Gb/s"][1],
@@ -72,8 +69,11 @@ def parse(text: str) -> list[PairTable]:
             silent.append(named[0].strip())
         else:
             first = quoted(part.partition("\n")[0])
-            names_none = f"{first} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does"
-            require(not _ARROW.match(part), names_none, line)
+            require(
+                not _ARROW.match(part),
+                f"{first} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does",
+                line,
+            )
             require(
                 not has_values,
                 "no line names the ends of the first run: print one before each, as node1 -> node2",
@@ -147,9 +147,7 @@ def _is_one_run(before: str, after: str) -> bool:
         or _BANNER.search(after)
         or len(_BANNER.findall(before)) > 2
     )
-    is_whole = not _TEST.search(before) or re.search(
-        r"^[ \t]*-{2,}$", after, re.MULTILINE
-    )
+    is_whole = not _TEST.search(before) or re.search(r"(?m)^[ \t]*-{2,}$", after)
     return bool(is_whole and not is_mixed)
 
 

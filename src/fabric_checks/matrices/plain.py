@@ -14,10 +14,8 @@ from fabric_checks.matrices.shared_readers import matrix, require
 from fabric_checks.parsers.table import number
 
 NAME = "CSV or TSV with a line '# unit: GB/s'"
-SIGNATURE = re.compile(r"^#[ \t]*unit[ \t]*:", re.IGNORECASE | re.MULTILINE)
-_SETTING = re.compile(
-    r"^#[ \t]*(unit|pairs|directions)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
-)
+SIGNATURE = re.compile(r"(?im)^#[ \t]*unit[ \t]*:")
+_SETTING = re.compile(r"(?im)^#[ \t]*(unit|pairs|directions)[ \t]*:[ \t]*(.*)$")
 #: What lines such as ``# pairs: alone`` may say, and what they and their absence mean.
 _CHOICES: Mapping[str, Mapping[str, bool | None]] = {
     "pairs": {"": None, "alone": True, "at once": False},
@@ -107,8 +105,11 @@ def _is_header(cells: Sequence[str]) -> bool:
 def _of_pairs(lines: _Lines) -> Iterator[Row]:
     """Yield the rows of a table with a row for each pair, whose header may be repeated."""
     for at, cells in lines:
-        wanted = f"a row of {','.join(_LONG)} was expected, found {len(cells)} cells"
-        require(len(cells) == len(_LONG), wanted, at)
+        require(
+            len(cells) == len(_LONG),
+            f"a row of {','.join(_LONG)} was expected, found {len(cells)} cells",
+            at,
+        )
         if not _is_header(cells) and cells[2].lower() not in _MISSING:
             yield Row(End(cells[0]), End(cells[1]), number(cells[2], at), at)
 

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 FORMAT = "1"
 _FIRST_LINE = re.compile(
-    r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$", re.MULTILINE
+    r"(?m)^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$"
 )
 _LAST_LINE = re.compile(
-    r"^# complete: (?P<rows>[0-9]{1,12}) rows(?:, crc32 (?P<crc32>[0-9a-f]{8}))?$",
-    re.MULTILINE,
+    r"(?m)^# complete: (?P<rows>[0-9]{1,12}) rows(?:, crc32 (?P<crc32>[0-9a-f]{8}))?$",
 )
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
 _MIXED = "several lines '# complete: ...': the outputs of several runs are mixed"
@@ -350,5 +349,5 @@ def _without_progress(text: str, program: str) -> str:
     )
     if " s left" not in text:
         return text
-    text = re.sub(rf"^{progress}\s*$", "", text, flags=re.MULTILINE)
+    text = re.sub(rf"(?m)^{progress}\s*$", "", text)
     return re.sub(rf"{progress}\n", "", text)

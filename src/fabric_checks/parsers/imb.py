@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain, table
-from fabric_checks.parsers.table import Row, require, rounded
+from fabric_checks.parsers.table import Row, require, require_intact, rounded
 
 _HEADER = re.compile(
-    r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE
+    r"(?m)^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?"
 )
 #: The title of a block, and what is above its columns: the number of processes, and the mode.
 _BLOCK = re.compile(
-    r"^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}",
-    re.MULTILINE,
+    r"(?m)^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}",
 )
 _LAST_LINE = "# All processes entering MPI_Finalize"
 #: The parts, by the names of their programs, as the first lines call them.
@@ -92,7 +92,7 @@ _WHY = {
 #: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
 #: operations; and what they are where the call does not have them (``IMB_settings.h`` and ``imb_p2p.c``).
 _ITERATIONS = re.compile(
-    r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE
+    r"(?m)^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)"
 )
 _BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
 _GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
@@ -144,7 +144,7 @@ def parse(
     titles = _titles(program, benchmark)
     rows = _read_rows(text, _find_block(text, benchmark, processes, mode), titles)
     table.require_sizes(rows, sizes_B)
-    ends = re.findall(rf"^{_LAST_LINE} *$", text, re.MULTILINE)
+    ends = re.findall(rf"(?m)^{_LAST_LINE} *$", text)
     table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     _require_repetitions(text, rows, program, mode)
     _require_positive(
@@ -153,15 +153,9 @@ def parse(
     for row in rows:
         _require_agreement(row, processes)
     names = tuple(rows[0].values)
-    if (
-        "bandwidth_MBps" in names
-        and benchmark in _MESSAGES
-        and "message_rate_per_s" not in names
-    ):
-        rows = [
-            _with_exact_bandwidth(row, _MESSAGES[benchmark] * row.size_B)
-            for row in rows
-        ]
+    if benchmark in _MESSAGES and names[-1] == "bandwidth_MBps":
+        moved = _MESSAGES[benchmark]
+        rows = [_with_exact_bandwidth(row, moved * row.size_B) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))
 
 
@@ -172,29 +166,29 @@ def _require_positive(rows: Sequence[Row], *, may_be_nothing: bool) -> None:
         that two decimals show. In IMB-MPI1 collectives read the clock before and after each, which alone
         takes longer; a barrier takes time, too.
     """
-    for name in rows[0].values:
-        is_rate = name in ("bandwidth_MBps", "message_rate_per_s")
-        # Where there is a time, small rates may round to nothing.
-        if name not in ("overlap_percent", "defects") and not (
-            is_rate and "time_us" in rows[0].values
-        ):
-            allowed = is_rate or (may_be_nothing and name != "repetitions")
-            table.require_positive(rows, name, from_size_B=int(allowed))
+    names = set(rows[0].values)
+    rates = names & {"bandwidth_MBps", "message_rate_per_s"}
+    # Where there is a time, small rates may round to nothing.
+    for name in rates if "time_us" not in names else ():
+        table.require_positive(rows, name, from_size_B=1)
+    for name in names - rates - {"overlap_percent", "defects"}:
+        allowed = may_be_nothing and name != "repetitions"
+        table.require_positive(rows, name, from_size_B=int(allowed))
 
 
 def _require_agreement(row: Row, processes: int) -> None:
     """Raise :class:`OutputError` if a row has wrong data, or its values contradict each other."""
     values = row.values
-    if defects := values.get("defects"):
-        raise OutputError(
-            f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}",
-            row.line,
-        )
+    defects = values.get("defects", 0)
+    require(
+        not defects,
+        f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}",
+        row.line,
+    )
     if "min_time_us" in values:
-        spans = [
-            rounded(values[name]) for name in ("min_time_us", "time_us", "max_time_us")
-        ]
-        table.require_mean(spans, processes, "times", row.line)
+        names = ("min_time_us", "time_us", "max_time_us")
+        spans = [rounded(values[name]) for name in names]
+        table.require_mean(spans, processes, f"{processes} times", row.line)
     if "message_rate_per_s" in values:
         table.require_rate(row, 0.5 + 1e-6)
     if "overlap_percent" in values:
@@ -222,7 +216,7 @@ def _require_repetitions(
     for row in sorted(rows, key=lambda row: row.size_B):
         most = min(most, max(1, (volume_MiB << 20) // max(row.size_B, 1)))
         found = int(row.values["repetitions"])
-        require(
+        require_intact(
             found <= most,
             f"{found} repetitions at {row.size_B} B are more than at smaller sizes, or than the call allows",
             row.line,
@@ -244,20 +238,15 @@ def _titles(program: str, benchmark: str) -> list[str]:
 def _version(text: str, program: str) -> str:
     """Return the version that the first lines state; raise :class:`OutputError` if they are of another
     program."""
-    heads: list[tuple[str, str]] = [
-        (version, f"{part}{gpu}")
-        for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
-    ]
-    version, part = table.only(
-        heads,
-        "line '# Intel(R) MPI Benchmarks'",
-        "the program did not start, or this is another program",
+    why = "the program did not start, or this is another program"
+    heads = list(dict.fromkeys(_HEADER.findall(text)))
+    version, *part = table.only(heads, "line '# Intel(R) MPI Benchmarks'", why)
+    found = "".join(part)
+    require(
+        found == PARTS[program],
+        f"expected the output of {program}, found the part {quoted(found)}",
     )
-    if part != PARTS[program]:
-        raise OutputError(
-            f"expected the output of {program}, found the part {quoted(part)}"
-        )
-    return version
+    return str(version)
 
 
 def _with_exact_bandwidth(row: Row, moved_B: int) -> Row:
@@ -270,7 +259,7 @@ def _with_exact_bandwidth(row: Row, moved_B: int) -> Row:
     """
     time_us = row.values.get("max_time_us", row.values["time_us"])
     printed = row.values["bandwidth_MBps"]
-    require(
+    require_intact(
         (rounded(moved_B, 0) / rounded(time_us)).meets(rounded(printed)),
         f"{printed:g} MB/s do not fit {moved_B} B in {time_us:g} us at {row.size_B} B",
         row.line,
@@ -283,30 +272,27 @@ def _with_exact_bandwidth(row: Row, moved_B: int) -> Row:
 def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> int:
     """Return where the only block of a benchmark on that many processes, in that mode, has its column
     titles."""
-    blocks = []
+    blocks: dict[str, list[int]] = defaultdict(list)
     for block in _BLOCK.finditer(text):
-        count = re.search(r"^# +#processes = ([0-9]{1,9})\b", block[0], re.MULTILINE)
-        of_mode = re.search(r"^# +MODE: (\S+)", block[0], re.MULTILINE)
-        blocks.append(
-            (_named(block[1], count and count[1], of_mode and of_mode[1]), block.end())
-        )
+        count = re.search(r"(?m)^# +#processes = ([0-9]{1,9})\b", block[0])
+        of_mode = re.search(r"(?m)^# +MODE: (\S+)", block[0])
+        name = _named(block[1], count and count[1], of_mode and of_mode[1])
+        blocks[name.lower()].append(block.end())
     wanted = _named(benchmark, str(processes), mode)
-    fitting = [end for name, end in blocks if name.lower() == wanted.lower()]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise OutputError(f"{len(fitting)} blocks of {wanted} where one was expected")
-    if blocks:
-        has = ", ".join(quoted(name) for name, _ in blocks)
-        raise OutputError(f"no block of {wanted}; the output has {has}")
-    if refused := re.search(r"^# !! (Benchmark.*?)[ !]*$", text, re.MULTILINE):
-        raise OutputError(
-            f"IMB refused: {quoted(refused[1])}",
-            text.count("\n", 0, refused.start()) + 1,
-        )
-    raise OutputError(
-        f"no block '# Benchmarking {benchmark}': the program ended before it"
+    fitting = blocks.get(wanted.lower(), [])
+    has = ", ".join(map(quoted, blocks))
+    require(fitting or not blocks, f"no block of {wanted}; the output has {has}")
+    refused = re.search(r"(?m)^# !! (Benchmark.*?)[ !]*$", text)
+    if refused and not blocks:
+        line = text.count("\n", 0, refused.start()) + 1
+        raise OutputError(f"IMB refused: {quoted(refused[1])}", line)
+    require(
+        blocks, f"no block '# Benchmarking {benchmark}': the program ended before it"
     )
+    require(
+        len(fitting) == 1, f"{len(fitting)} blocks of {wanted} where one was expected"
+    )
+    return fitting[0]
 
 
 def _named(benchmark: str, processes: str | None, mode: str | None) -> str:
@@ -318,12 +304,12 @@ def _read_rows(text: str, begin: int, wanted: Sequence[str]) -> list[Row]:
     first = text.count("\n", 0, begin) + 1
     title, *lines = text[begin:].split("\n")
     titles = title.split()
-    if titles not in (list(wanted), [*wanted, "defects"]):
-        raise OutputError(
-            f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
-            f"{quoted(' '.join(wanted))}",
-            first,
-        )
+    own = quoted(" ".join(wanted))
+    require(
+        titles in (list(wanted), [*wanted, "defects"]),
+        f"the column titles {quoted(title)} are not this benchmark's, which are {own}",
+        first,
+    )
     columns = [_COLUMNS[name] for name in titles]
     rows: list[Row] = []
     for number, line in enumerate(itertools.takewhile(str.strip, lines), first + 1):

@@ -19,50 +19,45 @@ from fabric_checks.parsers.table import (
     only,
     positive,
     printed,
-    require,
+    require_intact,
     require_sum,
     rounded,
     two_decimals,
     whole,
 )
 
-_VERSION = re.compile(r"^LAMMPS \(([^)\n]+)\)", re.MULTILINE)
-_ERROR = re.compile(r"^ERROR(?: on proc [0-9]+)?:.*", re.MULTILINE)
+_VERSION = re.compile(r"(?m)^LAMMPS \(([^)\n]+)\)")
+_ERROR = re.compile(r"(?m)^ERROR(?: on proc [0-9]+)?:.*")
 _LOOP = re.compile(
     r"Loop time of (?P<time>\S+) on (?P<procs>[0-9]{1,9}) procs for (?P<steps>[0-9]{1,15}) steps with "
     r"(?P<atoms>[0-9]{1,15}) atoms"
 )
 _RATE = r"[0-9]{1,15}\.[0-9]{3} [\w/-]{1,20}"
-_PERFORMANCE = re.compile(rf"^Performance: ({_RATE}(?:, {_RATE})*)$", re.MULTILINE)
+_PERFORMANCE = re.compile(rf"(?m)^Performance: ({_RATE}(?:, {_RATE})*)$")
 #: The time units in a nanosecond, by LAMMPS's style of units; ``lj`` counts in its own unit, tau.
 _IN_NS = {"real": 1e6, "metal": 1e3}
-_SETUP = re.compile(r"^  (Unit style|Current step|Time step) *: (\S+)$", re.MULTILINE)
+_SETUP = re.compile(r"(?m)^  (Unit style|Current step|Time step) *: (\S+)$")
 _GRID = re.compile(
-    r"^ *([0-9]{1,9}) by ([0-9]{1,9}) by ([0-9]{1,9}) MPI processor grid$", re.MULTILINE
+    r"(?m)^ *([0-9]{1,9}) by ([0-9]{1,9}) by ([0-9]{1,9}) MPI processor grid$"
 )
 _TASKS = re.compile(r"% CPU use with ([0-9]{1,9}) MPI tasks")
-_HISTOGRAM = re.compile(r"^Histogram: (.*)$", re.MULTILINE)
+_HISTOGRAM = re.compile(r"(?m)^Histogram: (.*)$")
 #: The atoms that were created, or those of a file that was read or replicated.
-_ATOMS = re.compile(r"^(?:Created | +)([0-9]{1,15}) atoms$", re.MULTILINE)
-_LOCAL = re.compile(r"^Nlocal: +(\S+) ave ", re.MULTILINE)
+_ATOMS = re.compile(r"(?m)^(?:Created | +)([0-9]{1,15}) atoms$")
+_LOCAL = re.compile(r"(?m)^Nlocal: +(\S+) ave ")
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _ITEM = r" *([A-Za-z_]\w{0,30}) {0,30}= {0,30}([^\s=]+)(?=\s)"
-_MULTI = re.compile(
-    rf"^-+ Step +([0-9]{{1,15}}) -+.*\n((?:(?:{_ITEM})+\n)+)", re.MULTILINE
-)
-_STEP = re.compile("^-+ Step ", re.MULTILINE)
-_ROWS = re.compile(r"^ *Step .*\n(?:.+\n)+\Z", re.MULTILINE)
+_MULTI = re.compile(rf"(?m)^-+ Step +([0-9]{{1,15}}) -+.*\n((?:(?:{_ITEM})+\n)+)")
+_STEP = re.compile("(?m)^-+ Step ")
+_ROWS = re.compile(r"(?m)^ *Step .*\n(?:.+\n)+\Z")
 _BREAKDOWN = re.compile(
-    r"^Section \| +min time +\| +avg time +\| +max time +\|%varavg\|(?: +%CPU \|)? +%total\n-+\n"
+    r"(?m)^Section \| +min time +\| +avg time +\| +max time +\|%varavg\|(?: +%CPU \|)? +%total\n-+\n"
     r"((?:.+\n)+)",
-    re.MULTILINE,
 )
 _SECTION = re.compile(r"(\w+) *\|[^|]*\|([^|]*)\|.*\| *(\S+)")
 #: The sections in order.
 _SECTIONS = re.compile(r"Pair (Bond )?(Kspace )?Neigh Comm Output Modify (Sync )?Other")
-_LAST_LINE = re.compile(
-    r"^Total wall time: (\d{1,9}):([0-5]\d):([0-5]\d)$", re.MULTILINE
-)
+_LAST_LINE = re.compile(r"(?m)^Total wall time: (\d{1,9}):([0-5]\d):([0-5]\d)$")
 #: Energies that others add up to, by LAMMPS's column names.
 _SUMS = {
     "TotEng": ("KinEng", "PotEng"),
@@ -113,7 +108,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
             f"LAMMPS stopped with {quoted(error[0])}",
             text.count("\n", 0, error.start()) + 1,
         )
-    ends = re.findall(r"^Loop time of.*", text, re.MULTILINE)
+    ends = re.findall(r"(?m)^Loop time of.*", text)
     line = only(ends, "line 'Loop time of ...'", "the run did not end normally")
     if (loop := _LOOP.fullmatch(line)) is None:
         raise OutputError(f"the line of the loop time is damaged: {quoted(line)}")
@@ -129,7 +124,9 @@ def parse(text: str, processes: int) -> LammpsOutput:
     before, _, behind = text.partition(line)
     found = _SETUP.findall(before)
     setup = dict(found)
-    require(len(setup) == len(found), "the lines 'Setting up ...' are there twice")
+    require_intact(
+        len(setup) == len(found), "the lines 'Setting up ...' are there twice"
+    )
     style = setup.get("Unit style", "none")
     _require_rates(behind, Span(steps, steps) / loop_s, atoms, setup)
     shares = _breakdown(behind, loop_s)
@@ -151,7 +148,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
         _LAST_LINE.findall(text), "last line 'Total wall time: ...'", why
     )
     wall_s = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
-    require(
+    require_intact(
         loop_time_s <= wall_s + 1,
         f"the loop took {loop_time_s:g} s, but the total wall time is {wall_s} s",
     )
@@ -176,14 +173,14 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
         for line in _HISTOGRAM.findall(text)
     ]
     for count in counts:
-        require(
+        require_intact(
             count == processes,
             f"grid, MPI tasks or histograms are those of {count} processes",
         )
     there = [Span(int(made), int(made)) for made in _ATOMS.findall(text)[-1:]]
     there += [printed(mean, None) * processes for mean in _LOCAL.findall(text)]
     for span in there:
-        require(
+        require_intact(
             span.meets(Span(atoms, atoms)),
             f"the loop was over {atoms} atoms, but {span.low:.0f} to {span.high:.0f} are there",
         )
@@ -205,7 +202,7 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
     found = only(_PERFORMANCE.findall(text), "whole line 'Performance: ...'", why)
     *rates, (of_atoms, unit) = (part.split(" ") for part in found.split(", "))
     expected["timesteps/s"] = rate
-    require(
+    require_intact(
         [unit for _, unit in rates] == [*expected]
         and unit.removesuffix("atom-step/s") in _PREFIXES,
         f"{quoted(found)} are not the rates with units {quoted(style)}",
@@ -213,7 +210,7 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
     expected[unit] = rate * (atoms / _PREFIXES[unit.removesuffix("atom-step/s")])
     for value, name in (*rates, (of_atoms, unit)):
         fits = printed(value, None).meets(expected[name])
-        require(fits, f"{float(value):g} {name} do not fit the loop time")
+        require_intact(fits, f"{float(value):g} {name} do not fit the loop time")
 
 
 def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
@@ -226,7 +223,7 @@ def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
     lines = [_SECTION.fullmatch(line) for line in found.splitlines()]
     sections = [line.groups() for line in lines if line]
     names = " ".join(name for name, *_ in sections)
-    require(
+    require_intact(
         len(sections) == len(lines) and _SECTIONS.fullmatch(names) is not None,
         f"the sections of the breakdown are {quoted(names)}",
     )
@@ -234,7 +231,9 @@ def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
     shares = {name: two_decimals(share, None) for name, _, share in sections}
     for (name, share), average in zip(shares.items(), averages, strict=True):
         is_share = (average * 100 / loop_s).meets(rounded(share))
-        require(is_share, f"the time of {name} is not {share:g} % of the loop time")
+        require_intact(
+            is_share, f"the time of {name} is not {share:g} % of the loop time"
+        )
     require_sum(
         loop_s, averages, "the sections of the breakdown do not make the loop time"
     )
@@ -244,7 +243,7 @@ def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
 def _thermo(text: str) -> list[dict[str, str]]:
     """Return the thermodynamic outputs before the loop time, of which there is at least one."""
     if blocks := _MULTI.findall(text):
-        require(
+        require_intact(
             len(blocks) == len(_STEP.findall(text)), "a thermodynamic output is damaged"
         )
         rows = [
@@ -254,7 +253,7 @@ def _thermo(text: str) -> list[dict[str, str]]:
     elif table := _ROWS.search(text):
         names, *lines = (line.split() for line in table[0].splitlines())
         for cells in lines:
-            require(
+            require_intact(
                 len(cells) == len(names),
                 f"a thermo row of {len(names)} columns was expected: {quoted(' '.join(cells))}",
             )
@@ -269,19 +268,19 @@ def _require_steps(
 ) -> None:
     """Raise :class:`OutputError` unless outputs are of the same items, from the first to the last step."""
     order = [whole(row["Step"], None, "a step") for row in rows]
-    require(
+    require_intact(
         order[0] == begin
         and order[-1] == begin + steps
         and all(map(int.__lt__, order, order[1:])),
         f"the thermodynamic output is not of steps from {begin} to {begin + steps}, in order",
     )
     for row in rows:
-        require(
+        require_intact(
             list(row) == list(rows[0]),
             "thermodynamic outputs are of other items than the first",
         )
         there = row.get("Atoms", str(atoms))
-        require(
+        require_intact(
             there == str(atoms),
             f"{quoted(there)} atoms were there, but the loop was over {atoms}",
         )
@@ -308,7 +307,7 @@ def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
                     f"{' + '.join(parts)} do not make {total} {step}",
                 )
         for name in {"KinEng", "Temp", "Volume"} & row.keys():
-            require(
+            require_intact(
                 spans[name].high >= 0,
                 f"{name} is {float(row[name]):g} {step}, below zero",
             )
@@ -317,7 +316,7 @@ def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
         if spans.keys() >= {"KinEng", "Temp"}:
             found = spans["KinEng"] / spans["Temp"]
             is_at_rest = spans["Temp"].low <= 0 and spans["KinEng"].meets(Span(0, 0))
-            require(
+            require_intact(
                 is_at_rest or (spans["Temp"].low > 0 and found.meets(ratio)),
                 f"the kinetic energy {step} is not in proportion to Temp",
             )

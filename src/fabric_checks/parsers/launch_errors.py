@@ -18,8 +18,7 @@ _TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
 
 #: Lines that say themselves that nothing fails for them; Open MPI 6 prints the last one for every window.
 _NOT_A_CAUSE = re.compile(
-    r"^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$",
-    re.MULTILINE,
+    r"(?m)^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$",
 )
 
 #: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in
@@ -353,7 +352,7 @@ _PATTERNS = [
 
 #: What launchers print of a job that already failed: effects, and advice.
 _FAREWELL = re.compile(
-    r"^(?:srun: |slurmstepd\S*: |\[[-\d]+T[\d:.]+\] )(?:error: )?(?:.*\btasks? [-\d,\[\]]+: "
+    r"(?i)^(?:srun: |slurmstepd\S*: |\[[-\d]+T[\d:.]+\] )(?:error: )?(?:.*\btasks? [-\d,\[\]]+: "
     r"|\*\*\* (?:STEP|JOB)|Terminating|got SIG|Job step aborted|forcing|Timed out waiting|Force Terminated"
     r"|launch/slurm|Application launch failed|First task exited)"
     r"|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
@@ -366,21 +365,17 @@ _FAREWELL = re.compile(
     r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
     r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
-    re.IGNORECASE,
 )
 _ERROR = re.compile(
-    r"error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no"
+    r"(?i)error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no"
     r" such|denied|invalid|illegal"
     r"|refused|unreachable|exception|undefined|segmentation|assertion|killed|terminated|panic|missing|not"
     r" available",
-    re.IGNORECASE,
 )
-_HARMLESS = re.compile(
-    r"\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ", re.IGNORECASE
-)
+_HARMLESS = re.compile(r"(?i)\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ")
 #: The exception of Python that ended a program.
 _EXCEPTION = re.compile(
-    r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE
+    r"(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)"
 )
 #: So much of the beginning and the end of an output is searched.
 _SEARCHED = 100_000

@@ -18,7 +18,7 @@ from fabric_checks.parsers.table import (
     Found,
     only,
     printed,
-    require,
+    require_intact,
     require_sum,
     whole,
 )
@@ -27,21 +27,20 @@ from fabric_checks.parsers.table import (
 MESSAGES = "# mes0000"
 
 _PROCESSES = re.compile(
-    r"^ *(?:MPP|Parallel) execution with +(\S+) +(?:MPP )?procs?\b", re.MULTILINE
+    r"(?m)^ *(?:MPP|Parallel) execution with +(\S+) +(?:MPP )?procs?\b"
 )
-_NORMAL = re.compile(r"^ *N o r m a l +t e r m i n a t i o n", re.MULTILINE)
-_ERROR = re.compile(r"^ *E r r o r +t e r m i n a t i o n", re.MULTILINE)
-_TABLE = re.compile(r"^ *T i m i n g +i n f o r m a t i o n *$", re.MULTILINE)
+_NORMAL = re.compile(r"(?m)^ *N o r m a l +t e r m i n a t i o n")
+_ERROR = re.compile(r"(?m)^ *E r r o r +t e r m i n a t i o n")
+_TABLE = re.compile(r"(?m)^ *T i m i n g +i n f o r m a t i o n *$")
 _TITLES = ["CPU(seconds)", "%CPU", "Clock(seconds)", "%Clock"]
 _CELL = re.compile(r"[-+.0-9E]+|nan")
 _TIME = re.compile(r"[0-9]E[-+][0-9]")
 _ELAPSED = re.compile(
-    r"^ *Elapsed time +(\S+) +seconds\b(?:\( *(\d{1,9}) hours +(\d{1,2}) min\. +(\d{1,2}) sec\.\))?"
+    r"(?m)^ *Elapsed time +(\S+) +seconds\b(?:\( *(\d{1,9}) hours +(\d{1,2}) min\. +(\d{1,2}) sec\.\))?"
     r"[^\n]*?\bfor +(\S+) +cycles\b",
-    re.MULTILINE,
 )
-_CYCLES = re.compile(r"^ *Problem cycle *= *(\S+) *$", re.MULTILINE)
-_VERSION = re.compile(r"^ *\| *Version *: *mpp\b([^|\n]*)\|", re.MULTILINE)
+_CYCLES = re.compile(r"(?m)^ *Problem cycle *= *(\S+) *$")
+_VERSION = re.compile(r"(?m)^ *\| *Version *: *mpp\b([^|\n]*)\|")
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,12 @@ def parse(text: str, processes: int) -> DynaOutput:
         raise OutputError(
             f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed"
         )
-    require(
+    require_intact(
         not hours or elapsed_s == 3600 * int(hours) + 60 * int(minutes) + int(rest),
         f"{elapsed_s} s are not {hours} hours {minutes} min. {rest} sec.",
     )
     problem = _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")
-    require(
+    require_intact(
         problem == cycles,
         f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}",
     )
@@ -106,7 +105,7 @@ def parse(text: str, processes: int) -> DynaOutput:
     clock_s = _table(text[table.end() :])
     # Start and end are whole seconds.
     timed_s = sum(clock_s.values())
-    require(
+    require_intact(
         timed_s <= elapsed_s + 2,
         f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed",
     )
@@ -175,7 +174,7 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     *rows, totals = rows
     for row in rows:
         is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
-        require(
+        require_intact(
             is_below,
             f"a row of the table of times is not below the others: {quoted(row.line)}",
         )
@@ -188,13 +187,13 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
                     row.cells[percent],
                 )
             )
-            require(
+            require_intact(
                 value.high >= 0 and (value * 100 / total).meets(share),
                 f"{quoted(row.line)} is below zero, or its shares are not those of its times",
             )
     parts = [row for row in rows if row.indent == totals.indent]
     clock_s = {row.name: float(row.cells[2]) for row in parts}
-    require(len(clock_s) == len(parts), "a part is in the table twice")
+    require_intact(len(clock_s) == len(parts), "a part is in the table twice")
     for seconds in (0, 2):
         spans = [printed(row.cells[seconds], None) for row in parts]
         total = printed(totals.cells[seconds], None)

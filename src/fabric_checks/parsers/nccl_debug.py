@@ -18,7 +18,7 @@ SOCKET = "Socket"
 
 _N = r"\d{1,9}"
 _INFO = re.compile(rf"([\w.-]+):({_N}):{_N} \[({_N})\] NCCL (?:INFO|WARN) (.*)")
-_NETWORK = re.compile(r"Using network (\S.*?)\s*$", re.MULTILINE)
+_NETWORK = re.compile(r"(?m)Using network (\S.*?)\s*$")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;:-]+)")
 _ADAPTERS = re.compile(r"NET/(?:IB|OFI|Socket) *: Using (.*)")
 _ADAPTER = re.compile(rf"\[({_N})\]\s*=?\{{?([\w.-]+)(?::\d+)?(?:/\w+)?")

@@ -17,7 +17,14 @@ from typing import NamedTuple
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import Span, number, only, printed, require, whole
+from fabric_checks.parsers.table import (
+    Span,
+    number,
+    only,
+    printed,
+    require_intact,
+    whole,
+)
 
 #: The share of the bytes of a collective that a rank sends, given the number of ranks.
 BUS_FACTOR: dict[str, Callable[[int], float]] = {
@@ -29,29 +36,26 @@ BUS_FACTOR: dict[str, Callable[[int], float]] = {
     "sendrecv": lambda ranks: 1.0,
 }
 
-_LINES = re.MULTILINE | re.ASCII
-_RELEASE = re.compile(r"^(?:# nccl-tests version|rccl-tests: Version) (\S+)", _LINES)
-_DEVICES = re.compile(r"^# Using devices", _LINES)
+_RELEASE = re.compile(r"(?ma)^(?:# nccl-tests version|rccl-tests: Version) (\S+)")
+_DEVICES = re.compile(r"(?ma)^# Using devices")
 _RANK = re.compile(
-    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[\S*?\](?:"
+    r"(?ma)^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[\S*?\](?:"
     r" \S.*?)? *$",
-    _LINES,
 )
 _TIMED = (
     r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
 )
 _TITLES = re.compile(
-    rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$",
-    _LINES,
+    rf"(?ma)^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$",
 )
 #: A row; damaged ones still have bandwidths with two decimals.
-_ROW = re.compile(r"^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)", _LINES)
+_ROW = re.compile(r"(?ma)^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)")
 #: The fewest numbers in a row: two groups of time and bandwidths.
 _ROW_NUMBERS = 6
-_BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
-_MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
+_BOUNDS = re.compile(r"(?ma)^# Out of bounds values *: (\S+) (\w+)")
+_MEAN = re.compile(r"(?ma)^# Avg bus bandwidth *: (\S+)")
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
-_LABELLED = re.compile(r"^ *\d+: ?# Using devices", _LINES)
+_LABELLED = re.compile(r"(?ma)^ *\d+: ?# Using devices")
 #: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time,
 #: if that has more digits.
 _FEW_DIGITS = 0.01
@@ -156,7 +160,7 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
             " several programs printed this",
             first,
         )
-    if len(found) != len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)):
+    if len(found) != len(re.findall(r"(?m)^#\s+Rank ", text)):
         raise OutputError(
             "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known",
             first,
@@ -287,14 +291,14 @@ def _timing(
         raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
     of_time, of_algorithm, of_bus = (printed(cell, line) for cell in cells[:3])
     bytes_ = Span(1 - _ROUNDING, 1 + _ROUNDING) * size_B
-    require(
+    require_intact(
         (bytes_ / of_time * 1e-3).meets(of_algorithm),
         f"{size_B} B in {time_us:g} us are not {algorithm:g} GB/s",
         line,
     )
     if factor is not None:
         slack = Span(-_ROUNDING, _ROUNDING) * bus
-        require(
+        require_intact(
             (of_algorithm * factor + slack).meets(of_bus),
             f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s",
             line,

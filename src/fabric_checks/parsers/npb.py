@@ -14,21 +14,19 @@ from fabric_checks.parsers.table import (
     Span,
     only,
     positive,
-    require,
+    require_intact,
     rounded,
     two_decimals,
     whole,
 )
 
 _FIRST_LINE = re.compile(
-    r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$",
-    re.MULTILINE,
+    r"(?m)^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$",
 )
 _FIELD = r" *([A-Za-z][A-Za-z/ ]{0,20}[A-Za-z]) *= *(\S.*)\n"
 #: The report, whose last field is the version; the flags of the compiler follow.
 _REPORT = re.compile(
-    rf"^ *(?P<name>\w+) Benchmark Completed\.?\n(?P<fields>(?:\n|{_FIELD})*? *Version *= *\S.*\n)",
-    re.MULTILINE,
+    rf"(?m)^ *(?P<name>\w+) Benchmark Completed\.?\n(?P<fields>(?:\n|{_FIELD})*? *Version *= *\S.*\n)",
 )
 #: Lines of the head, as patterns, and the fields of the report that have the same.
 _AGAIN = {
@@ -96,7 +94,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     of_report = re.findall(_FIELD, report["fields"])
     # Releases before 3.4 have no processes that are not active.
     fields = {"Active procs": str(processes), **dict(of_report)}
-    require(
+    require_intact(
         report["name"] == name and len(dict(of_report)) == len(of_report),
         "the report is none of one run",
     )
@@ -115,7 +113,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
         _positive(fields, key)
         for key in ("Time in seconds", "Mop/s total", "Mop/s/process")
     )
-    require(
+    require_intact(
         (rounded(each) * processes).meets(rounded(total)),
         f"{total:g} Mop/s do not fit {each:g} on each of {processes} processes",
     )
@@ -127,13 +125,13 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
             for side in size.split("x")
         ]
         Mop = _OPERATIONS[benchmark](prod(sides), iterations) / 1e6
-        require(
+        require_intact(
             (Span(Mop, Mop) / rounded(time_s)).meets(rounded(total)),
             f"{total:g} Mop/s do not fit {iterations} iterations of size {quoted(size)} in {time_s:g} s",
         )
     # The banner of 3.4.3 has 3.4.
     begun, ended = first["version"], fields["Version"]
-    require(
+    require_intact(
         f"{ended}.".startswith(f"{begun}."),
         f"version {quoted(begun)} began it and {quoted(ended)} ended it",
     )
@@ -152,19 +150,18 @@ def _require_head(head: str, fields: Mapping[str, str], iterations: int) -> None
     IS and FT print a line for each iteration.
     """
     counted = [
-        a or b
-        for a, b in re.findall(r"^ T = +([0-9]+) |^ +([0-9]+)$", head, re.MULTILINE)
+        a or b for a, b in re.findall(r"(?m)^ T = +([0-9]+) |^ +([0-9]+)$", head)
     ]
-    require(
+    require_intact(
         not counted or counted == [str(number) for number in range(1, iterations + 1)],
         f"the {len(counted)} lines of iterations are not those of {iterations}, in order",
     )
     for line, key in _AGAIN.items():
         for found in re.findall(
-            rf"^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head, re.MULTILINE
+            rf"(?m)^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head
         ):
             there = fields.get(key, "nothing")
-            require(
+            require_intact(
                 found.replace(" ", "") == there.replace(" ", ""),
                 f"the output begins with {quoted(found)} where its report has {quoted(there)}",
             )

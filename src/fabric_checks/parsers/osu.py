@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import osu_columns, plain, table
-from fabric_checks.parsers.table import Row, require, rounded
+from fabric_checks.parsers.table import Row, require, require_intact, rounded
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
 _MOVES = (
@@ -123,26 +123,31 @@ _TITLE = re.compile(
 #: The library, and the memory of the buffers: ``MPI_Put-CUDA Latency Test``.
 _LIBRARY = re.compile(r"^(?P<name>MPI(?:_\w+)?|[NR]CCL)(?:-(?P<memory>[A-Z]+))? ")
 #: The first line of the benchmarks of NCCL between two processes, which print no title (7.4).
-_UNTITLED = re.compile(r"^#Using ([NR]CCL)\s*$", re.MULTILINE)
+_UNTITLED = re.compile(r"(?m)^#Using ([NR]CCL)\s*$")
 _KEY = re.compile(
-    r"^# *([A-Za-z][A-Za-z0-9 ]*): (.*?)\.? *$|\[ ([a-z ]+): (\S+) \]", re.MULTILINE
+    r"(?m)^# *([A-Za-z][A-Za-z0-9 ]*): (.*?)\.? *$|\[ ([a-z ]+): (\S+) \]"
 )
 _INIT = re.compile(
-    r"^nprocs: ([0-9]{1,9}), min: ([0-9]{1,15}) ms, max: ([0-9]{1,15}) ms, avg: ([0-9]{1,15}) ms *$",
-    re.MULTILINE,
+    r"(?m)^nprocs: ([0-9]{1,9}), min: ([0-9]{1,15}) ms, max: ([0-9]{1,15}) ms, avg: ([0-9]{1,15}) ms *$",
 )
 #: A line of digits alone behind the time is the rest of a number that was torn.
 _HELLO = re.compile(
-    r"^This is a test with ([0-9]{1,9}) processes *$[\s\S]*?^launch_to_end_ns: ([0-9]{1,15})\n(?![0-9]+$)",
-    re.MULTILINE,
+    r"(?m)^This is a test with ([0-9]{1,9}) processes *$[\s\S]*?"
+    r"^launch_to_end_ns: ([0-9]{1,15})\n(?![0-9]+$)",
 )
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not
 #: behind "#".
 _COLUMNS = re.compile(
     r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\("
 )
+#: The columns of least, mean and most of a time, over processes whose number the output does not tell.
+_MEANS = (
+    ("min_latency_us", "latency_us", "max_latency_us"),
+    ("min_comm_us", "pure_comm_us", "max_comm_us"),
+)
+_MANY = 10**9
 #: The cells of a row.
-_CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
+_CELL = re.compile(r"(?i)[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail")
 
 
 class WrongDataError(OutputError):
@@ -204,32 +209,23 @@ def require_validated(text: str, benchmark: str, sizes_B: Sequence[int]) -> None
 
     Its times are not looked at: of a few repetitions they may be 0.
     """
-    if "validation" not in _read(text, benchmark, sizes_B).columns:
-        raise OutputError("the output has no column 'Validation'")
+    columns = _read(text, benchmark, sizes_B).columns
+    require("validation" in columns, "the output has no column 'Validation'")
 
 
 def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Return a whole table, whose times are not looked at."""
-    text = plain.cleaned(text)
-    if (
-        benchmark.startswith("xccl_")
-        and "# OSU" not in text
-        and (library := _UNTITLED.search(text))
-    ):
-        memory = "CUDA" if library[1] == "NCCL" else "ROCM"
-        text = _UNTITLED.sub(
-            f"# OSU {TITLES[benchmark].replace('NCCL', f'{library[1]}-{memory}')}",
-            text,
-            1,
-        )
+    text = _titled(plain.cleaned(text), benchmark)
     lines = text.splitlines()
     begin, title = _title(lines, benchmark)
     program = "osu" if title["osu"] else "osu-py"
     columns, rows = _table(lines, begin, program, benchmark, len(sizes_B))
-    if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
-        raise OutputError(
-            "the output ends within its last row: no end of line follows", rows[-1].line
-        )
+    is_cut = rows and rows[-1].line == len(lines) and not text.endswith("\n")
+    require(
+        not is_cut,
+        "the output ends within its last row: no end of line follows",
+        len(lines),
+    )
     table.require_sizes(rows, sizes_B)
     header = {
         key or name: value or word for key, value, name, word in _KEY.findall(text)
@@ -238,6 +234,16 @@ def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     return OsuOutput(
         program, title["version"], names, tuple(rows), _split(title["title"])[1], header
     )
+
+
+def _titled(text: str, benchmark: str) -> str:
+    """Return a text with the title, which NCCL's benchmarks of two processes do not print (7.4)."""
+    library = _UNTITLED.search(text)
+    if library is None or "# OSU" in text or not benchmark.startswith("xccl_"):
+        return text
+    memory = "CUDA" if library[1] == "NCCL" else "ROCM"
+    title = TITLES[benchmark].replace("NCCL", f"{library[1]}-{memory}")
+    return _UNTITLED.sub(f"# OSU {title}", text, 1)
 
 
 def _table(
@@ -253,10 +259,11 @@ def _table(
     for number, line in enumerate(lines[begin:], begin + 1):
         cells = line.split()
         if _COLUMNS.match(line.strip()):
-            if rows:
-                raise OutputError(
-                    "a second line of titles: several programs printed this", number
-                )
+            require(
+                not rows,
+                "a second line of titles: several programs printed this",
+                number,
+            )
             columns = osu_columns.read(line, number)
         elif not cells or cells[0].startswith("#"):
             continue
@@ -264,38 +271,33 @@ def _table(
             map(_CELL.fullmatch, cells)
         ):  # others are of a scheduler or launcher
             if not rows:
-                columns = _columns(columns, program, benchmark, number)
+                if (program, benchmark) in _MISTITLED:
+                    title = " ".join(columns).replace("latency_us", "bandwidth_MBps")
+                    columns = tuple(title.split())
+                has_sizes = "barrier" not in benchmark or program == "osu-py"
+                kind = _kind(benchmark)
+                osu_columns.require(
+                    columns, kind, has_sizes=has_sizes, line_number=number
+                )
             rows.append(_row(line, number, columns))
     return columns, rows
 
 
-def _columns(
-    titles: tuple[str, ...], program: str, benchmark: str, line: int
-) -> tuple[str, ...]:
-    """Return the names of the columns, which have to be those of the benchmark."""
-    if (program, benchmark) in _MISTITLED:
-        titles = tuple(name.replace("latency_us", "bandwidth_MBps") for name in titles)
-    has_sizes = "barrier" not in benchmark or program == "osu-py"
-    osu_columns.require(titles, _kind(benchmark), has_sizes=has_sizes, line_number=line)
-    return titles
-
-
 def _row(line: str, number: int, columns: Sequence[str]) -> Row:
     row = table.row_of(line, number, columns, _KINDS)
-    if (
-        row.values.get("validation") == 0
-    ):  # the program ends there, with a line that is no row
-        raise WrongDataError(
-            f"OSU's own validation found wrong data at {row.size_B} B (line {number})"
-        )
+    # The program ends there, with a line that is no row.
+    if row.values.get("validation") == 0:
+        wrong = f"OSU's own validation found wrong data at {row.size_B} B"
+        raise WrongDataError(f"{wrong} (line {number})")
     return row
 
 
 def _validation(cell: str, line: int) -> float:
-    if cell not in ("Pass", "Fail"):
-        raise OutputError(
-            f"the validation column says {quoted(cell)}, neither Pass nor Fail", line
-        )
+    require(
+        cell in ("Pass", "Fail"),
+        f"the validation column says {quoted(cell)}, neither Pass nor Fail",
+        line,
+    )
     return float(cell == "Pass")
 
 
@@ -310,32 +312,31 @@ def _title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
 
     There is one; mbw_mr of 6.x to 7.2 prints it twice.
     """
-    titles: list[tuple[int, re.Match[str]]] = []
-    for number, line in enumerate(lines, 1):
-        if match := _TITLE.match(line):
-            titles.append((number, match))
-            known = (TITLES[benchmark], _PORT_TITLES.get(benchmark, ""))
-            if _split(match["title"])[0].lower() not in map(str.lower, known):
-                raise OutputError(
-                    f"expected {TITLES[benchmark]!r}, found the output of {quoted(match['title'])}",
-                    number,
-                )
-            if match.groups() != titles[0][1].groups():
-                raise OutputError(
-                    f"a second table begins, of {quoted(line)}: several programs printed this",
-                    number,
-                )
-    if not titles:
-        raise OutputError(
-            f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another"
-            " program"
+    matches = enumerate(map(_TITLE.match, lines), 1)
+    titles = [(number, match) for number, match in matches if match]
+    wanted = TITLES[benchmark]
+    require(
+        titles,
+        f"no title line '# ... {wanted}': the benchmark did not start, or this is another program",
+    )
+    known = (wanted.lower(), _PORT_TITLES.get(benchmark, "").lower())
+    for number, match in titles:
+        require(
+            _split(match["title"])[0].lower() in known,
+            f"expected {wanted!r}, found the output of {quoted(match['title'])}",
+            number,
         )
-    if len(titles) > 1 + (benchmark == "mbw_mr"):
-        places = ", ".join(str(at) for at, _ in titles)
-        raise OutputError(
-            f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as"
-            " separate MPI worlds because the launcher belongs to a different MPI"
+        require(
+            match.groups() == titles[0][1].groups(),
+            f"a second table begins, of {quoted(match[0])}: several programs printed this",
+            number,
         )
+    places = ", ".join(str(number) for number, _ in titles)
+    require(
+        len(titles) <= 1 + (benchmark == "mbw_mr"),
+        f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as"
+        " separate MPI worlds because the launcher belongs to a different MPI",
+    )
     return titles[0]
 
 
@@ -363,10 +364,10 @@ def _require_agreement(row: Row) -> None:
     (``calculate_and_print_stats`` of 5.9 to 7.4).
     """
     values = row.values
-    if "min_latency_us" in values:
-        table.require_order(row, "min_latency_us", "latency_us", "max_latency_us")
-    if "min_comm_us" in values:
-        table.require_order(row, "min_comm_us", "pure_comm_us", "max_comm_us")
+    for least, mean, most in _MEANS:
+        if least in values:
+            spans = [rounded(values[name]) for name in (least, mean, most)]
+            table.require_mean(spans, _MANY, f"{mean} at {row.size_B} B", row.line)
     if "message_rate_per_s" in values:
         table.require_rate(row)
     if "overlap_percent" in values:
@@ -380,7 +381,7 @@ def _require_agreement(row: Row) -> None:
             for name in ("compute", "coll_init", "mpi_test", "mpi_wait")
         )
         overall = values["overall_us"]
-        require(
+        require_intact(
             overall / 2 - 10 <= parts <= overall + 0.026,
             f"compute, start, test and wait take {parts:.2f} us at {row.size_B} B, all of it {overall:g} us",
             row.line,
@@ -395,10 +396,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     """
     version, times = _startup(text, "Init", _INIT, processes)
     least, most, mean = times
-    if not 0 < least <= mean <= most:
-        raise OutputError(
-            f"the times of MPI_Init are not positive and in order: {least}, {mean}, {most} ms"
-        )
+    require(least > 0, f"the least time of MPI_Init is {least} ms; it must be positive")
     # Their fractions were cut off, which moves all three alike.
     spans = [rounded(time, 0.5) for time in (least, mean, most)]
     table.require_mean(spans, processes, "times of MPI_Init", None)
@@ -416,8 +414,7 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
     version, (launch_ns,) = _startup(text, "Hello World", _HELLO, processes)
-    if launch_ns == 0:
-        raise OutputError("the launch took no time")
+    require(launch_ns, "the launch took no time")
     return StartupOutput(version, {"launch": launch_ns / 1e9})
 
 
@@ -429,14 +426,14 @@ def _startup(
         plain.cleaned(text),
         "the program did not finish, or this is another one",
     )
-    titles = re.findall(rf"^# OSU MPI {name} Test v([\d.]+\S*)\s*$", text, re.MULTILINE)
+    titles = re.findall(rf"(?m)^# OSU MPI {name} Test v([\d.]+\S*)\s*$", text)
     version = table.only(titles, f"line '# OSU MPI {name} Test vN'", why)
     result: tuple[str, ...] = table.only(
         pattern.findall(text), "whole result of the program", why
     )
     ran, *numbers = map(int, result)
-    if ran != processes:
-        raise OutputError(
-            f"{ran} processes took part instead of the {processes} that were asked for"
-        )
+    require(
+        ran == processes,
+        f"{ran} processes took part instead of the {processes} that were asked for",
+    )
     return version, numbers

@@ -7,7 +7,7 @@ import re
 
 from fabric_checks.core.errors import OutputError, quoted
 
-_BYTE_ORDER_MARK = re.compile("^\ufeff", re.MULTILINE)
+_BYTE_ORDER_MARK = re.compile("(?m)^\ufeff")
 #: Colours of words, and the erase-to-end-of-line that comes with them; launchers use no other control
 #: sequences.
 _COLOUR = re.compile(
@@ -16,10 +16,10 @@ _COLOUR = re.compile(
 #: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
-_TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
+_TAG = re.compile(r"(?m)^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:")
 #: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``; PALS puts the node
 #: before it.
-_RANK = re.compile(r"^(?:(?:[\w.-]{1,255} )? *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
+_RANK = re.compile(r"(?m)^(?:(?:[\w.-]{1,255} )? *[0-9]+:|\[[0-9]+\])(?: |$)")
 _LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
 #: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also
 #: behind the beginning of a line.
@@ -78,4 +78,4 @@ def _without_tags(text: str) -> str:
     tags = list(_TAG.finditer(text))
     allowed = {" ", "\n", ""} if all("@" in tag[0] for tag in tags) else {" "}
     blank = " ?" if {text[tag.end() : tag.end() + 1] for tag in tags} <= allowed else ""
-    return re.sub(_TAG.pattern + blank, "", text, flags=re.MULTILINE)
+    return re.sub(_TAG.pattern + blank, "", text)

@@ -22,8 +22,7 @@ _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
 _HALF_DIGIT = 0.005 + 1e-6
 #: A number as C prints it; Python's float() accepts more, such as 1_0.
 _NUMBER = re.compile(
-    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)",
-    re.IGNORECASE,
+    r"(?i)[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)",
 )
 
 
@@ -105,10 +104,15 @@ def printed(text: str, line: int | None, digits: int = 0) -> Span:
     )
 
 
-def require(holds: bool, damage: str, line: int | None = None) -> None:
-    """Raise :class:`OutputError`, which says what is wrong, unless a rule of a whole output holds."""
+def require(holds: object, cause: str, line: int | None = None) -> None:
+    """Raise :class:`OutputError`, which says what is wrong, unless something holds."""
     if not holds:
-        raise OutputError(f"{damage}: the output is damaged", line)
+        raise OutputError(cause, line)
+
+
+def require_intact(holds: object, damage: str, line: int | None = None) -> None:
+    """Raise :class:`OutputError`, which says what is wrong, unless a rule of every whole output holds."""
+    require(holds, f"{damage}: the output is damaged", line)
 
 
 def two_decimals(text: str, line: int | None) -> float:
@@ -118,7 +122,7 @@ def two_decimals(text: str, line: int | None) -> float:
     A value that lost a digit, its point or the blank next to it is thus not mistaken for another one.
     """
     value = number(text, line)
-    require(
+    require_intact(
         _TWO_DECIMALS.fullmatch(text) is not None,
         f"{quoted(text)} does not have two decimals like all values",
         line,
@@ -138,8 +142,7 @@ def positive(text: str, what: str, line: int | None) -> float:
     """Return the number above zero that ``text`` is; raise :class:`OutputError`, which names ``what``,
     otherwise."""
     value = number(text, line)
-    if value <= 0:
-        raise OutputError(f"{what} is {value:g}; it must be positive", line)
+    require(value > 0, f"{what} is {value:g}; it must be positive", line)
     return value
 
 
@@ -155,11 +158,11 @@ def row_of(
     :raises OutputError: if there are more or fewer cells, or one is not of its kind.
     """
     cells = line.split()
-    if len(cells) != len(columns):
-        raise OutputError(
-            f"a row of {len(columns)} columns was expected, found {quoted(line)}",
-            line_number,
-        )
+    require(
+        len(cells) == len(columns),
+        f"a row of {len(columns)} columns was expected, found {quoted(line)}",
+        line_number,
+    )
     values = dict(zip(columns, cells, strict=True))
     size_B = whole(values.pop("size_B", "0"), line_number, "a message size")
     read = {
@@ -176,12 +179,10 @@ def only(found: Sequence[Found], what: str, missing: str) -> Found:
     :param missing: why it may be missing.
     :raises OutputError: if there is none, or more than one: then several programs printed the output.
     """
-    if not found:
-        raise OutputError(f"no {what}: {missing}")
-    if len(found) > 1:
-        raise OutputError(
-            f"{len(found)} times the {what}: several programs printed this"
-        )
+    require(found, f"no {what}: {missing}")
+    require(
+        len(found) == 1, f"{len(found)} times the {what}: several programs printed this"
+    )
     return found[0]
 
 
@@ -198,17 +199,19 @@ def require_mean(
         (end + other * others) * (1 / (others + 1))
         for end, other in ((most, least), (least, most))
     )
+    # Numbers that are printed alike keep their order.
+    in_order = least.low <= mean.low <= most.low
     middle = (mean.low + mean.high) / 2
-    require(
-        least.low <= most.low and lowest.low <= mean.high and mean.low <= highest.high,
-        f"{middle:.6g} is not the mean of {count} {what} from {least.high:.6g} to {most.high:.6g}",
+    require_intact(
+        in_order and lowest.low <= mean.high and mean.low <= highest.high,
+        f"{middle:.6g} is not the mean of {what} from {least.high:.6g} to {most.high:.6g}",
         line,
     )
 
 
 def require_sum(total: Span, parts: Sequence[Span], damage: str) -> None:
     """Raise :class:`OutputError`, which says what is wrong, unless numbers add up to another one."""
-    require(reduce(add, parts, Span(0, 0)).meets(total), damage)
+    require_intact(reduce(add, parts, Span(0, 0)).meets(total), damage)
 
 
 def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) -> None:
@@ -218,24 +221,12 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
     """
     for row in rows:
         value = row.values[column]
-        if value < 0 or (value == 0 and row.size_B >= from_size_B):
-            raise OutputError(
-                f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive",
-                row.line,
-            )
-
-
-def require_order(row: Row, *columns: str) -> None:
-    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it."""
-    found = [row.values[column] for column in columns]
-    values = ", ".join(
-        f"{column} {value:g}" for column, value in zip(columns, found, strict=True)
-    )
-    require(
-        found == sorted(found),
-        f"{values} at {row.size_B} B are not in this order",
-        row.line,
-    )
+        is_positive = value > 0 or (value == 0 and row.size_B < from_size_B)
+        require(
+            is_positive,
+            f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive",
+            row.line,
+        )
 
 
 def require_rate(row: Row, half_digit: float = _HALF_DIGIT) -> None:
@@ -247,7 +238,7 @@ def require_rate(row: Row, half_digit: float = _HALF_DIGIT) -> None:
         row.values["bandwidth_MBps"],
         row.values["message_rate_per_s"],
     )
-    require(
+    require_intact(
         rounded(bandwidth_MBps).meets(
             rounded(message_rate_per_s, half_digit) * (row.size_B / 1e6)
         ),
@@ -272,7 +263,7 @@ def require_overlap(
     low, high = (
         min(max(100 - 100 * end, 0.0), 100.0) for end in (shown.high, shown.low)
     )
-    require(
+    require_intact(
         rounded(overlap).meets(Span(low, high)),
         f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to"
         f" {high:.2f} %",
@@ -317,7 +308,7 @@ def require_keys(
         line, key = found[len(wanted)]
         raise OutputError(f"an unexpected row of {text_of(key)}", line)
     if len(found) < len(wanted):
-        missing = len(wanted) - len(found)
-        raise OutputError(
-            f"the last {missing} of {len(wanted)} rows are missing, from {text_of(wanted[len(found)])} on"
+        missing = (
+            f"the last {len(wanted) - len(found)} of {len(wanted)} rows are missing"
         )
+        raise OutputError(f"{missing}, from {text_of(wanted[len(found)])} on")

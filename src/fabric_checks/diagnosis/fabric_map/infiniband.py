@@ -26,15 +26,12 @@ MOST_ENTRIES = 400_000_000
 #: A link is an exception where so much of its fellows is alike, and faster.
 MOST_OF_FELLOWS = 0.75
 #: What the tools themselves report where a part of the fabric did not answer.
-WARNING = re.compile(
-    r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE
-)
+WARNING = re.compile(r"(?m)^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*")
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
-_AGGREGATION = re.compile(r"Aggregation Node", re.IGNORECASE)
+_AGGREGATION = re.compile(r"(?i)Aggregation Node")
 _NAMELESS = re.compile(
-    r"\s*(?:(?:localhost|ubuntu|debian|HCA-\d+|mlx\d_\d+|MT\d{4,}|ConnectX\S*|Mellanox|NVIDIA)(?:\s.*)?"
+    r"(?i)\s*(?:(?:localhost|ubuntu|debian|HCA-\d+|mlx\d_\d+|MT\d{4,}|ConnectX\S*|Mellanox|NVIDIA)(?:\s.*)?"
     r"|.*Mellanox Technologies.*)?",
-    re.IGNORECASE,
 )
 
 

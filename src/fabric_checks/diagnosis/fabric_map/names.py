@@ -17,8 +17,7 @@ from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
 
 #: The adapter, which node descriptions have after the name of the host.
 _ADAPTER = re.compile(
-    r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$",
-    re.IGNORECASE,
+    r"(?i)[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$",
 )
 
 
