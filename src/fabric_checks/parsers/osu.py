@@ -399,7 +399,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     require(least > 0, f"the least time of MPI_Init is {least} ms; it must be positive")
     # Their fractions were cut off, which moves all three alike.
     spans = [rounded(time, 0.5) for time in (least, mean, most)]
-    table.require_mean(spans, processes, "times of MPI_Init", None)
+    table.require_mean(spans, processes, f"{processes} times of MPI_Init", None)
     return StartupOutput(
         version, {"min": least / 1000, "avg": mean / 1000, "max": most / 1000}
     )
