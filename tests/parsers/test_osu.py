@@ -312,9 +312,7 @@ BAD_ROWS += [
     ("allreduce", f"1 1.50 1.40 1.60 {cell}\n", "a whole number")
     for cell in NO_WHOLE_NUMBERS
 ]
-ORDER = (
-    "is not the mean of latency_us at 1 B from"
-)
+ORDER = "is not the mean of latency_us at 1 B from"
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
 
 

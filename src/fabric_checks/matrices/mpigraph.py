@@ -50,9 +50,7 @@ def _rows(text: str, which: str, word: str, tasks: int) -> Iterator[Row]:
     """Yield the values of one of the two matrices; ``Recv`` has the receivers in its rows."""
     number = r"(\d{1,18}\.\d{6})"
     row = rf".*:\d+ {word}(?:\t(?:0|[1-9]\d*)\.\d{{3}})*\n"
-    form = (
-        rf"(?m)^{which} max\t{number}\n{which} avg\t{number}\n\n{which}\t(.*)\n((?:{row})*)"
-    )
+    form = rf"(?m)^{which} max\t{number}\n{which} avg\t{number}\n\n{which}\t(.*)\n((?:{row})*)"
     what = f"matrix {which!r} after its greatest and mean value"
     found = only(
         list(re.finditer(form, text)),

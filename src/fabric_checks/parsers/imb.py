@@ -153,7 +153,8 @@ def parse(
     for row in rows:
         _require_agreement(row, processes)
     names = tuple(rows[0].values)
-    if benchmark in _MESSAGES and names[-1] == "bandwidth_MBps":
+    has_rate = "message_rate_per_s" in names
+    if benchmark in _MESSAGES and "bandwidth_MBps" in names and not has_rate:
         moved = _MESSAGES[benchmark]
         rows = [_with_exact_bandwidth(row, moved * row.size_B) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))
@@ -277,9 +278,14 @@ def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> 
         count = re.search(r"(?m)^# +#processes = ([0-9]{1,9})\b", block[0])
         of_mode = re.search(r"(?m)^# +MODE: (\S+)", block[0])
         name = _named(block[1], count and count[1], of_mode and of_mode[1])
-        blocks[name.lower()].append(block.end())
+        blocks[name].append(block.end())
     wanted = _named(benchmark, str(processes), mode)
-    fitting = blocks.get(wanted.lower(), [])
+    fitting = [
+        end
+        for name, ends in blocks.items()
+        for end in ends
+        if name.lower() == wanted.lower()
+    ]
     has = ", ".join(map(quoted, blocks))
     require(fitting or not blocks, f"no block of {wanted}; the output has {has}")
     refused = re.search(r"(?m)^# !! (Benchmark.*?)[ !]*$", text)

@@ -43,10 +43,7 @@ def test_cables_and_the_lids_of_adapters():
         fabric.devices["H-03"].lids == {1: 13, 2: 12}
         and fabric.devices["S-01"].is_switch
     )
-    ends = {
-        frozenset({(each.one, each.one_port), (each.other, each.other_port)})
-        for each in fabric.links
-    }
+    ends = {frozenset(each.ends) for each in fabric.links}
     assert {each.kind for each in fabric.links} == {"4xEDR"}
     assert ends == {
         frozenset({("S-01", 4), ("H-02", 1)}),

@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text
-from fabric_checks.parsers.plain import cleaned
+from fabric_checks.diagnosis.fabric_map.forwarding import lines
+from fabric_checks.parsers.table import require
 
 #: The most ports of a switch.
 MOST_PORTS = 254
@@ -23,24 +25,21 @@ MOST_PORTS = 254
 IBNETDISCOVER = re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-')
 SUBNET_LIST = re.compile(r"(?m)^\{ (?:CA|SW|RT)\S* Ports:")
 
-_NODE = re.compile(
-    r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)'
-)
-_PORT = re.compile(
-    r'\[([0-9]{1,3})\](?:\(([0-9a-f]{1,16})\))?(?:\[ext [^\]]*\])?\s+"([SHR]-[0-9a-f]{1,16})"'
-    r"\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(.*))?"
-)
-_IGNORED = re.compile(
-    r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|(?:Non-)?Chassis .*"
+_LINE = re.compile(
+    r'(?P<node>Switch|Ca|Rt)\s+[0-9]{1,3}\s+"(?P<key>[SHR]-[0-9a-f]{1,16})"\s*#\s*"(?P<name>.*)".*'
+    r"|\[(?P<port>[0-9]{1,3})\](?:\((?P<guid>[0-9a-f]{1,16})\))?(?:\[ext [^\]]*\])?"
+    r'\s+"(?P<far>[SHR]-[0-9a-f]{1,16})"\[(?P<far_port>[0-9]{1,3})\]'
+    r"(?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(?P<comment>.*))?"
+    r"|(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|(?:Non-)?Chassis .*"
 )
 _LID = re.compile(r"\blid ([0-9]{1,5})\b")
 _WIDTH_AND_SPEED = re.compile(
     r" (1|2|4|8|12)x(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\s*$"
 )
 _LANE_GBPS = {
-    **{"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64},
-    **{"EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0},
-}
+    "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64,
+    "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
+}  # fmt: skip
 _END = (
     r"\{ (CA|SW|RT)\S* Ports:[0-9A-F]{2} SystemGUID:[0-9a-f]{16} NodeGUID:([0-9a-f]{16})"
     r" PortGUID:([0-9a-f]{16}) VenID:[0-9A-F]+ DevID:[0-9A-F]+ Rev:[0-9A-F]+ \{(.*?)\}"
@@ -49,9 +48,9 @@ _END = (
 _CABLE_END = re.compile(rf"{_END} {_END} PHY=([0-9]+)x LOG=(\w+) SPD=(\S+)\s*")
 #: Speeds by the rate of a lane with coding, as OpenSM prints it.
 _SPEEDS = {
-    **{"2.5": "SDR", "5": "DDR", "10": "QDR", "FDR10": "FDR10", "14": "FDR"},
-    **{"25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR"},
-}
+    "2.5": "SDR", "5": "DDR", "10": "QDR", "FDR10": "FDR10", "14": "FDR",
+    "25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,17 +69,21 @@ class Device:
     guids: dict[int, str] = field(default_factory=dict)
 
 
+class End(NamedTuple):
+    """An end of a cable: the key of a device, and its port."""
+
+    key: str
+    port: int
+
+
 @dataclass(frozen=True)
 class Link:
-    """A cable: the key of a device and its port at either end.
+    """A cable.
 
-    :param kind: width and speed, as in ``4xHDR``; empty if they are not known.
+    :param ends: both, in order; :param kind: width and speed, as in ``4xHDR``; empty if they are not known.
     """
 
-    one: str
-    one_port: int
-    other: str
-    other_port: int
+    ends: tuple[End, End]
     kind: str = ""
 
     @property
@@ -98,51 +101,47 @@ class Fabric:
     links: tuple[Link, ...]
 
 
+#: By end of a cable the other end, the kind of the link, and the line.
+_Ends = dict[End, tuple[End, str, int]]
+
+
 def parse_ibnetdiscover(text: str) -> Fabric:
     """Read the output of ``ibnetdiscover``.
 
     :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
-    #: By key and port the key and port at the other end, the kind of the link, and the line.
-    ends: dict[tuple[str, int], tuple[str, int, str, int]] = {}
-    own = None
-    for number, line in enumerate(cleaned(text).splitlines(), 1):
-        if not line.strip() or _IGNORED.fullmatch(line):
-            continue
-        if node := _NODE.fullmatch(line):
-            own = node[2]
-            if own in devices:
-                raise OutputError(f"{own} is described twice", number)
-            devices[own] = Device(own, node[3], node[1] == "Switch")
-        elif (match := _PORT.fullmatch(line)) and own is not None:
-            port, other_port = int(match[1]), int(match[4])
-            if max(port, other_port) > MOST_PORTS:
-                raise OutputError(
-                    f"port {max(port, other_port)} is beyond what a switch has", number
-                )
-            if (own, port) in ends:
-                raise OutputError(f"port {port} of {own} is described twice", number)
-            comment = match[5] or ""
-            kind = _WIDTH_AND_SPEED.search(comment)
-            ends[own, port] = (
-                match[3],
-                other_port,
-                kind[0].strip() if kind else "",
-                number,
-            )
-            if lid := _LID.search(comment):
-                devices[own].lids[port] = int(lid[1])
-            if match[2]:
-                devices[own].guids[port] = match[2].zfill(16)
-        else:
-            raise OutputError(
-                f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged",
-                number,
-            )
+    ends: _Ends = {}
+    own = Device("", "", is_switch=False)
+    for number, found in lines(text, _LINE, "ibnetdiscover output"):
+        if found["node"]:
+            own = Device(found["key"], found["name"], found["node"] == "Switch")
+            require(own.key not in devices, f"{own.key} is described twice", number)
+            devices[own.key] = own
+        elif found["port"]:
+            _add_port(ends, own, found, number)
     if not any(device.is_switch for device in devices.values()):
         raise OutputError(_why_no_switch(len(devices), has_cables=bool(ends)))
     return Fabric(devices, _links(ends))
+
+
+def _add_port(ends: _Ends, own: Device, found: re.Match[str], line: int) -> None:
+    """Note what a line says of a port: the other end, its own GUID and LID, and the kind of the link."""
+    end = End(own.key, int(found["port"]))
+    far, comment = End(found["far"], int(found["far_port"])), found["comment"] or ""
+    highest = max(end.port, far.port)
+    require(highest <= MOST_PORTS, f"port {highest} is beyond what a switch has", line)
+    kind = _WIDTH_AND_SPEED.search(comment)
+    _add(ends, end, far, kind[0].strip() if kind else "", line)
+    if lid := _LID.search(comment):
+        own.lids[end.port] = int(lid[1])
+    if found["guid"]:
+        own.guids[end.port] = found["guid"].zfill(16)
+
+
+def _add(ends: _Ends, own: End, far: End, kind: str, line: int) -> None:
+    require(own not in ends, f"port {own.port} of {own.key} is described twice", line)
+    ends[own] = (far, kind, line)
 
 
 def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
@@ -155,20 +154,18 @@ def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
     return f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
 
 
-def _links(
-    ends: Mapping[tuple[str, int], tuple[str, int, str, int]],
-) -> tuple[Link, ...]:
+def _links(ends: _Ends) -> tuple[Link, ...]:
     """Return the cables, each of which has to be described at both its ends."""
     links = []
-    for (own, port), (other, other_port, kind, number) in ends.items():
-        if ends.get((other, other_port), ())[:2] != (own, port):
-            raise OutputError(
-                f"the cable from {own} port {port} to {other} port {other_port} is not described at its other"
-                " end; the output is incomplete, or covers only part of the fabric",
-                number,
-            )
-        if (own, port) < (other, other_port):
-            links.append(Link(own, port, other, other_port, kind))
+    for own, (far, kind, line) in ends.items():
+        require(
+            far in ends and ends[far][0] == own,
+            f"the cable from {own.key} port {own.port} to {far.key} port {far.port} is not described at its"
+            " other end; the output is incomplete, or covers only part of the fabric",
+            line,
+        )
+        if own < far:
+            links.append(Link((own, far), kind))
     return tuple(links)
 
 
@@ -178,33 +175,21 @@ def parse_subnet_list(text: str) -> Fabric:
     :raises OutputError: if a line is malformed, or a cable has no second end.
     """
     devices: dict[str, Device] = {}
-    ends: dict[tuple[str, int], tuple[str, int, str, int]] = {}
-    for number, line in enumerate(cleaned(text).splitlines(), 1):
-        if not line.strip():
-            continue
-        match = _CABLE_END.fullmatch(line)
-        if match is None:
-            raise OutputError(
-                f"not a line of opensm-subnet.lst: {quoted(line)}; give it unchanged",
-                number,
-            )
-        own, other = (_end(match.groups()[at : at + 6], devices) for at in (0, 6))
-        width, state, speed = match.groups()[12:]
-        if own in ends:
-            raise OutputError(f"port {own[1]} of {own[0]} is described twice", number)
+    ends: _Ends = {}
+    for number, match in lines(text, _CABLE_END, "opensm-subnet.lst"):
+        words = match.groups()
+        own, far = _end(words[:6], devices), _end(words[6:12], devices)
+        width, state, speed = words[12:]
+        kind = f"{width}x{_SPEEDS[speed]}" if speed in _SPEEDS else ""
         if state == "ACT":
-            ends[own] = (
-                *other,
-                f"{width}x{_SPEEDS[speed]}" if speed in _SPEEDS else "",
-                number,
-            )
+            _add(ends, own, far, kind, number)
     return Fabric(devices, _links(ends))
 
 
-def _end(words: tuple[str, ...], devices: dict[str, Device]) -> tuple[str, int]:
-    """Return key and port of an end of a cable, and note its device."""
+def _end(words: tuple[str, ...], devices: dict[str, Device]) -> End:
+    """Return an end of a cable, and note its device."""
     kind, node_guid, port_guid, name, lid, number = words
-    key, port = f"{'S' if kind == 'SW' else 'H'}-{node_guid}", int(number, 16)
-    device = devices.setdefault(key, Device(key, name, is_switch=kind == "SW"))
-    device.lids[port], device.guids[port] = int(lid, 16), port_guid
-    return key, port
+    end = End(f"{'S' if kind == 'SW' else 'H'}-{node_guid}", int(number, 16))
+    device = devices.setdefault(end.key, Device(end.key, name, kind == "SW"))
+    device.lids[end.port], device.guids[end.port] = int(lid, 16), port_guid
+    return end

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.core.routing import STATIC
 from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map.cabling import Device, Fabric, Link
-from fabric_checks.diagnosis.fabric_map.forwarding import NO_PORT, Tables
+from fabric_checks.diagnosis.fabric_map.forwarding import MOST_LID, NO_PORT, Tables
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
 from fabric_checks.diagnosis.fabric_map.names import adapter, plain
+from fabric_checks.parsers.table import require
 
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
@@ -49,59 +50,70 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
     number = {device.key: position for position, device in enumerate(switches)}
-    names = _names(switches)
-    between = [
-        link for link in fabric.links if link.one in number and link.other in number
-    ]
-    starts_ends = np.array(
-        [(number[link.one], number[link.other]) for link in between], dtype=np.int64
-    ).reshape(-1, 2)
-    arc_at = {}
-    for cable, link in enumerate(between):
-        arc_at[number[link.one], link.one_port] = 2 * cable
-        arc_at[number[link.other], link.other_port] = 2 * cable + 1
+    names = dict(zip(number, _names(switches), strict=True))
+    between = [link for link in fabric.links if _is_between(link, number)]
+    leaving = [(number[end.key], end.port) for link in between for end in link.ends]
+    starts, ports = np.array(leaving, dtype=np.int64).reshape(-1, 2).T
     hosts, warnings = _hosts(fabric, number)
-    cables = []
-    for link in between:
-        one, other = names[number[link.one]], names[number[link.other]]
-        cables.append(f"{one} port {link.one_port} to {other} port {link.other_port}")
-    following, strays = None, list[tuple[int, int]]()
-    if tables is not None:
-        _require_same_fabric(switches, tables)
-        placed, changed = _placed(hosts, tables)
-        following, strays, missing = _next_arcs(switches, tables.ports, placed, arc_at)
-        if missing:
-            warnings.append(
-                f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table"
-            )
-        warnings += changed
     known = FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
-        names,
+        tuple(names.values()),
         np.array([port.switch for port in hosts.values()], dtype=np.int64),
-        starts_ends.ravel(),
-        starts_ends[:, ::-1].ravel(),
-        tuple(cables),
-        following,
+        starts,
+        starts.reshape(-1, 2)[:, ::-1].ravel(),
+        tuple(_link_name(link, fabric, names) for link in between),
         rates=_rates(between, [port.Gbps for port in hosts.values()]),
         warnings=tuple(warnings),
-        slow_links=_slow_links(fabric, dict(zip(number, names, strict=True))),
+        slow_links=_slow_links(fabric, names),
     )
-    return _without_lost_routes(known, strays)
+    return (
+        known if tables is None else _routed(known, hosts, tables, list(number), ports)
+    )
 
 
-def _guid(switch: Device) -> str:
-    return switch.key.removeprefix("S-").zfill(16)
+def _routed(
+    known: FabricMap,
+    hosts: Mapping[str, _HostPort],
+    tables: Tables,
+    keys: Sequence[str],
+    ports: NDArray[np.int64],
+) -> FabricMap:
+    """Return a map with the routes of forwarding tables.
+
+    :param keys: of the switches; :param ports: the port that each arc leaves by.
+    """
+    own = [tables.ports.get(key.removeprefix("S-").zfill(16)) for key in keys]
+    missing = own.count(None)
+    require(
+        missing < len(own),
+        "the forwarding tables belong to none of these switches; give the topology and the tables of the same"
+        " fabric",
+    )
+    placed, warnings = _placed(hosts, tables)
+    if missing:
+        of = count_text(len(own), "switch", "switches")
+        warnings = [f"{missing} of {of} without forwarding table", *warnings]
+    arc_at = np.full((len(own), NO_PORT + 1), NONE, dtype=np.int32)
+    arc_at[known.starts, ports] = np.arange(len(ports))
+    following, strays = _next_arcs(own, placed, arc_at)
+    warnings = [*known.warnings, *warnings]
+    known = replace(known, next=following, warnings=tuple(warnings))
+    return _without_lost_routes(known, following, strays)
 
 
-def _require_same_fabric(switches: Sequence[Device], tables: Tables) -> None:
-    """Raise :class:`OutputError` if the tables are of other switches."""
-    if tables.ports.keys().isdisjoint(map(_guid, switches)):
-        raise OutputError(
-            "the forwarding tables belong to none of these switches; give the topology and the tables of the"
-            " same fabric"
-        )
+def _is_between(link: Link, switches: Container[str]) -> bool:
+    """Return whether a cable is between two switches, of which the keys are given."""
+    return all(end.key in switches for end in link.ends)
+
+
+def _link_name(link: Link, fabric: Fabric, switches: Mapping[str, str]) -> str:
+    """Return the name of a cable by those of its ends; :param switches: the names of switches by key."""
+    one, other = (
+        f"{switches.get(end.key) or _names([fabric.devices[end.key]])[0]} port {end.port}"
+        for end in link.ends
+    )
+    return f"{one} to {other}"
 
 
 def _placed(
@@ -114,55 +126,51 @@ def _placed(
         for name, port in hosts.items()
         if port.guid and tables.guids.get(port.lid, port.guid) != port.guid
     ]
+    placed = [
+        replace(port, lid=0) if name in other else port for name, port in hosts.items()
+    ]
     if not other:
-        return list(hosts.values()), []
+        return placed, []
     lid = hosts[other[0]].lid
     text = (
         f"LID {lid} is {other[0]} by the topology, and port 0x{tables.guids[lid]} by the forwarding tables;"
         f" so are {len(other)} of {len(hosts)}: LIDs were assigned anew between the two"
     )
-    if len(other) == len(hosts):
-        raise OutputError(f"{text}; take both again")
-    return [
-        replace(port, lid=0) if name in other else port for name, port in hosts.items()
-    ], [text]
+    require(len(other) < len(hosts), f"{text}; take both again")
+    return placed, [text]
 
 
-def _without_lost_routes(known: FabricMap, strays: list[tuple[int, int]]) -> FabricMap:
+def _without_lost_routes(
+    known: FabricMap, following: NDArray[np.int32], strays: NDArray[np.int64]
+) -> FabricMap:
     """Return a map that warns of routes which its tables lack, and has none if one does not arrive.
 
     Then the tables are of other cables or of other LIDs, and a route that does arrive may be another one.
 
+    :param following: the routes of the map.
     :param strays: switches and hosts to which the table leads by a port of no cable or of another host.
     """
-    if known.next is None:
-        return known
     leaves, one_of_each = np.unique(known.at, return_index=True)
-    _, part = connected_components(
-        coo_array(
-            (np.ones(len(known.starts)), (known.starts, known.ends)),
-            shape=(len(known.switches),) * 2,
-        )
-    )
+    cables = (np.ones(len(known.starts)), (known.starts, known.ends))
+    size = len(known.switches)
+    _, part = connected_components(coo_array(cables, shape=(size, size)))
     source, target = np.nonzero(part[leaves][:, None] == part[known.at])
     arcs = arcs_of(replace(known, routing=STATIC), one_of_each[source], target)
     lost = np.flatnonzero(arcs[:, 0] == UNKNOWN)
+    if not (len(strays) or len(lost)):
+        return known
     # A route is a loop if every switch has one to that host, whose own has no cable to it.
-    is_whole = (known.next == NONE).sum(axis=0) == 1
-    loops = lost[is_whole[target[lost]]]
-    strays = strays or [
-        (int(leaves[source[each]]), int(target[each])) for each in loops
-    ]
-    if strays:
-        switch, host = known.switches[strays[0][0]], known.hosts[strays[0][1]]
+    is_whole = (following == NONE).sum(axis=0) == 1
+    lacking = np.stack((leaves[source[lost]], target[lost]), axis=1)
+    wrong = np.concatenate((strays, lacking[is_whole[target[lost]]]))
+    at, to = (wrong if len(wrong) else lacking)[0]
+    switch, host = known.switches[int(at)], known.hosts[int(to)]
+    if len(wrong):
         text = (
             f"the table of {switch} does not lead to {host} by these cables: a cable moved or LIDs changed"
             " between the two, or replies were lost; no route is used: take both again"
         )
         return replace(known, next=None, warnings=(*known.warnings, text))
-    if not len(lost):
-        return known
-    switch, host = known.switches[leaves[source[lost[0]]]], known.hosts[target[lost[0]]]
     text = (
         f"{len(lost)} of {len(source)} routes from a switch to a host are unknown, such as from {switch} to"
         f" {host}: the tables lack them; were replies lost?"
@@ -193,30 +201,39 @@ def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
     """
     fellows: dict[tuple[str, bool], list[Link]] = defaultdict(list)
     for link in fabric.links:
-        for end in (link.one, link.other):
-            fellows[end, link.one in switches and link.other in switches].append(link)
+        for end in link.ends:
+            fellows[end.key, _is_between(link, switches)].append(link)
     found = {}
     for link in fabric.links:
-        ends = [end for end in (link.one, link.other) if end in switches]
-        groups = [fellows[end, len(ends) == 2] for end in ends]
-        faster = [
-            [each.kind for each in group if each.Gbps > link.Gbps] for group in groups
+        is_between = _is_between(link, switches)
+        groups = [
+            fellows[end.key, is_between] for end in link.ends if end.key in switches
         ]
-        shares = [
-            len(some) / len(group) for some, group in zip(faster, groups, strict=True)
-        ]
-        if link.Gbps and min(shares, default=0) > 0 and max(shares) >= MOST_OF_FELLOWS:
-            kind, count = Counter(faster[int(np.argmax(shares))]).most_common(1)[0]
-            name = f"{_end(fabric, link.one, link.one_port)} to {_end(fabric, link.other, link.other_port)}"
+        if faster := _kind_of_faster(link, groups):
+            kind, count = faster
+            name = _link_name(link, fabric, switches)
             found[name] = (
                 f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
             )
     return found
 
 
-def _end(fabric: Fabric, key: str, port: int) -> str:
-    device = fabric.devices[key]
-    return f"{_names([device])[0]} port {port}"
+def _kind_of_faster(
+    link: Link, groups: Sequence[Sequence[Link]]
+) -> tuple[str, int] | None:
+    """Return what most of the faster fellows run at, and how many; None if the link is no exception.
+
+    :param groups: its fellows at each of its switches.
+    """
+    faster = [
+        [each.kind for each in group if each.Gbps > link.Gbps] for group in groups
+    ]
+    shares = [
+        len(some) / len(group) for some, group in zip(faster, groups, strict=True)
+    ]
+    if not link.Gbps or min(shares, default=0) == 0 or max(shares) < MOST_OF_FELLOWS:
+        return None
+    return Counter(faster[int(np.argmax(shares))]).most_common(1)[0]
 
 
 @dataclass(frozen=True)
@@ -237,19 +254,23 @@ def _hosts(
     """Return the ports of hosts by name, and warnings of adapters that are left out; :param number: of each
     switch."""
     ports = _ports(fabric, number)
-    adapters = [device for key, device in fabric.devices.items() if key in ports]
-    adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
+    adapters = [
+        device
+        for key, device in fabric.devices.items()
+        if key in ports and not _AGGREGATION.search(device.name)
+    ]
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
     warnings = []
     if nameless:
-        found = (
-            f"{count_text(len(nameless), 'adapter')} without the name of a host, as in "
-            f"{quoted(nameless[0])}"
+        adapters_text, example = (
+            count_text(len(nameless), "adapter"),
+            quoted(nameless[0]),
         )
-        if len(nameless) == len(adapters):
-            raise OutputError(
-                f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)"
-            )
+        found = f"{adapters_text} without the name of a host, as in {example}"
+        require(
+            len(nameless) < len(adapters),
+            f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)",
+        )
         warnings.append(f"{found}: left out")
     by_host: dict[str, list[Device]] = defaultdict(list)
     for device in adapters:
@@ -257,9 +278,7 @@ def _hosts(
             by_host[plain(device.name)].append(device)
     hosts: dict[str, _HostPort] = {}
     for host, own in by_host.items():
-        hosts |= _named_ports(
-            host, {(device.name, device.key): ports[device.key] for device in own}
-        )
+        hosts |= _named_ports(host, own, ports)
     return hosts, warnings
 
 
@@ -269,36 +288,30 @@ def _ports(
     """Return the ports of adapters that are at a switch, by the adapter's key and the port's number."""
     ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
     for link in fabric.links:
-        one, other = (link.one, link.one_port), (link.other, link.other_port)
-        for (key, port), (switch, switch_port) in ((one, other), (other, one)):
-            if key not in number and switch in number:
+        for (key, port), far in (link.ends, link.ends[::-1]):
+            if key not in number and far.key in number:
                 device = fabric.devices[key]
                 lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
-                ports[key][port] = _HostPort(
-                    number[switch], switch_port, lid, guid, link.Gbps
-                )
+                at = number[far.key]
+                ports[key][port] = _HostPort(at, far.port, lid, guid, link.Gbps)
     return ports
 
 
 def _named_ports(
-    host: str, adapters: Mapping[tuple[str, str], Mapping[int, _HostPort]]
+    host: str,
+    adapters: Sequence[Device],
+    ports: Mapping[str, Mapping[int, _HostPort]],
 ) -> dict[str, _HostPort]:
-    """Return the ports of a host by their names on the map.
-
-    :param adapters: the ports of each adapter, by its name and key.
-    """
-    own = [port for ports in adapters.values() for port in ports.values()]
-    if len(own) == 1:
-        ((description, _),) = adapters
-        return {f"{host} {adapter(description)}".strip(): own[0]}
+    """Return the ports of a host by their names on the map; :param ports: of each adapter by its key."""
+    is_alone = sum(len(ports[device.key]) for device in adapters) == 1
     found: dict[str, _HostPort] = {}
-    for (description, key), ports in sorted(adapters.items(), key=lambda each: each[0]):
-        name = f"{host} {adapter(description) or key}"
-        name = f"{host} {key}" if name in found else name
-        found |= {
-            f"{name}:{port}" if len(ports) > 1 else name: at
-            for port, at in sorted(ports.items())
-        }
+    for device in sorted(adapters, key=lambda each: (each.name, each.key)):
+        own = adapter(device.name) or ("" if is_alone else device.key)
+        name = f"{host} {own}".strip()
+        name = f"{host} {device.key}" if name in found else name
+        several = len(ports[device.key]) > 1
+        for port, at in sorted(ports[device.key].items()):
+            found[f"{name}:{port}" if several else name] = at
     return found
 
 
@@ -325,32 +338,31 @@ def _names(switches: Sequence[Device]) -> tuple[str, ...]:
 
 
 def _next_arcs(
-    switches: list[Device],
-    tables: Mapping[str, Mapping[int, int]],
+    tables: Sequence[Mapping[int, int] | None],
     hosts: Sequence[_HostPort],
-    arc_at: Mapping[tuple[int, int], int],
-) -> tuple[NDArray[np.int32], list[tuple[int, int]], int]:
-    """Return by switch and host the arc towards that host, the switches and hosts whose entry leads to no
-    cable and not to that host, and how many switches have no table.
+    arc_at: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return by switch and host the arc towards that host, and the switches and hosts whose entry leads to no
+    cable and not to that host.
 
-    :param arc_at: by switch and port the arc that leaves there.
+    :param tables: of the switches, None for one without; :param arc_at: by switch and port the arc that
+        leaves there.
     """
-    if len(switches) * len(hosts) > MOST_ENTRIES:
-        raise OutputError(
-            f"{len(switches)} switches and {len(hosts)} hosts are more than can be analysed"
-        )
-    found = np.full((len(switches), len(hosts)), NONE, dtype=np.int32)
-    strays = []
-    own = [tables.get(_guid(device)) for device in switches]
-    for switch, table in enumerate(own):
-        for number, host in enumerate(hosts if table is not None else ()):
-            port = table.get(host.lid, NO_PORT) if table and host.lid else NO_PORT
-            if host.switch != switch:
-                found[switch, number] = arc_at.get((switch, port), NONE)
-            is_stray = found[switch, number] == NONE and (
-                host.switch,
-                host.switch_port,
-            ) != (switch, port)
-            if is_stray and port != NO_PORT:
-                strays.append((switch, number))
-    return found, strays, own.count(None)
+    require(
+        len(tables) * len(hosts) <= MOST_ENTRIES,
+        f"{len(tables)} switches and {len(hosts)} hosts are more than can be analysed",
+    )
+    fields = [(host.switch, host.switch_port, host.lid) for host in hosts]
+    at, own_port, lid = np.array(fields).T
+    lid[lid > MOST_LID] = 0
+    port = np.full((len(tables), len(hosts)), NO_PORT, dtype=np.uint8)
+    for switch, table in enumerate(tables):
+        of_lid = np.full(MOST_LID + 1, NO_PORT)
+        of_lid[list(table or ())] = list((table or {}).values())
+        of_lid[0] = NO_PORT
+        port[switch] = of_lid[lid]
+    found = np.take_along_axis(arc_at, port.astype(np.int64), axis=1)
+    is_here = at == np.arange(len(tables))[:, None]
+    found[is_here] = NONE
+    is_lost = (found == NONE) & (port != NO_PORT)
+    return found, np.argwhere(is_lost & ~(is_here & (port == own_port)))

@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
+from fabric_checks.parsers.table import require
 
 #: The adapter, which node descriptions have after the name of the host.
 _ADAPTER = re.compile(
@@ -50,42 +50,32 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
         are used.
     :raises OutputError: if all hosts have others.
     """
-    of_host: dict[str, list[int]] = defaultdict(list)
-    for number, name in enumerate(known.hosts):
-        of_host[name.partition(" ")[0]].append(number)
-    kept = []
-    unclear, others = {}, []
-    for host, numbers in of_host.items():
-        fitting = [
-            each for each in numbers if _fits(adapter(known.hosts[each]), patterns)
-        ]
-        fitting = fitting or [
-            each
-            for each in numbers
-            if not _are_others(adapter(known.hosts[each]), patterns)
-        ]
-        kept += fitting
-        if not fitting:
-            others.append(known.hosts[numbers[0]])
-        if len(fitting) > 1:
-            unclear[host] = names_text(
-                [adapter(known.hosts[each]) for each in fitting], 4
-            )
+    host_of = [name.partition(" ")[0] for name in known.hosts]
+    like = [_likeness(adapter(name), patterns) for name in known.hosts]
+    most = dict[str, int]()
+    for host, how in zip(host_of, like, strict=True):
+        most[host] = max(how, most.get(host, 0))
+    kept = [at for at, how in enumerate(like) if how and how == most[host_of[at]]]
+    ports = defaultdict[str, list[str]](list)
+    for each in kept:
+        ports[host_of[each]].append(adapter(known.hosts[each]))
     warnings = known.warnings
+    unclear = [host for host, own in ports.items() if len(own) > 1]
     if unclear:
-        host, ports = min(unclear.items())
-        of = count_text(len(unclear), "host")
+        of, first = count_text(len(unclear), "host"), min(unclear)
         warnings += (
-            f"{of} with several ports, such as {host} ({ports}): switch and routes are unknown where the run"
-            " does not name them; say which MPI used: blame --adapter, or extras['fabric']",
+            f"{of} with several ports, such as {first} ({names_text(ports[first], 4)}): switch and routes are"
+            " unknown where the run does not name them; say which MPI used: blame --adapter, or"
+            " extras['fabric']",
         )
+    others = [host for host, how in most.items() if not how]
     if others:
+        such = known.hosts[host_of.index(others[0])]
         text = (
             f"{count_text(len(others), 'host')} with other adapters than {', '.join(patterns)}, such as"
-            f" {others[0]}: left out; give the topology of the subnet that MPI used"
+            f" {such}: left out; give the topology of the subnet that MPI used"
         )
-        if not kept:
-            raise OutputError(text)
+        require(kept, text)
         warnings += (text,)
     hosts = tuple(known.hosts[each] for each in kept)
     following = None if known.next is None else known.next[:, kept]
@@ -94,23 +84,22 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
     )
 
 
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a port is one of an adapter; a pattern without a port is of any."""
-    return any(
-        fnmatchcase(name, pattern) or fnmatchcase(name.partition(":")[0], pattern)
-        for pattern in patterns
-    )
+def _likeness(name: str, patterns: Sequence[str]) -> int:
+    """Return whether a port is one of an adapter (2), may be by another kind of name (1), or is another (0).
 
+    A pattern without a port is of any.
 
-def _are_others(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether patterns are of other adapters than a port, and not by another kind of name.
-
-    >>> [_are_others("mlx5_0", [other]) for other in ("mlx5_1", "mlx5_0:1", "HCA-1", "")]
-    [True, False, False, False]
+    >>> [_likeness("mlx5_0", [other]) for other in ("mlx5_0", "mlx5_1", "mlx5_0:1", "HCA-1", "")]
+    [2, 0, 1, 1, 1]
     """
     device = name.partition(":")[0]
+    if any(
+        fnmatchcase(name, pattern) or fnmatchcase(device, pattern)
+        for pattern in patterns
+    ):
+        return 2
     devices = {pattern.partition(":")[0] for pattern in patterns}
-    return device not in devices and _kind(device) in set(map(_kind, devices))
+    return int(device in devices or _kind(device) not in set(map(_kind, devices)))
 
 
 def _kind(device: str) -> str:
@@ -132,12 +121,10 @@ def positions(
         short[plain(name)].append(number)
     candidates = []
     for rank in ranks:
-        own = [
-            each
-            for each in short[plain(rank)]
-            if not _are_others(adapter(hosts[each]), [adapter(rank)])
-        ]
-        candidates.append(exact.get(rank) or own)
+        wanted = [adapter(rank)]
+        named = short[plain(rank)]
+        like = [each for each in named if _likeness(adapter(hosts[each]), wanted)]
+        candidates.append(exact.get(rank) or like)
     missing = [rank for rank, found in zip(ranks, candidates, strict=True) if not found]
     found = [found[0] if len(found) == 1 else NONE for found in candidates]
     return np.array(found, dtype=np.int64), tuple(dict.fromkeys(missing))

@@ -8,14 +8,15 @@ They give the switch, block or ring of each node, and not the cables. A torus ha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import yaml
+import msgspec.yaml
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
 from fabric_checks.parsers.plain import cleaned
+from fabric_checks.parsers.table import require
 
 #: The most nodes: a short list could stand for any number.
 MOST_NODES = 200_000
@@ -53,10 +54,8 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
 
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
-    return (
-        re.search(r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:", text)
-        is not None
-    )
+    form = r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:"
+    return re.search(form, text) is not None
 
 
 def parse(text: str) -> FabricMap:
@@ -74,69 +73,74 @@ def parse(text: str) -> FabricMap:
     kinds = ("switchname",) if has_switches else ("switchname", "blockname", "ringname")
     seen: set[str] = set()
     for number, raw in enumerate(cleaned(text).splitlines(), 1):
-        found = _members(raw, kinds, number)
-        if found is None:
-            continue
-        name, nodes = found
-        twice = [name] if name in members else [node for node in nodes if node in seen]
-        if twice:
-            raise OutputError(f"{quoted(twice[0])} is listed twice", number)
-        if len(seen) + len(nodes) > MOST_NODES:
-            raise OutputError(f"more than {MOST_NODES} nodes", number)
-        members[name] = nodes
-        seen |= set(nodes)
-    if not members:
-        raise OutputError(
-            "no switch, block or ring in it has nodes; give the whole topology"
-        )
+        for name, nodes in _members(raw, kinds, number):
+            twice = [name] if name in members else sorted(seen & set(nodes))
+            require(not twice, f"{quoted(''.join(twice[:1]))} is listed twice", number)
+            seen |= set(nodes)
+            require(len(seen) <= MOST_NODES, f"more than {MOST_NODES} nodes", number)
+            members[name] = nodes
+    require(
+        members, "no switch, block or ring in it has nodes; give the whole topology"
+    )
     return of_switches("Slurm's topology", members)
+
+
+class _Unit(msgspec.Struct):
+    """A switch, a block or a ring of a ``topology.yaml``."""
+
+    switch: str = ""
+    block: str = ""
+    ring: str = ""
+    nodes: str | None = None
+    children: str | None = None
+
+    def line(self) -> str:
+        """Return its line of ``topology.conf``."""
+        kind = "Switch" if self.switch else "Block" if self.block else "Ring"
+        name = self.switch or self.block or self.ring
+        return f"{kind}Name={name} Nodes={self.nodes or ''} Switches={self.children or ''}\n"
+
+
+class _Units(msgspec.Struct):
+    """Those of one kind."""
+
+    switches: list[_Unit] | None = None
+    blocks: list[_Unit] | None = None
+    rings: list[_Unit] | None = None
+
+    def all(self) -> list[_Unit]:
+        """Return them, whatever their kind."""
+        return self.switches or self.blocks or self.rings or []
+
+
+class _Topology(msgspec.Struct):
+    """One topology of a ``topology.yaml``."""
+
+    cluster_default: bool = False
+    tree: _Units | None = None
+    block: _Units | None = None
+    ring: _Units | None = None
 
 
 def _lines_of_yaml(text: str) -> str:
     """Return the lines that ``topology.conf`` would have for the default topology of a ``topology.yaml``."""
     try:
-        topologies = yaml.safe_load(text)
-        (default,) = [
-            each
-            for each in topologies
-            if each.get("cluster_default") or len(topologies) == 1
-        ]
-        switches = (default.get("tree") or {}).get("switches") or []
-        units = [
-            ("Switch", each["switch"], each.get("nodes"), each.get("children"))
-            for each in switches
-        ]
-        for kind, plural in (("block", "blocks"), ("ring", "rings")):
-            own = (default.get(kind) or {}).get(plural) or []
-            units += [
-                (kind.capitalize(), each[kind], each.get("nodes"), None) for each in own
-            ]
-        if not all(
-            isinstance(text, str) for unit in units for text in unit if text is not None
-        ):
-            raise TypeError("a name or a list of nodes is no text")
-    except (
-        yaml.YAMLError,
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:
+        topologies = msgspec.yaml.decode(text, type=list[_Topology])
+        is_only = len(topologies) == 1
+        (default,) = [each for each in topologies if each.cluster_default or is_only]
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         cause = " ".join(str(error).split())[:120]
         raise OutputError(
             f"not a topology.yaml with one default topology: {cause}; give it unchanged"
         ) from None
-    return "".join(
-        f"{kind}Name={name} Nodes={nodes or ''} Switches={children or ''}\n"
-        for kind, name, nodes, children in units
-    )
+    units = filter(None, (default.tree, default.block, default.ring))
+    return "".join(each.line() for own in units for each in own.all())
 
 
 def _members(
     raw: str, kinds: Sequence[str], number: int
-) -> tuple[str, list[str]] | None:
-    """Return the switch or block of a line and its nodes; None for a line that gives no node its switch.
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the switch or block of a line and its nodes; nothing for a line that gives no node its switch.
 
     Such are lines of other kinds, as aggregates of blocks, settings, what is yet to come; one that is whole
     and has no nodes; and a block where there are switches: both may be in a file, with the same nodes.
@@ -145,14 +149,15 @@ def _members(
     words = {key.lower(): value for key, value in _WORD.findall(line)}
     names = [words[kind] for kind in kinds if kind in words]
     is_whole = all(names) and not _WORD.sub("", line).strip()
-    if not names or (is_whole and words.get("nodes") in _NONE):
-        return None
-    if not is_whole:
-        raise OutputError(
-            f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it",
-            number,
-        )
+    nodes = words.get("nodes")
+    if not names or (is_whole and nodes in _NONE):
+        return
+    require(
+        is_whole,
+        f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it",
+        number,
+    )
     # A switch of a higher level lists all nodes below it as well as its switches.
-    if words.get("switches") not in _NONE or words.get("level", "0") != "0":
-        return None
-    return names[0], hostlist(words.get("nodes", ""), number)
+    is_leaf = words.get("level", "0") == "0"
+    if is_leaf and words.get("switches") in _NONE:
+        yield names[0], hostlist(nodes or "", number)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
@@ -18,6 +19,7 @@ from fabric_checks.diagnosis.fabric_map import (
     slurm_topology,
 )
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.parsers.table import require
 
 
 def read(paths: Sequence[Path]) -> FabricMap:
@@ -53,10 +55,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is
         named.
     """
-    fabric: cabling.Fabric | None = None
-    tables = forwarding.Tables()
-    of_slurm: FabricMap | None = None
-    routing = UNKNOWN_ROUTING
+    found: dict[str, Any] = {"tables": forwarding.Tables(), "routing": UNKNOWN_ROUTING}
     warnings = []
     for name, printed in texts:
         text, warned = infiniband.WARNING.subn("", printed)  # each leaves an empty line
@@ -66,45 +65,45 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing"
             )
         try:
-            if forwarding.FORWARDING.search(text):
-                found = forwarding.parse(text)
-                tables.ports |= found.ports
-                tables.guids |= found.guids
-            elif cabling.IBNETDISCOVER.search(text) or cabling.SUBNET_LIST.search(text):
-                fabric = _cables(text, fabric)
-            elif slurm_topology.is_topology(text):
-                of_slurm = slurm_topology.parse(text)
-            elif forwarding.ENGINE.search(text):
-                routing = forwarding.routing_of_log(text)
-            else:
-                raise OutputError(
-                    "not a known form of topology; give the output of ibnetdiscover, without -p, or OpenSM's"
-                    " opensm-subnet.lst, of dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or"
-                    " the log of OpenSM"
-                )
+            _read(text, found)
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None
-    if fabric is not None:
-        known = infiniband.of_fabric(fabric, tables if tables.ports else None)
-        return replace(known, warnings=(*known.warnings, *warnings), routing=routing)
-    if tables.ports:
-        raise OutputError(
-            f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
-        )
-    if of_slurm is None:
-        raise OutputError("there is no topology")
-    return replace(of_slurm, routing=routing)
-
-
-def _cables(text: str, before: cabling.Fabric | None) -> cabling.Fabric:
-    """Return the cables of a text; :param before: those of another one, in whose place they would be."""
-    if before is not None:
-        raise OutputError(
-            "a second file of cables; give those of one subnet, which MPI used"
-        )
-    is_list = not cabling.IBNETDISCOVER.search(text)
-    return (
-        cabling.parse_subnet_list(text)
-        if is_list
-        else cabling.parse_ibnetdiscover(text)
+    tables: forwarding.Tables = found["tables"]
+    if "cables" in found:
+        known = infiniband.of_fabric(found["cables"], tables if tables.ports else None)
+        warnings = [*known.warnings, *warnings]
+        return replace(known, warnings=tuple(warnings), routing=found["routing"])
+    require(
+        not tables.ports,
+        f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well",
     )
+    require("slurm" in found, "there is no topology")
+    of_slurm: FabricMap = found["slurm"]
+    return replace(of_slurm, routing=found["routing"])
+
+
+def _read(text: str, found: dict[str, Any]) -> None:
+    """Add what a text has, by its form."""
+    if forwarding.FORWARDING.search(text):
+        tables = forwarding.parse(text)
+        found["tables"].ports.update(tables.ports)
+        found["tables"].guids.update(tables.guids)
+    elif (tool := cabling.IBNETDISCOVER.search(text)) or cabling.SUBNET_LIST.search(
+        text
+    ):
+        require(
+            "cables" not in found,
+            "a second file of cables; give those of one subnet, which MPI used",
+        )
+        read = cabling.parse_ibnetdiscover if tool else cabling.parse_subnet_list
+        found["cables"] = read(text)
+    elif slurm_topology.is_topology(text):
+        found["slurm"] = slurm_topology.parse(text)
+    elif forwarding.ENGINE.search(text):
+        found["routing"] = forwarding.routing_of_log(text)
+    else:
+        raise OutputError(
+            "not a known form of topology; give the output of ibnetdiscover, without -p, or OpenSM's"
+            " opensm-subnet.lst, of dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or"
+            " the log of OpenSM"
+        )
