@@ -22,7 +22,9 @@ from fabric_checks.parsers.table import (
     number,
     only,
     printed,
+    require,
     require_intact,
+    rounded,
     whole,
 )
 
@@ -54,6 +56,12 @@ _ROW = re.compile(r"(?ma)^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .
 _ROW_NUMBERS = 6
 _BOUNDS = re.compile(r"(?ma)^# Out of bounds values *: (\S+) (\w+)")
 _MEAN = re.compile(r"(?ma)^# Avg bus bandwidth *: (\S+)")
+#: What the table of a run has once, in order.
+_OF_TABLE = {
+    "of titles 'size count type ...'": _TITLES,
+    "'# Out of bounds values'": _BOUNDS,
+    "'# Avg bus bandwidth'": _MEAN,
+}
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
 _LABELLED = re.compile(r"(?ma)^ *\d+: ?# Using devices")
 #: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time,
@@ -114,23 +122,24 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     text = plain.cleaned(text)
     if _LABELLED.search(text):
         text = re.sub(r"(?m)^ *\d+: ?", "", text)
-    if (listed := len(devices(text))) != ranks:
-        raise OutputError(
-            f"{ranks} ranks were asked for, but '# Using devices' lists {listed}"
-        )
+    listed = len(devices(text))
+    require(
+        listed == ranks,
+        f"{ranks} ranks were asked for, but '# Using devices' lists {listed}",
+    )
     found = rows(text, BUS_FACTOR[benchmark](ranks))
-    if len(found) != len(sizes_B):
-        raise OutputError(
-            f"{count_text(len(sizes_B), 'size')} were asked for, but {count_text(len(found), 'row')} found"
-        )
+    require(
+        len(found) == len(sizes_B),
+        f"{count_text(len(sizes_B), 'size')} were asked for, but {count_text(len(found), 'row')} found",
+    )
     by_size = dict(zip(sizes_B, found, strict=True))
     for asked_B, row in by_size.items():
         # Each rank has the same number of whole 16 bytes, so the size may be a little less.
-        if not asked_B - 16 * ranks < row.size_B <= asked_B:
-            raise OutputError(
-                f"the row of {asked_B} B was expected, found that of {row.size_B} B",
-                row.line,
-            )
+        require(
+            asked_B - 16 * ranks < row.size_B <= asked_B,
+            f"the row of {asked_B} B was expected, found that of {row.size_B} B",
+            row.line,
+        )
     release = _RELEASE.search(text)
     return NcclOutput(
         release[1] if release else "",
@@ -149,27 +158,28 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
     found = _RANK.findall(text)
     numbers = [int(rank) for rank, *_ in found]
     # Each process of a build without MPI runs by itself.
-    if lists > 1 and not any(numbers):
-        raise OutputError(
-            f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1",
-            first,
-        )
-    if lists != 1:
-        raise OutputError(
-            f"one list '# Using devices' of hosts was expected, found {lists}: the program did not start, or"
-            " several programs printed this",
-            first,
-        )
-    if len(found) != len(re.findall(r"(?m)^#\s+Rank ", text)):
-        raise OutputError(
-            "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known",
-            first,
-        )
-    if numbers != list(range(len(found))) or len({group for _, group, *_ in found}) > 1:
-        raise OutputError(
-            f"the list of {len(found)} ranks has gaps, or several groups, which have one value",
-            first,
-        )
+    require(
+        lists <= 1 or any(numbers),
+        f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1",
+        first,
+    )
+    require(
+        lists == 1,
+        f"one list '# Using devices' of hosts was expected, found {lists}: the program did not start, or"
+        " several programs printed this",
+        first,
+    )
+    require(
+        len(found) == len(re.findall(r"(?m)^#\s+Rank ", text)),
+        "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known",
+        first,
+    )
+    groups = {group for _, group, *_ in found}
+    require(
+        numbers == list(range(len(found))) and len(groups) <= 1,
+        f"the list of {len(found)} ranks has gaps, or several groups, which have one value",
+        first,
+    )
     return tuple(Device(host, int(at)) for _, _, host, at in found)
 
 
@@ -181,62 +191,45 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     :raises OutputError: if the table is not whole, data were wrong, or values contradict each other.
     """
     why = "the program did not get so far, or it is damaged"
-    titles = only(
-        list(_TITLES.finditer(text)), "whole line of titles 'size count type ...'", why
+    titles, bounds, last = (
+        only(list(pattern.finditer(text)), f"whole line {what}", why)
+        for what, pattern in _OF_TABLE.items()
     )
-    bounds = only(
-        list(_BOUNDS.finditer(text)), "whole line '# Out of bounds values'", why
+    require(
+        bounds.groups() == ("0", "OK"),
+        f"wrong data arrived: {quoted(bounds[1])} values are out of bounds ({quoted(bounds[2])})",
+        first,
     )
-    last = only(list(_MEAN.finditer(text)), "whole line '# Avg bus bandwidth'", why)
-    if bounds.groups() != ("0", "OK"):
-        wrong, verdict = map(quoted, bounds.groups())
-        raise OutputError(
-            f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first
-        )
-    found = list(_ROW.finditer(text))
-    order = [
-        match.start()
-        for match in (
-            *_DEVICES.finditer(text),
-            *_RANK.finditer(text),
-            titles,
-            *found,
-            bounds,
-            last,
-        )
-    ]
-    _require_rows_only(
-        text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end())
+    begin, end = titles.end(), bounds.start()
+    below = any(pattern.search(text, begin) for pattern in (_DEVICES, _RANK))
+    outside = _ROW.search(text[:begin]) or _ROW.search(text, end)
+    require(
+        begin < end < last.start() and not below and not outside,
+        "ranks, titles, rows and '# Avg bus bandwidth' are not in this order",
+        first,
     )
-    if order != sorted(order):
-        raise OutputError(
-            "ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first
-        )
+    names = titles[1].split()
     table, total, most = [], Span(0, 0), 0.0
-    for row in found:
-        line = first + text.count("\n", 0, row.start())
-        size_B, groups = _cells(row[0], titles[1].split(), line)
-        table.append(
-            SizeRow(
-                line,
-                size_B,
-                *(_timing(group, size_B, factor, line) for group in groups),
-            )
-        )
-        for group in groups:
-            total += printed(group[2], line)
-            most = max(most, float(group[2]))
-    mean, slack = (
-        number(last[1], None),
-        1e-3 + 1e-3 * most,
-    )  # each is rounded to six digits, or to two decimals
-    if not table or not (total * (0.5 / len(table))).meets(
-        Span(mean - slack, mean + slack)
-    ):
-        raise OutputError(
-            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {2 * len(table)} values",
-            first,
-        )
+    lines = text[begin:end].splitlines()
+    for line, row in enumerate(lines, first + text.count("\n", 0, begin)):
+        if not _ROW.match(row):
+            _require_no_row(row, line)
+            continue
+        size_B, groups = _cells(row, names, line)
+        out, of_out = _timing(groups[0], size_B, factor, line)
+        within, of_within = _timing(groups[1], size_B, factor, line)
+        table.append(SizeRow(line, size_B, out, within))
+        total += of_out + of_within
+        most = max(most, of_out.high, of_within.high)
+    count = 2 * len(table)
+    mean = number(last[1], None)
+    # Each is rounded to six digits, or to two decimals.
+    slack = 1e-3 + 1e-3 * most
+    require(
+        count and (total * (1 / count)).meets(rounded(mean, slack)),
+        f"the average bus bandwidth, {mean:g} GB/s, is not that of the {count} values",
+        first,
+    )
     return table
 
 
@@ -262,34 +255,31 @@ def _cells(row: str, names: Sequence[str], line: int) -> tuple[int, list[list[st
     ]
 
 
-def _require_rows_only(table: str, first: int) -> None:
-    """Raise :class:`OutputError` if a line of a table has as many numbers as a row, but is none, nor one of a
-    log."""
-    for line_number, line in enumerate(table.splitlines(), first):
-        numbers = sum(cell.replace(".", "", 1).isdigit() for cell in line.split())
-        is_of_others = line.lstrip().startswith("#") or " NCCL " in line
-        if numbers >= _ROW_NUMBERS and not is_of_others and not _ROW.match(line):
-            raise OutputError(
-                f"a row of the table is damaged: {quoted(line)}", line_number
-            )
+def _require_no_row(line: str, line_number: int) -> None:
+    """Raise :class:`OutputError` if a line has as many numbers as a row, unless it is one of a log."""
+    numbers = sum(cell.replace(".", "", 1).isdigit() for cell in line.split())
+    is_of_others = line.lstrip().startswith("#") or " NCCL " in line
+    require(
+        numbers < _ROW_NUMBERS or is_of_others,
+        f"a row of the table is damaged: {quoted(line)}",
+        line_number,
+    )
 
 
 def _timing(
     cells: Sequence[str], size_B: int, factor: float | None, line: int
-) -> Timing:
-    """Return the values of one group; time and both bandwidths say the same, within their last digits.
+) -> tuple[Timing, Span]:
+    """Return the values of one group, and the bus bandwidth in GB/s; time and both bandwidths say the same,
+    within their last digits.
 
     :param cells: time in us, algorithm and bus bandwidth in GB/s, and the number of wrong values, N/A if not
         counted; before 2.10 the largest error, which the line of out-of-bounds values judges.
     """
-    time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
-    if cells[3] != "N/A" and number(cells[3], line) >= 1:
-        raise OutputError(
-            f"{number(cells[3], line):g} wrong values at {size_B} B", line
-        )
-    if time_us <= 0:
-        raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
     of_time, of_algorithm, of_bus = (printed(cell, line) for cell in cells[:3])
+    time_us, algorithm, bus = map(float, cells[:3])
+    wrong = 0 if cells[3] == "N/A" else number(cells[3], line)
+    require(wrong < 1, f"{wrong:g} wrong values at {size_B} B", line)
+    require(time_us > 0, f"a time of {time_us:g} us at {size_B} B", line)
     bytes_ = Span(1 - _ROUNDING, 1 + _ROUNDING) * size_B
     require_intact(
         (bytes_ / of_time * 1e-3).meets(of_algorithm),
@@ -309,7 +299,7 @@ def _timing(
     ):
         algorithm = size_B / time_us / 1e3
         bus = bus if factor is None else factor * algorithm
-    return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
+    return Timing(time_us, 1e3 * algorithm, 1e3 * bus), of_bus
 
 
 def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[float]]:
@@ -324,21 +314,15 @@ def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[
     """
     found = {}
     try:
-        for result, (size_B, printed) in zip(
-            json.loads(text)["results"], out_of_place.items(), strict=True
-        ):
+        results = json.loads(text)["results"]
+        for result, (size_B, out) in zip(results, out_of_place.items(), strict=True):
             found[size_B] = times_us = result["out_of_place_per_iter"]["times_us"]
-            is_same = math.isclose(
-                result["out_of_place"]["time"], printed.time_us, rel_tol=_FEW_DIGITS
+            time_us = result["out_of_place"]["time"]
+            is_same = math.isclose(time_us, out.time_us, rel_tol=_FEW_DIGITS)
+            require(
+                is_same and times_us and all(0 < each < math.inf for each in times_us),
+                "the JSON with the iterations is of another run than the text, or damaged",
             )
-            if not (
-                is_same
-                and times_us
-                and all(0 < time_us < math.inf for time_us in times_us)
-            ):
-                raise OutputError(
-                    "the JSON with the iterations is of another run than the text, or damaged"
-                )
     except (LookupError, TypeError, ValueError) as error:
         raise OutputError(
             f"the JSON with the iterations is not as nccl-tests writes it: {quoted(repr(error))}"

@@ -95,13 +95,14 @@ def printed(text: str, line: int | None, digits: int = 0) -> Span:
     :param digits: the significant digits of which C's ``%g`` leaves out zeros at the end.
     :raises OutputError: if it is no finite number.
     """
-    value, exact = number(text, line), Decimal(text)
-    last = int(exact.as_tuple().exponent)
+    value = number(text, line)
+    if text == "0":
+        return rounded(value, 0.0)
+    mantissa, _, exponent = text.lower().partition("e")
+    last = int(exponent or 0) - len(mantissa.partition(".")[2])
     if digits:
-        last = min(last, exact.adjusted() + 1 - digits)
-    return rounded(
-        value, 0.0 if text == "0" else 0.5 * (1 + 1e-6) * 10.0 ** min(last, 300)
-    )
+        last = min(last, Decimal(text).adjusted() + 1 - digits)
+    return rounded(value, 0.5 * (1 + 1e-6) * 10.0 ** min(last, 300))
 
 
 def require(holds: object, cause: str, line: int | None = None) -> None:
