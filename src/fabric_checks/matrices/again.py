@@ -39,25 +39,38 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     named = [
         found.ranks for found in report.findings if found.ranks and found.kind != "past"
     ]
-    of_nodes = [
-        ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1
-    ]
+    of_nodes: list[tuple[int, ...]] = []
+    of_pairs: list[tuple[int, ...]] = []
+    for ranks in named:
+        is_node = len({run.ends[rank].host for rank in ranks}) == 1
+        (of_nodes if is_node else of_pairs).append(ranks)
     nodes = list(dict.fromkeys(chain(*of_nodes)))
     slow, on_cables = _slow(report, nodes) if isinstance(report, Report) else ([], [])
-    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[
-        :MOST_SLOW
-    ]
+    chosen = [(ranks[0], ranks[-1]) for ranks in of_pairs] + slow[:MOST_SLOW]
     if not nodes and not chosen:
         return [], 0
-    suspect = {run.ends[rank].host for rank in {*nodes, *chain(*chosen)}}
-    healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
-    partners = [
-        (rank, other) for rank in nodes for other in _nearest(run.ends, rank, healthy)
-    ]
-    most = FEW_HEALTHY if formats.measures_nodes(run.table) else MOST_HEALTHY
-    ranks = [*partners, *chosen, *_controls(run.ends, healthy, most), *on_cables]
+    with_healthy = _with_healthy(
+        run.ends, nodes, chosen, of_nodes=formats.measures_nodes(run.table)
+    )
     unexplained = 0 if named else len(slow) // (1 + run.table.both_ways)
-    return _both_ways(run.ends, ranks, is_one=run.table.both_ways), unexplained
+    both = _both_ways(run.ends, [*with_healthy, *on_cables], is_one=run.table.both_ways)
+    return both, unexplained
+
+
+def _with_healthy(
+    ends: Sequence[End], nodes: Sequence[int], chosen: _Ranks, *, of_nodes: bool
+) -> _Ranks:
+    """Return suspects with healthy partners, slow pairs, and healthy pairs.
+
+    :param of_nodes: whether all pairs of some nodes are measured at once.
+    """
+    suspect = {ends[rank].host for rank in {*nodes, *chain(*chosen)}}
+    healthy = [rank for rank, end in enumerate(ends) if end.host not in suspect]
+    partners = [
+        (rank, other) for rank in nodes for other in _nearest(ends, rank, healthy)
+    ]
+    most = FEW_HEALTHY if of_nodes else MOST_HEALTHY
+    return [*partners, *chosen, *_controls(ends, healthy, most)]
 
 
 def _both_ways(ends: Sequence[End], ranks: _Ranks, *, is_one: bool) -> list[Pair]:

@@ -14,8 +14,8 @@ from statistics import fmean
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import End, PairTable, Row, unit
-from fabric_checks.matrices.shared_readers import matrix, require, task_ends
-from fabric_checks.parsers.table import number, only
+from fabric_checks.matrices.shared_readers import matrix, task_ends
+from fabric_checks.parsers.table import number, only, require
 
 NAME = "ClusterKit"
 SIGNATURE = re.compile(r"(?m)^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$")

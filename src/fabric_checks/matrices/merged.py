@@ -20,9 +20,9 @@ from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import note
 from fabric_checks.matrices.model import LATENCY, End, PairTable
-from fabric_checks.matrices.shared_readers import require
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
+from fabric_checks.parsers.table import require
 
 #: Devices of two names are compared with the same two on other hosts if so many pairs have them.
 FEWEST_OF_CLASS = 6

@@ -10,8 +10,8 @@ from statistics import harmonic_mean
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import BANDWIDTH, UNITS, PairTable, Row
-from fabric_checks.matrices.shared_readers import matrix, require, task_ends
-from fabric_checks.parsers.table import only
+from fabric_checks.matrices.shared_readers import matrix, task_ends
+from fabric_checks.parsers.table import only, require
 
 NAME = "mpiGraph"
 

@@ -21,8 +21,9 @@ from fabric_checks.matrices.model import (
     PairTable,
     Row,
 )
-from fabric_checks.matrices.shared_readers import of_sizes, parts, require
+from fabric_checks.matrices.shared_readers import of_sizes, parts
 from fabric_checks.parsers import nccl_tests
+from fabric_checks.parsers.table import require
 
 NAME = "nccl-tests"
 SIGNATURE = re.compile("(?m)^# Using devices|^# +size +count +type ")

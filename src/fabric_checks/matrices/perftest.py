@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.matrices.shared_readers import of_sizes, parts, require
+from fabric_checks.matrices.shared_readers import of_sizes, parts
+from fabric_checks.parsers.table import require
 
 NAME = "perftest"
 SIGNATURE = re.compile(r"(?m)^[ \t]*#bytes +(?:#sl +)?#iterations +")

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.matrices.model import End, PairTable, Row, unit
-from fabric_checks.matrices.shared_readers import matrix, require
-from fabric_checks.parsers.table import number
+from fabric_checks.matrices.shared_readers import matrix
+from fabric_checks.parsers.table import number, require
 
 NAME = "CSV or TSV with a line '# unit: GB/s'"
 SIGNATURE = re.compile(r"(?im)^#[ \t]*unit[ \t]*:")

@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text, size_text
 from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, require
 
 #: Rows by test, metric and message size in bytes.
 BySize = Mapping[tuple[str, str, int], Sequence[Row]]
@@ -25,12 +24,6 @@ def parts(text: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:
     for start, end in pairwise([*starts, len(text)]):
         yield text[start:end], line
         line += text.count("\n", start, end)
-
-
-def require(is_right: object, cause: str, line: int | None = None) -> None:
-    """Raise :class:`OutputError` unless something is right."""
-    if not is_right:
-        raise OutputError(cause, line)
 
 
 def matrix(

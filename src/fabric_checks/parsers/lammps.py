@@ -293,17 +293,15 @@ def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
     :param ratio: what that may be: with units ``lj`` it is 1.5 (N - 1) / N an atom.
     """
     for row in rows:
-        digits = (
-            0 if "E_long" in row else 8
-        )  # the style "multi" prints zeros at the end, too
+        # The style "multi" prints zeros at the end, too.
+        digits = 0 if "E_long" in row else 8
         spans = {name: printed(text, None, digits) for name, text in row.items()}
         step = f"at step {row['Step']}"
         for total, parts in _SUMS.items():
             if row.keys() >= {total, *parts}:
-                of_parts = [spans[part] for part in parts]
                 require_sum(
                     spans[total],
-                    of_parts,
+                    [spans[part] for part in parts],
                     f"{' + '.join(parts)} do not make {total} {step}",
                 )
         for name in {"KinEng", "Temp", "Volume"} & row.keys():
@@ -311,16 +309,25 @@ def _require_energies(rows: Sequence[Mapping[str, str]], ratio: Span) -> None:
                 spans[name].high >= 0,
                 f"{name} is {float(row[name]):g} {step}, below zero",
             )
-        if row.keys() >= {"TotEng", "E_pair", "E_mol"}:
-            spans["KinEng"] = spans["TotEng"] - spans["E_pair"] - spans["E_mol"]
-        if spans.keys() >= {"KinEng", "Temp"}:
-            found = spans["KinEng"] / spans["Temp"]
-            is_at_rest = spans["Temp"].low <= 0 and spans["KinEng"].meets(Span(0, 0))
-            require_intact(
-                is_at_rest or (spans["Temp"].low > 0 and found.meets(ratio)),
-                f"the kinetic energy {step} is not in proportion to Temp",
-            )
-            ratio = Span(max(ratio.low, found.low), min(ratio.high, found.high))
+        ratio = _ratio(spans, ratio, step)
+
+
+def _ratio(spans: Mapping[str, Span], ratio: Span, step: str) -> Span:
+    """Return what the ratio of kinetic energy and temperature may be, given what it may be by other
+    outputs."""
+    kinetic = spans.get("KinEng")
+    if spans.keys() >= {"TotEng", "E_pair", "E_mol"}:
+        kinetic = spans["TotEng"] - spans["E_pair"] - spans["E_mol"]
+    if kinetic is None or "Temp" not in spans:
+        return ratio
+    temperature = spans["Temp"]
+    found = kinetic / temperature
+    is_at_rest = temperature.low <= 0 and kinetic.meets(Span(0, 0))
+    require_intact(
+        is_at_rest or (temperature.low > 0 and found.meets(ratio)),
+        f"the kinetic energy {step} is not in proportion to Temp",
+    )
+    return Span(max(ratio.low, found.low), min(ratio.high, found.high))
 
 
 def require_thermo(

@@ -406,28 +406,19 @@ def known(text: str) -> str | None:
     """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or
     None."""
     text = _before_the_limit(text)
-    matches = [
-        (rank, match)
-        for rank, pattern in enumerate(_PATTERNS)
-        if (match := pattern.search(text))
-    ]
+    first = [(pattern.search(text), rank) for rank, pattern in enumerate(_PATTERNS)]
     # A pattern over several lines ends where the cause is. Of those in one line the first of the table
     # counts.
     found = [
-        (text.rfind("\n", 0, match.end() - 1) + 1, rank) for rank, match in matches
+        (text.rfind("\n", 0, match.end() - 1) + 1, rank)
+        for match, rank in first
+        if match
     ]
     if not found:
         return None
     begin, rank = min(found)
     _, cause, remedy = KNOWN[rank]
-    groups = [
-        {
-            name.rstrip("_"): one_line(value).strip()
-            for name, value in match.groupdict().items()
-            if value
-        }
-        for match in _PATTERNS[rank].finditer(text)
-    ]
+    groups = list(map(_groups, _PATTERNS[rank].finditer(text)))
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
     cause = re.sub(
         r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause
@@ -435,6 +426,12 @@ def known(text: str) -> str | None:
     where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
     line = text[begin:].partition("\n")[0].strip()
     return f"{cause}{where}; {remedy}; it printed {quoted(line, 120)}"
+
+
+def _groups(match: re.Match[str]) -> dict[str, str]:
+    """Return what the groups of a match have, by their names without the underscores that tell them apart."""
+    found = match.groupdict().items()
+    return {name.rstrip("_"): one_line(value).strip() for name, value in found if value}
 
 
 def first_error(text: str) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -33,6 +34,8 @@ _NORMAL = re.compile(r"(?m)^ *N o r m a l +t e r m i n a t i o n")
 _ERROR = re.compile(r"(?m)^ *E r r o r +t e r m i n a t i o n")
 _TABLE = re.compile(r"(?m)^ *T i m i n g +i n f o r m a t i o n *$")
 _TITLES = ["CPU(seconds)", "%CPU", "Clock(seconds)", "%Clock"]
+#: The columns that are times; behind each is its share.
+_SECONDS = (0, 2)
 _CELL = re.compile(r"[-+.0-9E]+|nan")
 _TIME = re.compile(r"[0-9]E[-+][0-9]")
 _ELAPSED = re.compile(
@@ -171,31 +174,23 @@ def _table(text: str) -> dict[str, float]:
 
 def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
+    *spans, total = ([printed(cell, None) for cell in row.cells] for row in rows)
     *rows, totals = rows
-    for row in rows:
-        is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
+    for row, cells in zip(rows, spans, strict=True):
         require_intact(
-            is_below,
+            len(row.line) == len(totals.line) and row.indent >= totals.indent,
             f"a row of the table of times is not below the others: {quoted(row.line)}",
         )
-        for seconds, percent in ((0, 1), (2, 3)):
-            value, total, share = (
-                printed(text, None)
-                for text in (
-                    row.cells[seconds],
-                    totals.cells[seconds],
-                    row.cells[percent],
-                )
-            )
+        for at in _SECONDS:
+            share = cells[at] * 100 / total[at]
             require_intact(
-                value.high >= 0 and (value * 100 / total).meets(share),
+                cells[at].high >= 0 and share.meets(cells[at + 1]),
                 f"{quoted(row.line)} is below zero, or its shares are not those of its times",
             )
-    parts = [row for row in rows if row.indent == totals.indent]
-    clock_s = {row.name: float(row.cells[2]) for row in parts}
-    require_intact(len(clock_s) == len(parts), "a part is in the table twice")
-    for seconds in (0, 2):
-        spans = [printed(row.cells[seconds], None) for row in parts]
-        total = printed(totals.cells[seconds], None)
-        require_sum(total, spans, "the table's parts do not make its total")
+    is_part = [row.indent == totals.indent for row in rows]
+    clock_s = {row.name: float(row.cells[2]) for row in compress(rows, is_part)}
+    require_intact(len(clock_s) == sum(is_part), "a part is in the table twice")
+    for at in _SECONDS:
+        parts = [cells[at] for cells in compress(spans, is_part)]
+        require_sum(total[at], parts, "the table's parts do not make its total")
     return clock_s

@@ -10,8 +10,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.parsers import plain
+from fabric_checks.parsers.table import require
 
 #: The network that NCCL names where it found no other: TCP.
 SOCKET = "Socket"
@@ -79,18 +80,19 @@ def parse(text: str) -> dict[int, RankNetwork]:
         if found := _RANK.search(log):
             rank, size = int(found[1]), int(found[2])
             where = f"NCCL's log of rank {rank} on {host}"
-            if rank in ranks:
-                raise OutputError(
-                    f"NCCL's log has rank {rank} on {ranks[rank].host} and on {host}"
-                )
-            if rank >= size:
-                raise OutputError(f"{where} is of {size} ranks: the log is damaged")
-            ranks[rank] = _of_rank(RankNetwork(host, device, found[3]), log, where)
+            own = RankNetwork(host, device, found[3])
+            other = ranks.get(rank, own)
+            require(
+                other is own,
+                f"NCCL's log has rank {rank} on {other.host} and on {host}",
+            )
+            require(rank < size, f"{where} is of {size} ranks: the log is damaged")
+            ranks[rank] = _of_rank(own, log, where)
             sizes.add(size)
-    if len(sizes) > 1:
-        raise OutputError(
-            f"NCCL's log is of communicators of {' and '.join(map(str, sorted(sizes)))} ranks"
-        )
+    require(
+        len(sizes) <= 1,
+        f"NCCL's log is of communicators of {' and '.join(map(str, sorted(sizes)))} ranks",
+    )
     return _numbered(ranks)
 
 
@@ -100,28 +102,25 @@ def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
     :raises OutputError: if its channels are of another network than it uses, or of adapters that it has not.
     """
     channels, networks = _CHANNEL.findall(log), _NETWORK.findall(log)
-    network = ([name for name, *_ in channels][-1:] or networks[:1] or [""])[0]
-    if networks and network not in networks:
-        raise OutputError(
-            f"{where} has channels of {quoted(network)}, but uses the network {quoted(networks[0])}"
-        )
-    names = {
-        at: name
-        for listed in _ADAPTERS.findall(log)[-1:]
-        for at, name in _ADAPTER.findall(listed)
-    }
+    network = channels[-1][0] if channels else "".join(networks[:1])
+    require(
+        not networks or network in networks,
+        f"{where} has channels of {quoted(network)}, but uses the network {quoted(''.join(networks[:1]))}",
+    )
+    listed = _ADAPTERS.findall(log)
+    names: dict[str, str] = dict(_ADAPTER.findall(listed[-1] if listed else ""))
     used = sorted({at for _, at, _ in channels}, key=int)
-    if names and not names.keys() >= set(used):
-        raise OutputError(
-            f"{where} has channels of adapters {used}, and one is none of its {len(names)}"
-        )
-    providers = _PROVIDER.findall(log)
+    require(
+        not names or names.keys() >= set(used),
+        f"{where} has channels of adapters {used}, and one is none of its {len(names)}",
+    )
+    flags = ["GDRDMA" in flags for *_, flags in channels]
     return replace(
         rank,
         network=network,
-        provider=providers[-1] if providers else "",
+        provider="".join(_PROVIDER.findall(log)[-1:]),
         adapters=tuple(names.get(at, f"#{at}") for at in used),
-        direct=all("GDRDMA" in flags for *_, flags in channels) if channels else None,
+        direct=all(flags) if flags else None,
     )
 
 
