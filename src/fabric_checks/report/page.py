@@ -8,20 +8,19 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fabric_checks import __version__
 from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
-from fabric_checks.core.text import clean, plural_text, printable
+from fabric_checks.core.text import plural_text
 from fabric_checks.records import reader, runs
 from fabric_checks.records.sources import Source
 from fabric_checks.report import nodes
 from fabric_checks.report.blocks import Section
 from fabric_checks.report.collection import COLUMNS, collect
+from fabric_checks.report.markup import TEMPLATES, filled
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import (
     families,
@@ -33,9 +32,6 @@ from fabric_checks.report.sections import (
 )
 from fabric_checks.report.sections.over_time import Changed, change_points
 from fabric_checks.report.values import Results
-
-#: Templates, style and script.
-TEMPLATES = Path(__file__).with_name("templates")
 
 
 def report(
@@ -127,27 +123,18 @@ def render(
 
     :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
     """
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_printable,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["drawing"] = Markup
-    environment.globals["number_of"] = provenance.number_of
     script, *styles = (
         (TEMPLATES / name).read_text()
         for name in ("page.js", "drawing.css", "page.css")
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
-    body = Markup(
-        environment.get_template("sections.html.jinja").render(sections=sections)
+    body = filled(
+        "sections.html.jinja", sections=sections, number_of=provenance.number_of
     )
-    return environment.get_template("page.html.jinja").render(
-        title=clean(title),
+    return filled(
+        "page.html.jinja",
+        title=title,
         sections=sections,
         body=body,
         data=provenance.data(),
@@ -156,13 +143,4 @@ def render(
         digest=digest,
         when=f"{when:%Y-%m-%d %H:%M} UTC",
         version=__version__,
-    )
-
-
-def _printable(value: Any) -> Any:
-    """Replace control characters in all that a template prints; drawings have none."""
-    return (
-        printable(value)
-        if isinstance(value, str) and not isinstance(value, Markup)
-        else value
     )
