@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from fabric_checks.report import svg_panels
 from fabric_checks.report.svg_panels import Line, Panel
@@ -61,7 +62,7 @@ def _ranks(profile: Profile) -> Panel:
     return Panel("time by rank", lines, "s", "number")
 
 
-def _partners(profile: Profile) -> str:
+def _partners(profile: Profile) -> Markup:
     count = len(profile.ranks)
     sent_MB = np.full((count, count), np.nan)
     for rank, each in enumerate(profile.ranks):

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import clean, size_text, value_text
-from fabric_checks.report.blocks import Cell, Column, Section, Table, number
-from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.blocks import Cell, Section, Table, number
 from fabric_checks.report.values import Results, Value
 from fabric_twins.model.description import PublishedValue, load_all
 
@@ -42,6 +41,11 @@ class Ask:
     parameters: Mapping[str, str] = field(default_factory=dict)
     size_B: int | None = None
     peak: bool = False
+
+    @property
+    def head(self) -> str:
+        """The head of its column: title and unit."""
+        return self.title if self.unit == "1" else f"{self.title}, {self.unit}"
 
 
 def answer(results: Results, machine: str, ask: Ask) -> Value | None:
@@ -149,9 +153,12 @@ def table(
     kept = [(ask, values) for ask, values in columns if any(values)]
     if not kept:
         return None
-    rows = [
-        (machine, tuple(number(values[row]) for _, values in kept))
-        for row, machine in enumerate(results.machines)
+    by_machine = zip(
+        results.machines, zip(*(values for _, values in kept), strict=True), strict=True
+    )
+    rows: list[tuple[str, tuple[Cell | str | None, ...]]] = [
+        (machine, tuple(value and number(value) for value in of))
+        for machine, of in by_machine
     ]
     for name, known in published.items():
         found = [known.get((ask.layout, ask.quantity)) for ask, _ in kept]
@@ -161,14 +168,14 @@ def table(
         key,
         caption,
         "machine",
-        tuple(Column(ask.title, ask.unit) for ask, _ in kept),
+        tuple(ask.head for ask, _ in kept),
         tuple(rows),
     )
 
 
-def _published_cell(published: PublishedValue | None) -> Cell:
+def _published_cell(published: PublishedValue | None) -> Cell | str:
     if published is None:
-        return Cell("", missing=True)
+        return ""
     return Cell(value_text(published.value), mark=published.source.text)
 
 
@@ -199,13 +206,13 @@ def platforms(results: Results) -> Table:
         "table-1",
         "Table 1. Platforms",
         "machine",
-        tuple(map(Column, columns)),
+        columns,
         rows,
         (note,),
     )
 
 
-def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
+def _platform(results: Results, machine: str) -> tuple[str, ...]:
     values = results.of_machine(machine)
     latest = values[-1].record if values else {}
     link_MBps = latest.get("link_MBps")
@@ -217,9 +224,7 @@ def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
         _all_of(values, "mpi"),
         _all_of(values, "compiler"),
     )
-    return tuple(
-        Cell(text) if text else Cell("not known", missing=True) for text in texts
-    )
+    return tuple(text or "not known" for text in texts)
 
 
 def _most(values: Sequence[Value], name: str) -> str:
@@ -234,9 +239,7 @@ def _all_of(values: Sequence[Value], name: str) -> str:
     )
 
 
-def section(
-    results: Results, provenance: Provenance, published: bool = False
-) -> Section | None:
+def section(results: Results, published: bool = False) -> Section | None:
     """Return the tables that have a value; None if none has, or if nothing was measured between nodes.
 
     :param published: whether to show the platforms of the document itself, next to the machines.

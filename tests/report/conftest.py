@@ -9,7 +9,6 @@ import pytest
 
 from fabric_checks.report import page
 from fabric_checks.report.collection import collect
-from fabric_checks.report.provenance import Provenance
 from tests.report import records
 
 HERE = Path(__file__).resolve().parent
@@ -18,11 +17,8 @@ WRITTEN = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 
 def html_of(rows, faults=()):
     """Return the page about records."""
-    loaded, provenance = records.frame(rows), Provenance()
-    results = collect(loaded, faults)
-    return page.render(
-        "A report", page.sections(results, provenance), provenance, WRITTEN
-    )
+    results = collect(records.frame(rows), faults)
+    return page.render("A report", page.sections(results), WRITTEN)
 
 
 def twins():

@@ -120,7 +120,7 @@ def test_the_report_has_heat_map_and_histogram(tmp_path, golden_run):
     text, found = golden_run
     keep_output(tmp_path, text)
     (picture,) = pictures(CROSS_SECTION, rows_of(found), tmp_path)
-    assert "data:image/png;base64," in picture.svgs[0] and "link/1" in picture.svgs[1]
+    assert "Heat map" in picture.panels[0] and "link/1" in picture.panels[1]
     assert (
         picture.description.endswith(" MB/s.")
         and picture.notes[-1] == found.limits_text
@@ -131,7 +131,7 @@ def test_the_report_has_a_latency_map(tmp_path, latency_run):
     text, found = latency_run
     keep_output(tmp_path, text, case="LatencyMap_1")
     (picture,) = pictures(LATENCY_MAP, rows_of(found, "LatencyMap"), tmp_path)
-    (svg,) = picture.svgs
+    (svg,) = picture.panels
     assert "n005" in svg and picture.description.endswith(" us.")
 
 
@@ -149,7 +149,7 @@ def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(
     )
     for family, (_, found), check in runs:
         (picture,) = pictures(family, rows_of(found, check), tmp_path)
-        assert picture.svgs == () and "matrix not kept" in picture.absent
+        assert picture.panels == () and "matrix not kept" in picture.absent
     assert (
         pictures(CROSS_SECTION, [record("waves", family=CROSS_SECTION)], tmp_path) == []
     )

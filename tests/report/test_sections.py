@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What stands in the sections, against values worked out by hand."""
 
-import xml.etree.ElementTree as ET
 from datetime import timedelta
 
 import numpy as np
@@ -23,29 +22,19 @@ STREAMING, STRESS = (
 )
 
 
-def built(rows, **options):
-    """Return the sections by key, and the provenance of what is in them."""
-    results, provenance = collect(records.frame(rows)), Provenance()
-    return {
-        section.key: section
-        for section in page.sections(results, provenance, **options)
-    }, provenance
-
-
 def sections(rows, **options):
-    return built(rows, **options)[0]
+    """Return the sections by key."""
+    results = collect(records.frame(rows))
+    return {section.key: section for section in page.sections(results, **options)}
 
 
-def lines(found, provenance, section, block):
-    """Return the lines of a figure: by the title of the panel, by name, the values by position."""
-    data = provenance.data()["series"]
+def lines(found, section, block):
+    """Return the lines of a figure: by the name of the panel, by label, the values by position."""
     shown = {}
-    for svg in blocks(found, section)[block].svgs:
-        root = ET.fromstring(svg)
-        of = shown.setdefault(root.get("aria-label"), {})
-        for line in root.iter("polyline"):
-            series = data[int(line.get("data-s"))]
-            of[series[0]] = dict(zip(series[3], series[4], strict=True))
+    for panel in blocks(found, section)[block].panels:
+        of = shown.setdefault(panel.name, {})
+        for line in panel.lines:
+            of[line.label] = dict(line.points)
     return shown
 
 
@@ -59,7 +48,10 @@ def blocks(found, section):
 
 
 def texts(table):
-    return {head: [cell.text for cell in cells] for head, cells in table.rows}
+    return {
+        head: [getattr(cell, "text", cell) for cell in cells]
+        for head, cells in table.rows
+    }
 
 
 def test_the_tables_of_a_machine(everything):
@@ -108,21 +100,36 @@ def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
     (cell,) = (
         cells[0] for head, cells in first.rows if "latency, smallest size" in head
     )
-    assert (cell.text, cell.mark) == (
-        "2",
-        "+100 % since the run of 2026-11-01",
-    ) and len(cell.curve) == 7
-    rows = [row | MET | {"reference": row["value"] / 2} for row in records.streaming()]
-    (first,) = sections(rows)["summary"].blocks
-    assert {"+100 % of the reference"} == {
-        cells[0].mark.split(", ")[-1] for _, cells in first.rows
-    }
+    assert (cell.text, cell.before, cell.change, cell.trend, len(cell.curve)) == (
+        *("2", "1 on 2026-11-01", "+100 %", "worse", 7),
+    )
+    for result, worse in (("fail", "worse"), ("pass", "")):
+        judged = MET | {"result": result}
+        rows = [
+            row | judged | {"reference": row["value"] / 2}
+            for row in records.streaming()
+        ]
+        *_, first = sections(rows)["summary"].blocks
+        for head, (cell,) in first.rows:
+            assert cell.change == "+100 %" and "(at most " in cell.before
+            assert cell.trend == (worse if "latency" in head else "better")
+
+
+def test_two_sizes_of_a_curve_are_no_range():
+    tables = blocks(sections(records.everything()), "summary")
+    (cell,) = (
+        cells[0]
+        for head, cells in tables["at-a-glance"].rows
+        if "bcast, 8 B and 1 MiB" in head
+    )
+    assert cell.text == "1.2 at 8 B, 700 at 1M B"
 
 
 def test_values_that_missed_their_reference_come_first(everything):
     found = blocks(everything, "references")
     assert [
-        [cell.text for cell in cells] for _, cells in found["references-judged"].rows
+        [getattr(cell, "text", cell) for cell in cells]
+        for _, cells in found["references-judged"].rows
     ] == [
         [
             "missed",
@@ -217,7 +224,7 @@ def test_a_change_is_told_and_marked():
         "worse" in line and "2026-11-11" in line
         for line in dict(found["summary"].blocks[0].groups)["oak"]
     )
-    assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
+    assert blocks(found, "over-time")["time-0"].panels[0].marks
 
 
 def test_what_chance_explains_is_no_headline():
@@ -266,12 +273,15 @@ def test_every_value_is_drawn_or_in_a_table():
         for row in records.everything()
         if row["metric"] and row["check"] != "Rotate"
     ]
-    found, provenance = built(rows)
-    data = provenance.data()
+    found = sections(rows)
     drawn = {
-        (data["facts"][data["values"][number][1]]["metric"], at)
-        for *_, across, _, numbers in data["series"]
-        for at, number in zip(across, numbers, strict=True)
+        (value.quantity, value.size_B)
+        for section in found.values()
+        for block in section.blocks
+        if block.kind == "picture"
+        for panel in block.panels
+        for line in panel.lines
+        for value in line.values
     }
     tables = [
         block
@@ -296,7 +306,7 @@ def test_machines_are_side_by_side_and_layouts_too():
         *records.streaming(factor=2, environ="impi"),
         *records.streaming("1x2"),
     ]
-    shown = lines(*built(rows), STREAMING, f"{STREAMING}-0")
+    shown = lines(sections(rows), STREAMING, f"{STREAMING}-0")
     assert set(shown) == {
         f"{quantity} time, {layout}, us"
         for quantity in ("ping pong", "streaming", "bidirectional ping pong")
@@ -312,7 +322,7 @@ def test_what_was_measured_in_several_layouts_is_drawn_over_the_processes():
         for nodes in (2, 4, 8)
         for row in records.imb("ImbCollective", "Bcast", f"{nodes}x1")
     ]
-    shown = lines(*built(rows), "collectives", "collectives-0-over")
+    shown = lines(sections(rows), "collectives", "collectives-0-over")
     assert shown["time, Bcast at 8 B, us"] == {
         "oak, 1 a node": {2: 2.4, 4: 4.8, 8: 9.6}
     }
@@ -321,13 +331,13 @@ def test_what_was_measured_in_several_layouts_is_drawn_over_the_processes():
 
 
 def test_what_a_case_measures_for_several_nodes_is_a_line(everything):
-    found, provenance = built(records.everything())
-    shown = lines(found, provenance, "applications", "applications-0-over")
+    found = sections(records.everything())
+    shown = lines(found, "applications", "applications-0-over")
     assert shown["loop time, lj fixed, 4x2, s"] == {
         "oak, 1 a node": {1: 8, 2: 4, 4: 2},
         "oak, 2 a node": {1: 4, 2: 2, 4: 1},
     }
-    spot = lines(found, provenance, STRESS, f"{STRESS}-0-over")
+    spot = lines(found, STRESS, f"{STRESS}-0-over")
     assert spot["send time to, 4x1, us"] == {"oak": {1: 3, 2: 4, 3: 5}}
 
 
@@ -356,12 +366,23 @@ def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
 
 def test_simulated_values_are_marked_wherever_they_stand():
     rows = records.everything(evidence="simulated", system="twins", partition="cbc")
-    found, provenance = built(rows)
-    assert all("(simulated)" in series[0] for series in provenance.data()["series"])
+    found = sections(rows)
+    pictures = [
+        block
+        for section in found.values()
+        for block in section.blocks
+        if block.kind == "picture"
+    ]
+    assert all("(simulated)" in name for each in pictures for name in each.looks)
     for section in found.values():
         for block in section.blocks:
             if block.kind == "table":
-                cells = [cell for _, row in block.rows for cell in row if cell.value]
+                cells = [
+                    cell
+                    for _, row in block.rows
+                    for cell in row
+                    if getattr(cell, "value", None)
+                ]
                 assert all(cell.mark.startswith("simulated") for cell in cells), (
                     block.key
                 )
@@ -373,8 +394,8 @@ def test_runs_over_time_are_drawn_one_by_one():
         for day in range(4)
         for row in records.later(records.streaming(), day, 1 + day / 10)
     ]
-    found, provenance = built(rows)
-    shown = lines(found, provenance, "over-time", "time-0")
+    found = sections(rows)
+    shown = lines(found, "over-time", "time-0")
     (values,) = shown["Streaming 2x1: ping_pong_time_0B, us"].values()
     assert list(values.values()) == [1.0, 1.1, 1.2, 1.3]
     assert [day - min(values) for day in values] == [0, 1, 2, 3]

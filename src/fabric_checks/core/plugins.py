@@ -8,7 +8,7 @@ User Guide, "Creating and discovering plugins"). The module defines any of
     by name of the verb, its group in the help (``cli.commands.GROUPS``; empty: not listed), the module of its
     click command, and its short help;
 ``REPORT_SECTIONS``
-    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or
+    the modules whose function ``section(results, published)`` returns a section of the report, or
     None;
 ``RECORD_SOURCES``
     the modules whose function ``folder_of(path)`` returns the folder with the records of a file in a format

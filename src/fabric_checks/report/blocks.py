@@ -7,52 +7,40 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from markupsafe import Markup
+
 from fabric_checks.core.text import value_text
+from fabric_checks.report.svg_panels import Panel, looks
 from fabric_checks.report.values import Value
 
 #: So many machines have a column each in one table.
 _COLUMNS = 6
-#: The text of a cell without a value.
-NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table that is more than a text.
 
     :param text: of the cell; :param value: that it shows, for its provenance.
     :param mark: a word next to the value, such as the kind of a simulated value.
-    :param missing: whether there is no value.
     :param curve: the whole curve that the value is of, in block characters.
+    :param before: what the value is compared with; :param change: from that to the value.
+    :param trend: ``better`` or ``worse``, if the change is one.
     """
 
     text: str
     value: Value | None = None
     mark: str = ""
-    missing: bool = False
     curve: str = ""
+    before: str = ""
+    change: str = ""
+    trend: str = ""
 
 
-def runs_note(values: Iterable[Value]) -> tuple[str, ...]:
-    """Return how many runs the medians in a table are of; nothing where each is of one run."""
-    most = max((len(value.runs) for value in values), default=1)
-    return (f"Each value is the median of up to {most} runs.",) if most > 1 else ()
-
-
-def number(value: Value | None) -> Cell:
-    """Return the cell of a value, its median over the runs; ``not measured`` for None."""
-    if value is None:
-        return Cell(NOT_MEASURED, missing=True)
-    words = [value.evidence, value.verdict if value.verdict not in ("", "met") else ""]
+def number(value: Value) -> Cell:
+    """Return the cell of a value, its median over the runs."""
+    words = [value.evidence, value.verdict if value.verdict != "met" else ""]
     return Cell(value_text(value.median), value, ", ".join(filter(None, words)))
-
-
-@dataclass(frozen=True)
-class Column:
-    """The head of a column: its title and its unit."""
-
-    title: str
-    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,16 +48,19 @@ class Table:
     """A table whose first cell of each row names it.
 
     :param key: its identity in the page; :param caption: its title.
-    :param corner: the head of the first column; :param rows: for each its head and cells.
+    :param corner: the head of the first column; :param rows: for each its head and cells, None where nothing
+        was measured.
     :param notes: sentences below it.
+    :param compared: whether what its values are compared with, and the change, have columns.
     """
 
     key: str
     caption: str
     corner: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell | str | None, ...]], ...]
     notes: tuple[str, ...] = ()
+    compared: bool = False
     kind: ClassVar = "table"
 
 
@@ -78,20 +69,30 @@ class Picture:
     """A figure.
 
     :param description: what it shows, in words, for readers who do not see it.
-    :param svgs: its panels, drawn by :mod:`fabric_checks.report.svg_panels`; none where there is only a
-        sentence.
-    :param legend: (name, classes of the page's style) of each line.
-    :param absent: the sentence shown if there is no drawing.
+    :param panels: curves, which the page draws, or drawings; none where there is only a sentence.
+    :param absent: that sentence.
     """
 
     key: str
     title: str
     description: str
-    svgs: tuple[str, ...] = ()
-    legend: tuple[tuple[str, str], ...] = ()
+    panels: tuple[Panel, ...] | tuple[Markup, ...] = ()
     notes: tuple[str, ...] = ()
-    absent: str = NOT_MEASURED
+    absent: str = ""
     kind: ClassVar = "picture"
+
+    @property
+    def looks(self) -> dict[str, str]:
+        """The look of each line, by its name; none for drawings."""
+        return looks([panel for panel in self.panels if isinstance(panel, Panel)])
+
+
+def figure(
+    key: str, title: str, description: str, panels: Iterable[Panel]
+) -> list[Picture]:
+    """Return a figure of the panels that have lines; none where no panel has."""
+    shown = tuple(panel for panel in panels if panel.lines)
+    return [Picture(key, title, description, shown)] if shown else []
 
 
 @dataclass(frozen=True)
@@ -134,24 +135,19 @@ def side_by_side(
     :param rows: heads, and the cells by machine.
     """
     machines = sorted({machine for _, cells in rows for machine in cells})
+    compared = any(cell.before for _, cells in rows for cell in cells.values())
     tables = []
     for at in range(0, len(machines), _COLUMNS):
-        shown = machines[at : at + _COLUMNS]
+        shown = tuple(machines[at : at + _COLUMNS])
         more = f" ({shown[0]} to {shown[-1]})" if len(machines) > _COLUMNS else ""
         listed = tuple(
-            (
-                head,
-                tuple(cells.get(machine, Cell("", missing=True)) for machine in shown),
-            )
+            (head, tuple(cells.get(machine, "") for machine in shown))
             for head, cells in rows
             if not cells.keys().isdisjoint(shown)
         )
-        columns = tuple(map(Column, shown))
-        tables.append(
-            Table(
-                f"{key}{at or ''}", f"{caption}{more}", "value", columns, listed, notes
-            )
-        )
+        name = f"{caption}{more}"
+        table = Table(f"{key}{at or ''}", name, "value", shown, listed, notes, compared)
+        tables.append(table)
     return tables
 
 

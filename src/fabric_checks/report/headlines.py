@@ -39,13 +39,18 @@ class Cell:
 
     :param texts: the value, or two of a curve, each with its size where the title of the row does not say it.
     :param curve: all values of the curve, by size; :param missed: whether one of them missed its reference.
-    :param record: the record of the first text.
+    :param records: the record of each text.
     """
 
     texts: tuple[str, ...]
     curve: tuple[float, ...]
     missed: bool
-    record: Record = field(compare=False)
+    records: list[Record] = field(compare=False)
+
+    @property
+    def record(self) -> Record:
+        """The record of the first text."""
+        return self.records[0]
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,9 @@ class _Candidate:
     @property
     def merit(self) -> tuple[int, ...]:
         """The key that finds the best: the most machines, the preferred layout, the preferred program."""
-        preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])(
-            self.layout
-        )
-        return (
-            len(self.by_machine),
-            *(-number for number in preference),
-            -self.headline.rank,
-        )
+        preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])
+        layout = (-number for number in preference(self.layout))
+        return (len(self.by_machine), *layout, -self.headline.rank)
 
 
 class Values:
@@ -102,19 +102,14 @@ class Values:
         for record in records:
             machine = machine_of(record)
             machines.setdefault(machine)
-            if (
-                record["value"] is None
-                or record.get("compared")
-                or not math.isfinite(record["value"])
-            ):
+            if record["value"] is None or not math.isfinite(record["value"]):
                 continue
-            test = test_text(str(record["check"]), record["parameters"])
-            key = (
-                str(record["check"]),
-                test,
-                str(record["quantity"]),
-                str(record["layout"]),
+            if record.get("compared"):
+                continue
+            check, quantity, layout = (
+                str(record[name]) for name in ("check", "quantity", "layout")
             )
+            key = (check, test_text(check, record["parameters"]), quantity, layout)
             points = self._series.setdefault(key, {}).setdefault(machine, {})
             points[-1 if record["size_B"] is None else record["size_B"]] = record
         #: All machines of the run, in its order, whether or not they have values.
@@ -123,26 +118,20 @@ class Values:
     def rows(self) -> list[Row]:
         """Return the rows in their order: of each one program in one layout, the one that most machines
         have."""
+        candidates = list(self._candidates())
         best: dict[tuple[str, str], _Candidate] = {}
+        for each in candidates:
+            name = (each.section, each.headline.title)
+            best[name] = max(best.get(name, each), each, key=lambda one: one.merit)
         orders: dict[str, int] = {}  # of a section: that of its first row
-        for each in self._candidates():
-            row = (each.section, each.headline.title)
-            if row not in best or each.merit > best[row].merit:
-                best[row] = each
-            section = each.headline.section
-            orders[section] = min(
-                each.headline.order, orders.get(section, each.headline.order)
-            )
+        for of in sorted(
+            (each.headline for each in candidates), key=lambda of: of.order
+        ):
+            orders.setdefault(of.section, of.order)
 
         def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
-            of = each.headline
-            return (
-                orders[of.section],
-                of.section,
-                each.section == BETWEEN,
-                of.order,
-                of.title,
-            )
+            of, is_second = each.headline, each.section == BETWEEN
+            return orders[of.section], of.section, is_second, of.order, of.title
 
         return [
             _row(each.headline, each.section, each.by_machine)
@@ -154,23 +143,18 @@ class Values:
         found: dict[tuple[str | int, ...], _Candidate] = {}
         for (check, _, quantity, text), by_machine in self._series.items():
             record = _any_record(by_machine)
-            headline, layout = (
-                headline_of(record),
-                Layout(record["nodes"] or 1, record["ppn"] or 1),
-            )
+            headline = headline_of(record)
+            layout = Layout(record["nodes"] or 1, record["ppn"] or 1)
             if headline is None:
                 continue
             section, least_tasks = headline.section, headline.least_tasks
             if section == PAIR:
-                section, least_tasks = (
-                    (BETWEEN if layout.nodes > 1 else WITHIN),
-                    max(least_tasks, 2),
-                )
+                section = BETWEEN if layout.nodes > 1 else WITHIN
+                least_tasks = max(least_tasks, 2)
             if layout.tasks >= least_tasks:
                 key = (section, headline.title, headline.rank, check, quantity, text)
                 candidate = found.setdefault(key, _Candidate(headline, section, layout))
-                for machine, points in by_machine.items():
-                    candidate.by_machine.setdefault(machine, points)
+                candidate.by_machine.update(by_machine | candidate.by_machine)
         return found.values()
 
     def series(self) -> list[Row]:
@@ -195,17 +179,8 @@ def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
 def headline_of(record: Record) -> Headline | None:
     """Return the headline that a record carries; None without one."""
     given = record.get("headline") or {}
-    members = {
-        member.name: given[member.name]
-        for member in fields(Headline)
-        if member.name in given
-    }
-    return Headline(**members) if members else None
-
-
-def _nearest(sizes: Iterable[int], wanted: int) -> int:
-    """Return the size next to the wanted one."""
-    return min(sizes, key=lambda size: abs(size - wanted))
+    names = {member.name for member in fields(Headline)} & given.keys()
+    return Headline(**{name: given[name] for name in names}) if names else None
 
 
 def cell(points: Points, point: str) -> Cell:
@@ -216,27 +191,27 @@ def cell(points: Points, point: str) -> Cell:
     """
     sizes = sorted(points)
     values = [float(points[size]["value"]) for size in sizes]
-    best = (min if points[sizes[0]]["better"] == "smaller" else max)(values)
-    chosen = {
-        "last": sizes[-1:],
-        "peak": [sizes[values.index(best)]],
-        "ends": [_nearest(sizes, near) for near in _ENDS_B],
-    }.get(point, sizes[:1])
-    texts = dict.fromkeys(
-        value_text(points[size]["value"]) + (f" @{size_text(size)}" if is_named else "")
-        for size in chosen
-        for is_named in [
-            len(sizes) > 1
-            and (point == "last" or (point == "ends" and size not in _ENDS_B))
-        ]
-    )
-    missed = any(points[size]["result"] == "fail" for size in sizes)
-    return Cell(
-        tuple(texts),
-        tuple(values) if len(values) > 2 else (),
-        missed,
-        points[chosen[0]],
-    )
+    chosen = _chosen(points, point)
+    texts = []
+    for size in chosen:
+        is_named = point == "last" or (point == "ends" and size not in _ENDS_B)
+        at = f" @{size_text(size)}" if is_named and len(sizes) > 1 else ""
+        texts.append(f"{value_text(points[size]['value'])}{at}")
+    missed = any(each["result"] == "fail" for each in points.values())
+    curve = tuple(values) if len(values) > 2 else ()
+    return Cell(tuple(texts), curve, missed, [points[size] for size in chosen])
+
+
+def _chosen(points: Points, point: str) -> list[int]:
+    """Return the sizes whose values are shown, see :func:`cell`."""
+    if point == "ends":
+        nearest = (min(points, key=lambda size: abs(size - end)) for end in _ENDS_B)
+        return list(dict.fromkeys(nearest))
+    if point == "peak":
+        is_less = next(iter(points.values()))["better"] == "smaller"
+        best = min if is_less else max
+        return [best(sorted(points), key=lambda size: points[size]["value"])]
+    return [max(points) if point == "last" else min(points)]
 
 
 def program_text(record: Record) -> str:

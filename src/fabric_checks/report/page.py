@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,20 +17,20 @@ from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import plural_text
 from fabric_checks.records import reader, runs
 from fabric_checks.records.sources import Source
-from fabric_checks.report import nodes
+from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Section
 from fabric_checks.report.collection import COLUMNS, collect
 from fabric_checks.report.markup import TEMPLATES, filled
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import (
+    closing,
     families,
-    not_measured,
     over_time,
     pairs,
     summary,
-    verdicts,
 )
 from fabric_checks.report.sections.over_time import Changed, change_points
+from fabric_checks.report.svg_panels import Panel
 from fabric_checks.report.values import Results
 
 
@@ -54,24 +54,20 @@ def report(
     """
     loaded = reader.load(sources, COLUMNS)
     results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
-    provenance, folders = Provenance(), [*outputs, *(source.path for source in sources)]
     shown = sections(
         results,
-        provenance,
-        folders,
+        [*outputs, *(source.path for source in sources)],
         changes=change_points(loaded.frame),
         published=published,
         opened=opened,
         used=nodes_of(loaded.frame),
     )
-    return render(
-        title or _title(results), shown, provenance, datetime.now(timezone.utc)
-    ), results
+    now = datetime.now(timezone.utc)
+    return render(title or _title(results), shown, now), results
 
 
 def sections(
     results: Results,
-    provenance: Provenance,
     paths: Sequence[Path] = (),
     *,
     changes: tuple[Sequence[Changed], Sequence[str]] = ((), ()),
@@ -93,15 +89,12 @@ def sections(
     ]
     found = [
         summary.section(results, changes[0], list(filter(None, ends)), opened),
-        *families.sections(results, provenance, pairs.results_folders(paths)),
-        over_time.section(results, provenance, *changes),
-        verdicts.references(results),
-        nodes.section(used) if len(used) > 1 else None,
-        *(
-            module.section(results, provenance, published)
-            for module in report_sections()
-        ),
-        not_measured.section(results),
+        *families.sections(results, pairs.results_folders(paths)),
+        over_time.section(results, *changes),
+        closing.references(results),
+        closing.nodes(used) if len(used) > 1 else None,
+        *(module.section(results, published) for module in report_sections()),
+        closing.not_measured(results),
     ]
     return [section for section in found if section]
 
@@ -113,16 +106,21 @@ def _title(results: Results) -> str:
     return f"{plural_text(len(names), 'Interconnect')} of {' and '.join(names)}"
 
 
-def render(
-    title: str, sections: Sequence[Section], provenance: Provenance, when: datetime
-) -> str:
+def render(title: str, sections: Sequence[Section], when: datetime) -> str:
     """Return sections as the page.
 
     The template escapes all text; only drawings of :mod:`fabric_checks.report.svg_panels` and the page's own
     style and script are not escaped. By its policy the page loads nothing and runs no script but its own.
 
-    :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
+    :param when: the time of writing, in UTC.
     """
+    provenance = Provenance()
+
+    def drawing(panel: Panel | Markup, looks: Mapping[str, str]) -> Markup:
+        if isinstance(panel, Panel):
+            return svg_panels.panel(panel, looks, provenance.series_of)
+        return panel
+
     script, *styles = (
         (TEMPLATES / name).read_text()
         for name in ("page.js", "drawing.css", "page.css")
@@ -130,7 +128,10 @@ def render(
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
     body = filled(
-        "sections.html.jinja", sections=sections, number_of=provenance.number_of
+        "sections.html.jinja",
+        sections=sections,
+        number_of=provenance.number_of,
+        drawing=drawing,
     )
     return filled(
         "page.html.jinja",

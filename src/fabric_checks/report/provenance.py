@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from fabric_checks.core.text import clean, count_text, names_text, value_text
+from fabric_checks.records.record import Record
 from fabric_checks.report.svg_panels import Line
 from fabric_checks.report.values import Value, bounds_text, case_text
 
@@ -42,9 +43,8 @@ class Provenance:
         across = [int(x) if x == int(x) else round(x, 5) for x, _ in line.points]
         medians = [float(f"{y:.5g}") for _, y in line.points]
         numbers = list(map(self.number_of, line.values))
-        self._series.append(
-            [clean(line.label), line.values[0].unit, x, across, medians, numbers]
-        )
+        names = map(clean, (line.label, line.values[0].unit))
+        self._series.append([*names, x, across, medians, numbers])
         return len(self._series) - 1
 
     def data(self) -> dict[str, list[Any]]:
@@ -53,10 +53,9 @@ class Provenance:
         A value has the numbers of its case and of its facts. A series has its name, unit, axis across,
         positions, values, and the numbers of their provenance.
         """
-        cases, facts = (list(map(dict, each)) for each in (self._cases, self._facts))
         return {
-            "cases": cases,
-            "facts": facts,
+            "cases": list(map(dict, self._cases)),
+            "facts": list(map(dict, self._facts)),
             "values": list(self._values),
             "series": self._series,
         }
@@ -64,35 +63,17 @@ class Provenance:
 
 def _value_facts(value: Value) -> Facts:
     record = value.record
-    unit = f" {value.unit}" if value.unit != "1" else ""
-    known = sorted(time for time, _, _ in value.runs if time)
-    values = sorted(each for _, _, each in value.runs)
-    seen = (
-        f"{count_text(len(values), 'run')}, median; {value_text(values[0])} to "
-        f"{value_text(values[-1])}{unit}"
-    )
-    reference = (
-        bounds_text(value)
-        or f"none{f': {why}' if (why := record['no_reference']) else ''}"
-    )
+    sessions = dict.fromkeys(name for _, name, _ in value.runs if name)
+    simulated = f"{value.evidence}, not measured on a machine"
     facts = (
         ("metric", value.quantity),
         ("meaning", record["meaning"]),
-        ("runs", seen if len(values) > 1 else ""),
-        ("date (UTC)", _dates(known)),
-        (
-            "session",
-            names_text(
-                list(dict.fromkeys(filter(None, (name for _, name, _ in value.runs)))),
-                2,
-            ),
-        ),
+        ("runs", _runs_text(value)),
+        ("date (UTC)", _dates([time for time, _, _ in value.runs if time])),
+        ("session", names_text(list(sessions), 2)),
         ("computed", value.derived),
-        (
-            "kind",
-            f"{value.evidence}, not measured on a machine" if value.evidence else "",
-        ),
-        ("reference", "" if value.derived else reference),
+        ("kind", simulated if value.evidence else ""),
+        ("reference", "" if value.derived else _reference_text(record)),
         ("verdict", value.verdict),
         ("source", record["reference_source"]),
     )
@@ -103,23 +84,36 @@ def _known(facts: Iterable[tuple[str, str | None]]) -> Facts:
     return tuple((label, clean(text)) for label, text in facts if text)
 
 
+def _runs_text(value: Value) -> str:
+    """Return how many runs a median is of, and their range; empty for one run."""
+    if len(value.runs) < 2:
+        return ""
+    values = [each for _, _, each in value.runs]
+    within = f"{value_text(min(values))} to {value_text(max(values))}"
+    unit = f" {value.unit}" if value.unit != "1" else ""
+    return f"{count_text(len(values), 'run')}, median; {within}{unit}"
+
+
+def _reference_text(record: Record) -> str:
+    why = record["no_reference"]
+    return bounds_text(record) or (f"none: {why}" if why else "none")
+
+
 def _dates(known: list[datetime]) -> str:
     """Return from when to when, in UTC."""
-    ends = [f"{time:%Y-%m-%d %H:%M}" for time in (*known[:1], *known[-1:])]
-    return " to ".join(dict.fromkeys(ends))
+    ends = (min(known), max(known)) if known else ()
+    return " to ".join(dict.fromkeys(f"{time:%Y-%m-%d %H:%M}" for time in ends))
 
 
 def _case_facts(value: Value) -> Facts:
     record = {name: text or "" for name, text in value.record.items()}
+    program = f"{record['program'] or 'not known'} {record['program_version']}"
     image = (record[name] for name in ("container", "image", "image_digest"))
     binding = record["binding"] or "not known"
     facts = (
         ("machine", value.machine),
         ("test", case_text(value.record)),
-        (
-            "program",
-            f"{record['program'] or 'not known'} {record['program_version']}, {record['stack']}",
-        ),
+        ("program", f"{program}, {record['stack']}"),
         ("MPI", record["mpi"]),
         ("compiler", record["compiler"]),
         ("environment", record["environ"]),

@@ -4,6 +4,7 @@ blind."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabric_checks.records.findings import findings_of
@@ -35,47 +36,43 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
     Cases are in the order of their names, so that a note is the same on the next night.
     """
     few: list[str] = []
-    dim: list[str] = []
-    seeing: set[tuple[str, str]] = set()
-    unseeing: dict[tuple[str, str], list[tuple[str, float | None]]] = {}
+    places: dict[tuple[str, str], dict[str, float]] = {}
     for name, known in sorted(limits(by_case).items()):
         record = by_case[name][0]
         in_us = "node_us" in known
-        where = (record["partition"], "node far away" if in_us else "slow node")
         least = known.get("node_us" if in_us else "node")
-        share = 0.0 if in_us else least or 0.0
+        where = (record["partition"], "node far away" if in_us else "slow node")
         if record["nodes"] < FEWEST_NODES:
             few.append(name)
-        elif least is None or share > BLIND_FROM:
-            unseeing.setdefault(where, []).append((name, least))
         else:
-            seeing.add(where)
-            dim += [name] if share > NOTED_FROM else []
-    for where in seeing & unseeing.keys():
-        dim += [name for name, _ in unseeing.pop(where)]
+            loss = math.inf if least is None else 0.0 if in_us else least
+            places.setdefault(where, {})[name] = loss
+    lines: list[str] = []
+    dim: list[str] = []
+    for (partition, what), losses in places.items():
+        if min(losses.values()) > BLIND_FROM:
+            lines.append(_too_much(partition, what, losses))
+        else:
+            dim += [name for name, loss in losses.items() if loss > NOTED_FROM]
     notes = {
         f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {{}}; take a level with more": few,
         f"values vary too much to name a node slower by a tenth: {{}}; {_REMEDY}": sorted(
             dim
         ),
     }
-    return (
-        [_too_much(*where, cases) for where, cases in unseeing.items()],
-        [text.format(_cases(names)) for text, names in notes.items() if names],
-    )
+    return lines, [text.format(_cases(names)) for text, names in notes.items() if names]
 
 
-def _too_much(
-    partition: str, what: str, cases: Sequence[tuple[str, float | None]]
-) -> str:
-    """Return that values vary too much on a partition; :param cases: with the losses that each would have
-    named."""
-    least = min((loss for _, loss in cases if loss is not None), default=None)
-    smallest = "" if least is None else f" that loses less than {100 * least:.0f} %"
-    names = _cases([name for name, _ in cases])
+def _too_much(partition: str, what: str, losses: Mapping[str, float]) -> str:
+    """Return that values vary too much on a partition.
+
+    :param losses: the smallest that each case would have named.
+    """
+    least = min(losses.values())
+    smallest = "" if least == math.inf else f" that loses less than {100 * least:.0f} %"
     return (
-        f"values of {names} vary too much on {partition}: no {what}{smallest} would have been named;"
-        f" {_REMEDY}"
+        f"values of {_cases(list(losses))} vary too much on {partition}: no {what}{smallest} would have been"
+        f" named; {_REMEDY}"
     )
 
 

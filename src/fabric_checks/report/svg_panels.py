@@ -8,13 +8,10 @@ the elements. The same values give the same drawing.
 
 from __future__ import annotations
 
-import base64
 import math
 import re
-import struct
 import textwrap
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -59,7 +56,7 @@ _CIVIDIS = (
 #: The side of a heat map, and so many of its rows and columns have a name.
 _SIDE, NAMED = 300, 16
 #: A heat map of more rows or columns shows blocks of them.
-_MOST_BLOCKS = 128
+_MOST_BLOCKS = 100
 
 
 @dataclass(frozen=True)
@@ -90,45 +87,56 @@ class Panel:
     x: str = "size"
     marks: tuple[float, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """Its title, with quantity and unit."""
+        return (
+            self.title if self.y_label in ("", "1") else f"{self.title}, {self.y_label}"
+        )
+
 
 #: The position of each value, and the ticks: (text, position).
 _Axis = tuple[Callable[[float], float], list[tuple[str, float]]]
-#: Returns the number of a line's series in the page.
-SeriesOf = Callable[[Line, str], int]
 
 
-def looks(panels: Sequence[Panel]) -> dict[str, int]:
-    """Return the number of the look of each label in panels."""
+def line(name: str, points: Iterable[tuple[float, Value]]) -> Line:
+    """Return a line of values, in the order of their positions."""
+    listed = sorted(points, key=lambda point: point[0])
+    places = tuple((x, value.median) for x, value in listed)
+    return Line(name, places, tuple(value for _, value in listed))
+
+
+def looks(panels: Iterable[Panel]) -> dict[str, str]:
+    """Return the look of each label in panels: classes of the style."""
     labels = dict.fromkeys(line.label for panel in panels for line in panel.lines)
-    return {label: number for number, label in enumerate(labels)}
-
-
-def style(look: int) -> str:
-    """Return the classes of a look."""
-    return f"l{look % COLOURS} d{look // COLOURS % DASHES}"
+    return {
+        label: f"l{number % COLOURS} d{number // COLOURS % DASHES}"
+        for number, label in enumerate(labels)
+    }
 
 
 def panel(
-    of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
+    of: Panel,
+    looks: Mapping[str, str],
+    series_of: Callable[[Line, str], int | None] = lambda line, x: None,
 ) -> Markup:
     """Return a panel as an SVG element.
 
-    :param looks: the number of each label's look.
+    :param looks: the look of each label.
+    :param series_of: returns the number of a line's series in the page, None in a file.
     """
     across, ticks_across = _across(
         of.x, {x for line in of.lines for x, _ in line.points}
     )
     up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
-    title = of.title if of.y_label in ("", "1") else f"{of.title}, {of.y_label}"
     lines = []
     for line in of.lines:
         points = [(round(across(x)), round(up(y))) for x, y in line.points]
-        series = series_of(line, of.x) if series_of else None
-        lines.append((style(looks[line.label]), points, series))
+        lines.append((looks[line.label], points, series_of(line, of.x)))
     return drawn(
         "panel",
-        title,
-        shortened(clean(title), 56),
+        of.name,
+        shortened(clean(of.name), 56),
         ticks_up,
         ticks_across,
         _UNITS_ACROSS.get(of.x, ""),
@@ -188,14 +196,18 @@ def heat_map(
         starts = np.arange(0, size, -(-size // _MOST_BLOCKS))
         values = worst.reduceat(values, starts, axis=axis)
     shares = np.nan_to_num((values - low) / ((high - low) or 1.0))
-    levels = np.minimum(shares * len(_CIVIDIS), len(_CIVIDIS) - 1).astype(np.uint8)
-    levels[np.isnan(values)] = len(_CIVIDIS)
+    levels = np.minimum(shares * len(_CIVIDIS), len(_CIVIDIS) - 1).astype(int)
+    levels[np.isnan(values)] = -1
+    areas = [
+        (colour, np.argwhere(levels == level).tolist())
+        for level, colour in enumerate(_CIVIDIS)
+    ]
     scale = [
         (value_text(low + share * (high - low)), 8 + _SIDE * (1 - share))
         for share in (0, 0.5, 1)
     ]
     names = map(_named, (senders, receivers))
-    return drawn("heat_map", _png(levels), *names, _CIVIDIS, scale)
+    return drawn("heat_map", areas, *values.shape, *names, scale)
 
 
 def _named(names: Sequence[str]) -> list[tuple[str, float]]:
@@ -204,27 +216,6 @@ def _named(names: Sequence[str]) -> list[tuple[str, float]]:
         (clean(names[at])[:10], (at + 0.5) * _SIDE / len(names))
         for at in range(0, len(names), -(-len(names) // NAMED))
     ]
-
-
-def _png(levels: NDArray[np.uint8]) -> str:
-    """Return an image of palette colours as a data address; the last colour is none."""
-    rows, columns = levels.shape
-    # Each row begins with the number of its filter, which is none.
-    pixels = np.pad(levels, ((0, 0), (1, 0))).tobytes()
-    chunks = {
-        b"IHDR": struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0),
-        b"PLTE": bytes.fromhex("".join(_CIVIDIS)) + b"\xff\xff\xff",
-        b"tRNS": b"\xff" * len(_CIVIDIS) + b"\0",
-        b"IDAT": zlib.compress(pixels, 9),
-        b"IEND": b"",
-    }
-    data = b"\x89PNG\r\n\x1a\n"
-    for kind, content in chunks.items():
-        check = zlib.crc32(kind + content)
-        data += (
-            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
-        )
-    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
 def histogram(
@@ -287,13 +278,13 @@ def pair_bandwidths(title: str, matrix: PairMatrix, link_MBps: float) -> str:
 def document(
     title: str,
     drawings: Sequence[tuple[str, Markup]],
-    legend: Mapping[str, int] | None = None,
+    legend: Mapping[str, str] | None = None,
 ) -> str:
     """Return drawings as an SVG file, two in a row, with a title and a legend above them.
 
     :param drawings: (caption, SVG element). :param legend: the look of each label, of :func:`looks`.
     """
-    keys = [(text, style(look)) for text, look in (legend or {}).items()]
+    keys = list((legend or {}).items())
     top, placed = 32 + 16 * -(-len(keys) // 4), []
     for at in range(0, len(drawings), 2):
         bottoms = []

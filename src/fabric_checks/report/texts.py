@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TypeVar
 
 from rich import box
 from rich.table import Table
@@ -20,20 +21,28 @@ from fabric_checks.records.record import (
     was_disturbed,
 )
 
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
 
 def plain(*lines: object) -> Text:
     """Return untrusted texts as lines for the terminal, each on one line and without markup."""
     return Text("\n".join(one_line(str(line)) for line in lines))
 
 
+def by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return items by a key, in the order of its first appearance."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
 def mpi_text(text: str) -> str:
     """Return the name and the version of an MPI, of what it reports of itself."""
     found = re.match(r"[^\d,]*\d[\d.]*\d", text)
     return " ".join(
-        (found[0] if found else text[:30])
-        .replace("Version:", "")
-        .replace("(R)", "")
-        .split()
+        re.sub(r"Version:|\(R\)", "", found[0] if found else text[:30]).split()
     )
 
 
@@ -46,12 +55,9 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     cases = {
         (record.get("session"), record.get("time"), case_name(record)): record
         for record in of
-    }
-    known = [
-        record
-        for record in cases.values()
         if record.get("load_1min_before") is not None and record["host_cores"]
-    ]
+    }
+    known = list(cases.values())
     if not known:
         return "", False
     disturbed = list(filter(was_disturbed, known))
@@ -60,13 +66,10 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     text = f"load {load:.1f} on {count_text(known[-1]['host_cores'], 'core')}"
     if not is_busy:
         return text, False
-    others = count_text(
-        round(median(map(other_processes, disturbed))),
-        "other process",
-        "other processes",
-    )
-    cases_text = f"{len(disturbed)} of {count_text(len(known), 'case')}"
-    return f"{text}, {others} ready to run in {cases_text}: values say little", True
+    number = round(median(map(other_processes, disturbed)))
+    others = count_text(number, "other process", "other processes")
+    where = f"{len(disturbed)} of {count_text(len(known), 'case')}"
+    return f"{text}, {others} ready to run in {where}: values say little", True
 
 
 def _load(record: Record) -> float:

@@ -4,16 +4,24 @@ origin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from fabric_checks.core import families
-from fabric_checks.core.text import clean, range_text, test_text, value_text
+from fabric_checks.core.text import range_text, test_text, value_text
 from fabric_checks.records.record import Record, bounds
 from fabric_checks.records.runs import Session
 from fabric_checks.report.headlines import Row, Values
+
+#: The words for the result of a value that has a reference.
+_VERDICTS = {
+    "pass": "met",
+    "fail": "missed",
+    "xfail": "expected miss",
+    "xpass": "unexpectedly met",
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,7 @@ class Value:
     """One value of one machine: all runs of a series.
 
     :param machine: the name of the machine.
-    :param record: the latest record; text in it is as it was written, not yet :func:`clean`.
+    :param record: the latest record; text in it is as it was written; templates make it printable.
     :param median: of the runs, in ``unit``.
     :param runs: the value of each run in the order of time, as (time, session, value).
     :param derived: how it was computed from measured values; empty for a value of a record.
@@ -41,15 +49,13 @@ class Value:
     @property
     def unit(self) -> str:
         """The unit as it is printed."""
-        return clean(self.record["unit"])
+        return str(self.record["unit"])
 
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters of its test but the layout, by name."""
-        return {
-            clean(name): clean(value)
-            for name, value in (self.record["parameters"] or {}).items()
-        }
+        found = self.record["parameters"] or {}
+        return {name: str(value) for name, value in found.items()}
 
     @property
     def quantity(self) -> str:
@@ -65,35 +71,25 @@ class Value:
     @property
     def family(self) -> str:
         """The family of its check, see :mod:`fabric_checks.core.families`."""
-        return clean(self.record["family"] or families.OTHERS)
+        return str(self.record["family"] or families.OTHERS)
 
     @property
     def layout(self) -> str:
         """Nodes x processes a node."""
-        return clean(self.record["layout"])
+        return str(self.record["layout"])
 
     @property
     def evidence(self) -> str:
         """The kind of a simulated value: fitted, predicted, said or simulated; empty for a measured one."""
-        return clean(self.record["evidence"] or "")
+        return str(self.record["evidence"] or "")
 
     @property
     def verdict(self) -> str:
         """The comparison with its reference: met, missed, expected miss, unexpectedly met, or empty without
         one."""
-        if (
-            self.derived
-            or self.record["reference"] is None
-            or self.record["no_reference"]
-        ):
+        if self.derived or not is_judged(self.record):
             return ""
-        words = {
-            "pass": "met",
-            "fail": "missed",
-            "xfail": "expected miss",
-            "xpass": "unexpectedly met",
-        }
-        return words.get(str(self.record["result"]), "")
+        return _VERDICTS.get(str(self.record["result"]), "")
 
 
 @dataclass
@@ -150,6 +146,21 @@ class Results:
         records = ({**value.record, "value_of": value} for value in self.values)
         return Values(records, lambda record: str(record["value_of"].machine)).rows()
 
+    def of_last_runs(
+        self, lines_of: Callable[[Session], Iterable[str]]
+    ) -> list[tuple[str, str]]:
+        """Return lines about the last run of each machine, each with the machine."""
+        return [
+            (machine, line)
+            for machine, last in self.latest.items()
+            for line in lines_of(last)
+        ]
+
+    def label(self, machine: str, more: str = "") -> str:
+        """Return the name of a line: the machine, more about the line, and whether it is simulated."""
+        name = f"{machine}, {more}" if more else machine
+        return f"{name} (simulated)" if self.simulated(machine) else name
+
     def simulated(self, machine: str) -> bool:
         """Tell whether a machine's values are those of a simulation."""
         return machine in self._simulated
@@ -157,13 +168,17 @@ class Results:
 
 def case_text(row: Record) -> str:
     """Return the name of a case: its check, its parameters and its layout."""
-    return clean(f"{test_text(row['check'], row['parameters'])} {row['layout'] or ''}")
+    return f"{test_text(row['check'], row['parameters'])} {row['layout'] or ''}"
 
 
-def bounds_text(value: Value) -> str:
+def is_judged(record: Record) -> bool:
+    """Tell whether a value is held to a reference."""
+    return record["reference"] is not None and not record["no_reference"]
+
+
+def bounds_text(record: Record) -> str:
     """Return the reference of a value and its bounds, in the value's unit; empty without one."""
-    record = value.record
-    if value.derived or record["reference"] is None or record["no_reference"]:
+    if not is_judged(record):
         return ""
     within = range_text(*bounds(record))
     return value_text(float(record["reference"])) + (f" ({within})" if within else "")

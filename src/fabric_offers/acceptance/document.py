@@ -13,9 +13,8 @@ from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, first_of, names_text
 from fabric_checks.records.record import Record
-from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table
+from fabric_checks.report.blocks import Lines, Section, Table
 from fabric_checks.report.page import render
-from fabric_checks.report.provenance import Provenance
 from fabric_offers import signatures
 from fabric_offers.acceptance import clause_verdicts
 from fabric_offers.acceptance.clause_verdicts import Judged
@@ -97,7 +96,7 @@ def html(
         ),
     )
     sections = [_verdict(contract, judged), basis]
-    return render(contract.title, sections, Provenance(), datetime.now(timezone.utc))
+    return render(contract.title, sections, datetime.now(timezone.utc))
 
 
 def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
@@ -209,7 +208,7 @@ def _table(judged: Sequence[Judged]) -> Table:
         rows.append(
             (
                 f"{clause.name}{f': {clause.text}' if clause.text else ''}",
-                tuple(map(Cell, cells)),
+                cells,
             )
         )
     notes = (
@@ -224,7 +223,7 @@ def _table(judged: Sequence[Judged]) -> Table:
         "clauses",
         "Clause by clause",
         "clause",
-        tuple(map(Column, columns)),
+        columns,
         tuple(rows),
         notes,
     )

@@ -6,26 +6,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import clean, size_text
+from fabric_checks.core.text import size_text
 from fabric_checks.report.blocks import (
-    Cell,
     Picture,
     Section,
     Table,
+    figure,
     number,
-    runs_note,
     side_by_side,
 )
-from fabric_checks.report.figures import label, line, picture
-from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
-from fabric_checks.report.svg_panels import Panel
+from fabric_checks.report.svg_panels import Panel, line
+from fabric_checks.report.texts import by_key
 from fabric_checks.report.values import Results, Value
 
 #: The sizes whose values are drawn over the number of processes.
@@ -43,69 +40,49 @@ _COUNTS = (
     " are sizes; one line for each number of processes a node."
 )
 
-_Key = TypeVar("_Key")
 
-
-def sections(
-    results: Results, provenance: Provenance, folders: Sequence[Path] = ()
-) -> list[Section]:
+def sections(results: Results, folders: Sequence[Path] = ()) -> list[Section]:
     """Return a section for each family of which something was measured, in the order of the families.
 
     :param folders: folders of results, whose kept outputs have the values of all pairs.
     """
-    by_family = _grouped(results.values, lambda value: value.family)
+    by_family = by_key(results.values, lambda value: value.family)
     found: list[Section] = []
     for family in sorted(by_family, key=families.order):
         key = tag(family) or "family"
         key += "" if all(key != section.key for section in found) else f"-{len(found)}"
         maps = pairs.pictures(results, family, key, folders)
-        blocks = (*maps, *_blocks(results, key, by_family[family], provenance))
+        blocks = (*maps, *_blocks(results, key, by_family[family]))
         found.append(Section(key, family, blocks))
     return found
 
 
 def _blocks(
-    results: Results, key: str, values: Sequence[Value], provenance: Provenance
+    results: Results, key: str, values: Sequence[Value]
 ) -> Iterator[Picture | Table]:
     """Yield for each check its curves, its values over a number of something, and its other values."""
-    for at, (check, of) in enumerate(
-        _grouped(values, lambda value: str(value.record["check"])).items()
-    ):
-        name, key_of = clean(check), f"{key}-{at}"
-        kinds = _grouped(of, _kind)
+    by_check = by_key(values, lambda value: str(value.record["check"]))
+    for at, (name, of) in enumerate(by_check.items()):
+        own = f"{key}-{at}"
+        kinds = by_key(of, _kind)
         counted, points, scalars = (
             kinds.get(kind, []) for kind in ("counted", "point", "scalar")
         )
-        counted = counted + [
-            value for value in (*scalars, *points) if value.size_B in _SIZES_B
+        counted += [each for each in (*scalars, *points) if each.size_B in _SIZES_B]
+        yield from figure(own, name, _CURVES, _curves(results, points))
+        over = _over(results, counted)
+        yield from figure(f"{own}-over", f"{name} by number", _COUNTS, over)
+        rows = [
+            (row, {each.machine: number(each) for each in cells})
+            for row, cells in by_key(scalars, _row_name).items()
         ]
-        yield from picture(key_of, name, _CURVES, _curves(results, points), provenance)
-        yield from picture(
-            f"{key_of}-over",
-            f"{name} by number",
-            _COUNTS,
-            _over(results, counted),
-            provenance,
-        )
-        yield from side_by_side(
-            f"{key_of}-values", f"{name}: values", _rows(scalars), runs_note(scalars)
-        )
+        yield from side_by_side(f"{own}-values", f"{name}: values", rows)
 
 
 def _kind(value: Value) -> str:
     if _COUNTED.fullmatch(value.quantity):
         return "counted"
     return "scalar" if value.size_B is None else "point"
-
-
-def _grouped(
-    values: Iterable[Value], key: Callable[[Value], _Key]
-) -> dict[_Key, list[Value]]:
-    """Return values by a key, in the order of its first appearance."""
-    found: dict[_Key, list[Value]] = {}
-    for value in values:
-        found.setdefault(key(value), []).append(value)
-    return found
 
 
 def _test(value: Value) -> str:
@@ -116,8 +93,15 @@ def _test(value: Value) -> str:
     )
 
 
+def _row_name(value: Value) -> str:
+    """Return the name of the row of a value that is no point of a curve."""
+    words = (_test(value), value.layout, value.record["metric"])
+    unit = "" if value.unit == "1" else f", {value.unit}"
+    return " ".join(filter(None, words)) + unit
+
+
 def _title(quantity: str, *more: str) -> str:
-    return ", ".join([clean(quantity).replace("_", " "), *filter(None, more)])
+    return ", ".join([quantity.replace("_", " "), *filter(None, more)])
 
 
 def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
@@ -132,72 +116,46 @@ def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
         nodes, ppn = (value.record[name] or 0 for name in ("nodes", "ppn"))
         return _test(value), quantities.index(value.quantity), nodes, ppn
 
-    panels = _grouped(
-        sorted(values, key=position),
-        lambda value: (_title(value.quantity, _test(value), value.layout), value.unit),
-    )
-    return [
-        Panel(
-            title,
-            tuple(
-                line(
-                    label(results, machine),
-                    ((float(value.size_B or 0), value) for value in each),
-                )
-                for machine, each in _grouped(of, lambda value: value.machine).items()
-            ),
-            unit,
-        )
-        for (title, unit), of in panels.items()
-    ]
+    def title(value: Value) -> tuple[str, str]:
+        return _title(value.quantity, _test(value), value.layout), value.unit
+
+    found = []
+    for (name, unit), of in by_key(sorted(values, key=position), title).items():
+        lines = []
+        for machine, each in by_key(of, lambda value: value.machine).items():
+            points = ((float(value.size_B or 0), value) for value in each)
+            lines.append(line(results.label(machine), points))
+        found.append(Panel(name, tuple(lines), unit))
+    return found
 
 
-def _over(results: Results, values: Iterable[Value]) -> list[Panel]:
+def _over(results: Results, values: Sequence[Value]) -> list[Panel]:
     """Return values over a number of something: a line for each machine and number of processes a node.
 
     Of a curve such as ``send_time_to_4`` it is the value at the smallest message.
     """
-    panels: dict[tuple[str, str], dict[str, dict[float, Value]]] = {}
-    for value in sorted(values, key=lambda value: value.size_B or 0):
-        if counted := _COUNTED.fullmatch(value.quantity):
-            quantity, at, ppn = counted.groups()
-            title = _title(quantity, _test(value), value.layout)
-        else:
-            at, ppn = value.record["tasks"] or 0, value.record["ppn"]
-            size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
-            title = _title(value.quantity, _test(value)) + size
-        name = label(results, value.machine, f"{ppn} a node" if ppn else "")
-        panels.setdefault((title, value.unit), {}).setdefault(name, {}).setdefault(
-            float(at), value
-        )
+    ordered = sorted(values, key=lambda value: value.size_B or 0)
+    panels = by_key(ordered, lambda value: (_place(value)[0], value.unit))
     found = []
-    for (title, unit), lines in panels.items():
-        drawn = tuple(
-            line(name, points.items())
-            for name, points in lines.items()
-            if len(points) >= _LEAST_LAYOUTS
-            or _COUNTED.fullmatch(next(iter(points.values())).quantity)
-        )
-        found.append(Panel(title, drawn, unit, "count"))
+    for (title, unit), of in panels.items():
+        drawn = []
+        by_line = by_key(of, lambda value: (value.machine, _place(value)[1]))
+        for (machine, ppn), each in by_line.items():
+            points = {_place(value)[2]: value for value in reversed(each)}
+            if len(points) >= _LEAST_LAYOUTS or _kind(each[0]) == "counted":
+                drawn.append(line(results.label(machine, ppn), points.items()))
+        found.append(Panel(title, tuple(drawn), unit, "count"))
     return found
 
 
-def _rows(values: Sequence[Value]) -> list[tuple[str, dict[str, Cell]]]:
-    """Return the values that are no curves, a row each, by machine."""
-    rows = _grouped(
-        values,
-        lambda value: (
-            _test(value),
-            value.layout,
-            clean(value.record["metric"]),
-            value.unit,
-        ),
-    )
-    return [
-        (
-            " ".join(filter(None, (test, layout, metric)))
-            + ("" if unit == "1" else f", {unit}"),
-            {value.machine: number(value) for value in of},
-        )
-        for (test, layout, metric, unit), of in rows.items()
-    ]
+def _place(value: Value) -> tuple[str, str, float]:
+    """Return where a value is drawn over a number: the title of its panel, the processes a node of its line,
+    and the number."""
+    if counted := _COUNTED.fullmatch(value.quantity):
+        quantity, at, ppn = counted.groups()
+        title = _title(quantity, _test(value), value.layout)
+    else:
+        at, ppn = value.record["tasks"] or 0, value.record["ppn"]
+        size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
+        title = _title(value.quantity, _test(value)) + size
+    return title, f"{ppn} a node" if ppn else "", float(at)

@@ -15,13 +15,11 @@ from fabric_checks.comparison.changes import (
     find_changes,
     stands_out,
 )
-from fabric_checks.core.text import clean, shortened
-from fabric_checks.report.blocks import Lines, Picture, Section, grouped
+from fabric_checks.core.text import shortened
+from fabric_checks.report.blocks import Lines, Picture, Section, figure, grouped
 from fabric_checks.report.change_text import circumstance_text
 from fabric_checks.report.collection import with_machines
-from fabric_checks.report.figures import label, line, picture
-from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.svg_panels import DAY_S, Panel
+from fabric_checks.report.svg_panels import DAY_S, Panel, line
 from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.
@@ -51,9 +49,8 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
     :param frame: records, with the columns that :func:`fabric_checks.report.collection.collect` needs.
     """
     changed, counts = [], []
-    for (machine,), records in (
-        with_machines(frame).partition_by("machine", as_dict=True).items()
-    ):
+    by_machine = with_machines(frame).partition_by("machine", as_dict=True)
+    for (machine,), records in by_machine.items():
         found = find_changes(records.drop("machine"))
         if found.changes:
             counts.append(
@@ -61,29 +58,22 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
                 f" {found.by_chance:.0f} would by chance."
             )
         for event in events_of(found.changes):
-            causes = "; ".join(map(circumstance_text, event.circumstances))
-            also = (
-                f"Also changed: {causes}"
-                if causes
-                else "Nothing else changed in the records."
-            )
-            is_news = event.state == OPEN and (
-                found.exceed_chance or any(map(stands_out, event.changes))
-            )
-            changed.append(
-                Changed(
-                    str(machine),
-                    event,
-                    clean(f"{event.state}: {event.sentence()}. {also}"),
-                    is_news,
-                )
-            )
+            is_clear = found.exceed_chance or any(map(stands_out, event.changes))
+            is_news = event.state == OPEN and is_clear
+            changed.append(Changed(str(machine), event, _text(event), is_news))
     return changed, counts
+
+
+def _text(event: Event) -> str:
+    causes = "; ".join(map(circumstance_text, event.circumstances))
+    also = (
+        f"Also changed: {causes}" if causes else "Nothing else changed in the records."
+    )
+    return f"{event.state}: {event.sentence()}. {also}"
 
 
 def section(
     results: Results,
-    provenance: Provenance,
     changes: Sequence[Changed],
     counts: Sequence[str],
 ) -> Section | None:
@@ -98,8 +88,8 @@ def section(
         panels = [
             _panel(results, value, changes) for value in values if len(value.runs) > 1
         ]
-        pictures += picture(
-            f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST], provenance
+        pictures += figure(
+            f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST]
         )
     if not (pictures or changes):
         return None
@@ -124,5 +114,5 @@ def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:
     )
     title = shortened(f"{case_text(value.record)}: {value.record['metric']}", 62)
     return Panel(
-        title, (line(label(results, value.machine), points),), value.unit, "time", marks
+        title, (line(results.label(value.machine), points),), value.unit, "time", marks
     )

@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.families import CROSS_SECTION, LATENCY_MAP
-from fabric_checks.core.text import clean, value_text
+from fabric_checks.core.text import value_text
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
 from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Picture
-from fabric_checks.report.figures import label
 from fabric_checks.report.values import Results, Value
 
 #: The form of a name in a record that may become a part of a path.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+#: So many rows of a map whose values are the worst are named.
+_WORST = 3
 #: A larger file is no output of these programs.
 _LARGEST_B = 200_000_000
 _NOT_KEPT = (
@@ -96,22 +97,15 @@ def pictures(
     for machine in results.machines:
         values = results.of(machine, quantity, family=family)
         if values:
-            last = max(
-                values,
-                key=lambda value: (
-                    value.record["ppn"] == 1,
-                    value.record["nodes"] or 0,
-                ),
-            )
-            name = label(
-                results,
-                machine,
-                clean(" ".join((*last.parameters.values(), last.layout))),
-            )
-            found.append(
-                draw(f"{key}-map-{len(found)}", f"Pairs of {name}", last, folders)
-            )
+            last = max(values, key=_preference)
+            test = " ".join((*last.parameters.values(), last.layout))
+            name = f"Pairs of {results.label(machine, test)}"
+            found.append(draw(f"{key}-map-{len(found)}", name, last, folders))
     return found
+
+
+def _preference(value: Value) -> tuple[bool, int]:
+    return value.record["ppn"] == 1, value.record["nodes"] or 0
 
 
 def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
@@ -123,17 +117,18 @@ def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pic
         lambda text: cross_section.of_run(cross_section.read(text), link_MBps),
     )
     if found is None or found.matrix.measured.size < 2:
-        return Picture(
-            key,
-            title,
-            "The bandwidth of every pair.",
-            absent="only one pair" if found else _NOT_KEPT,
-        )
+        why = "only one pair" if found else _NOT_KEPT
+        return Picture(key, title, "The bandwidth of every pair.", absent=why)
+    matrix = found.matrix
     text = (
         "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a"
-        f" link shared by 1, 2, ... pairs. {_spread_text(found.matrix.measured, 'MB/s')}"
+        f" link shared by 1, 2, ... pairs. {_spread_text(matrix.MBps, 'MB/s')}"
     )
-    drawn = svg_panels.pair_drawings(found.matrix, found.link_MBps)
+    text += _worst_text("senders", -matrix.MBps, matrix.host_labels(matrix.senders))
+    text += _worst_text(
+        "receivers", -matrix.MBps.T, matrix.host_labels(matrix.receivers)
+    )
+    drawn = svg_panels.pair_drawings(matrix, found.link_MBps)
     return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
 
 
@@ -144,9 +139,10 @@ def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Pict
     )
     if found is None:
         return Picture(key, title, "The latency of every pair.", absent=_NOT_KEPT)
-    hosts = list(found.output.hosts)
-    text = f"Latency of every pair. {_spread_text(found.measured_us, 'us')}"
-    drawn = (svg_panels.heat_map(found.latency_us, hosts, hosts),)
+    hosts, values_us = found.output.hosts, found.latency_us
+    text = f"Latency of every pair. {_spread_text(values_us, 'us')}"
+    text += _worst_text("nodes", values_us, hosts)
+    drawn = (svg_panels.heat_map(values_us, hosts, hosts),)
     return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
 
 
@@ -162,13 +158,22 @@ _MAPS: Mapping[
 def _notes(of: Value, limits: str) -> tuple[str, str]:
     """Return the run that a map is of, and what it would have found."""
     time, session, _ = of.runs[-1]
-    return f"Of the run {clean(session)}{f', {time:%Y-%m-%d}' if time else ''}.", clean(
-        limits
-    )
+    return f"Of the run {session}{f', {time:%Y-%m-%d}' if time else ''}.", limits
 
 
 def _spread_text(values: NDArray[np.float64], unit: str) -> str:
-    least, median, largest = (
-        value_text(float(value)) for value in np.nanpercentile(values, (0, 50, 100))
-    )
+    ends = map(value_text, np.nanpercentile(values, (0, 50, 100)).tolist())
+    least, median, largest = ends
     return f"Least {least}, median {median}, largest {largest} {unit}."
+
+
+def _worst_text(kind: str, losses: NDArray[np.float64], names: Sequence[str]) -> str:
+    """Return the rows of a map that are the worst, where too many for the names of all; else nothing.
+
+    :param losses: the larger, the worse.
+    """
+    if len(names) <= svg_panels.NAMED:
+        return ""
+    means = np.ma.masked_invalid(losses).mean(axis=1).filled(-np.inf)
+    worst = np.argsort(-means, kind="stable")[:_WORST]
+    return f" Worst {kind}, by their mean: {', '.join(names[at] for at in worst)}."

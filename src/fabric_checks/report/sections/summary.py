@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from fabric_checks.comparison.changes import LEAST_PERCENT
 from fabric_checks.core.finding import Severity
-from fabric_checks.core.text import clean, count_text, names_text, signed, sparkline
+from fabric_checks.core.text import (
+    count_text,
+    names_text,
+    signed,
+    size_text,
+    sparkline,
+    value_text,
+)
 from fabric_checks.core.verdict import Verdict, verdict
 from fabric_checks.records.record import Record
+from fabric_checks.records.runs import Session
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import (
     Cell,
     Lines,
     Section,
-    Table,
     grouped,
     number,
     side_by_side,
@@ -32,7 +40,7 @@ from fabric_checks.report.findings import (
 )
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.texts import load_text
-from fabric_checks.report.values import Results, Value
+from fabric_checks.report.values import Results, Value, bounds_text
 
 _SIMULATED = (
     "values are those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to"
@@ -57,44 +65,41 @@ def section(
     :param unfinished: how last runs ended early, a line each.
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
-    found = [
-        (machine, _line(each))
-        for machine, of in results.latest.items()
-        for each in problems(of)
-    ]
-    news = [(each.machine, each.text) for each in changes if each.is_news]
-    look = [*found, *news, *(("open after all nights", line) for line in opened)]
-    seen = [
-        (machine, _line(each))
-        for machine, of in results.latest.items()
-        for each in of_severity(of.records, Severity.NOTE)
-    ]
-    seen += [
-        (machine, f"{case.name} failed as expected: {case.reason}")
-        for machine, of in results.latest.items()
-        for case in of.cases
-        if case.result == "xfail"
-    ]
-    blocks: list[Lines | Table] = (
-        [Lines("look-at", "What to look at", grouped(look))] if look else []
+    found = results.of_last_runs(lambda last: map(_line, problems(last)))
+    found += [(each.machine, each.text) for each in changes if each.is_news]
+    nights = [("open after all nights", line) for line in opened]
+    seen = grouped(results.of_last_runs(_seen))
+    lists = (
+        Lines("look-at", "What to look at", grouped([*found, *nights])),
+        Lines("seen", "What else was seen", seen, folded=True),
     )
-    blocks += side_by_side("at-a-glance", "At a glance", _headlines(results), (_NOTE,))
-    if seen:
-        blocks.append(Lines("seen", "What else was seen", grouped(seen), folded=True))
-    word = _verdict(results, news, unfinished)
-    text = _counts(results, len(found) + len(news), unfinished)
+    look, others = ([each] if each.groups else [] for each in lists)
+    rows = [_row(row) for row in results.headlines]
+    tables = side_by_side("at-a-glance", "At a glance", rows, (_NOTE,))
+    has_news = any(each.is_news for each in changes)
     return Section(
         "summary",
         "Summary",
-        tuple(blocks),
-        _sentences(results),
-        (word.value, text),
+        (*look, *tables, *others),
+        tuple(_sentences(results)),
+        (
+            _verdict(results, has_news, unfinished).value,
+            _counts(results, len(found), unfinished),
+        ),
         _facts(results),
     )
 
 
 def _line(problem: Problem) -> str:
-    return clean("; ".join((problem.text, *problem.details)))
+    return "; ".join((problem.text, *problem.details))
+
+
+def _seen(last: Session) -> Iterator[str]:
+    """Yield what is worth a line of a run and is no problem."""
+    yield from map(_line, of_severity(last.records, Severity.NOTE))
+    for case in last.cases:
+        if case.result == "xfail":
+            yield f"{case.name} failed as expected: {case.reason}"
 
 
 def _records(results: Results) -> list[Record]:
@@ -102,14 +107,12 @@ def _records(results: Results) -> list[Record]:
     return [record for session in results.latest.values() for record in session.records]
 
 
-def _verdict(
-    results: Results, news: Sequence[object], unfinished: Sequence[str]
-) -> Verdict:
+def _verdict(results: Results, has_news: object, unfinished: Sequence[str]) -> Verdict:
     words = set(map(verdict_of, results.latest.values()))
     return verdict(
         failed=not results.values,
         incomplete=unfinished,
-        findings=news or words & {Verdict.FINDINGS, Verdict.FAILED},
+        findings=has_news or words & {Verdict.FINDINGS, Verdict.FAILED},
         blind=Verdict.BLIND in words,
         busy=Verdict.BUSY in words,
     )
@@ -124,13 +127,11 @@ def _counts(results: Results, to_look_at: int, unfinished: Sequence[str]) -> str
         load if is_busy else "",
         *unfinished,
         f"{to_look_at} to look at" if to_look_at else "",
-        counts_text(
-            [case for session in results.latest.values() for case in session.cases]
-        ),
+        counts_text([case for last in results.latest.values() for case in last.cases]),
         references_text([record for record in records if record["metric"] is not None]),
         limits[:1].lower() + limits[1:],
     ]
-    return clean("; ".join(filter(None, parts))) + "."
+    return "; ".join(filter(None, parts)) + "."
 
 
 def _facts(results: Results) -> tuple[tuple[str, str], ...]:
@@ -138,69 +139,82 @@ def _facts(results: Results) -> tuple[tuple[str, str], ...]:
     records = _records(results)
     runs = {name for names in results.runs.values() for name in names}
     dates = [time for value in results.values for time, _, _ in value.runs if time]
-    days = (
-        dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates)))
-        if dates
-        else ()
-    )
-    versions = dict.fromkeys(
-        clean(record["collection"]) for record in records if record["collection"]
-    )
+    ends = (min(dates), max(dates)) if dates else ()
+    days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in ends)
+    versions = dict.fromkeys(record["collection"] for record in records)
     return (
-        ("on", clean(where_text(records))),
+        ("on", where_text(records)),
         ("runs", f"{len(runs)}, {' to '.join(days)}"),
-        ("collection", names_text(list(versions), 2)),
+        ("collection", names_text(list(filter(None, versions)), 2)),
     )
 
 
-def _sentences(results: Results) -> tuple[str, ...]:
-    lines = []
-    if simulated := [
-        machine for machine in results.machines if results.simulated(machine)
-    ]:
-        whose = (
-            "All"
-            if len(simulated) == len(results.machines)
-            else f"For {', '.join(simulated)}, the"
-        )
-        lines.append(f"{whose} {_SIMULATED}")
+def _sentences(results: Results) -> Iterator[str]:
+    simulated = list(filter(results.simulated, results.machines))
+    if simulated:
+        is_all = len(simulated) == len(results.machines)
+        whose = "All" if is_all else f"For {', '.join(simulated)}, the"
+        yield f"{whose} {_SIMULATED}"
+    most = max((len(value.runs) for value in results.values), default=1)
+    if most > 1:
+        yield f"Values in figures and tables of families are medians of up to {most} runs."
     if results.faults:
-        lines.append(
-            f"{count_text(len(results.faults), 'bad record')} or file was left out; see the end."
-        )
-    return tuple(lines)
+        count = count_text(len(results.faults), "bad record")
+        yield f"{count} or file was left out; see the end."
 
 
-def _headlines(results: Results) -> list[tuple[str, dict[str, Cell]]]:
-    """Return the headline values, a row each, by machine."""
-    return [
-        (
-            f"{row.section}: {row.title}, {row.layout}{'' if row.unit == '1' else f', {row.unit}'}",
-            {machine: _cell(cell) for machine, cell in row.cells.items()},
-        )
-        for row in results.headlines
-    ]
+def _row(row: headlines.Row) -> tuple[str, dict[str, Cell]]:
+    """Return a headline value: its name, and its cells by machine."""
+    unit = "" if row.unit == "1" else f", {row.unit}"
+    cells = {machine: _cell(cell) for machine, cell in row.cells.items()}
+    return f"{row.section}: {row.title}, {row.layout}{unit}", cells
 
 
 def _cell(cell: headlines.Cell) -> Cell:
-    value: Value = cell.record["value_of"]
-    found = number(value)
-    mark = ", ".join(filter(None, (found.mark, _change(value))))
+    """Return a headline value with what it is compared with; of two sizes each value has its own."""
+    values: list[Value] = [record["value_of"] for record in cell.records]
+    compared = [_compared(value) for value in values]
+    before, change = (
+        ", ".join(dict.fromkeys(filter(None, texts)))
+        for texts in zip(*(each[:2] for each in compared), strict=True)
+    )
+    trends = [trend for *_, trend in compared]
+    texts: Sequence[str] = cell.texts
+    if len(values) > 1:
+        texts = [
+            f"{value_text(value.last)} at {size_text(value.size_B or 0)} B"
+            for value in values
+        ]
     return replace(
-        found, text=" .. ".join(cell.texts), mark=mark, curve=sparkline(cell.curve, 12)
+        number(values[0]),
+        text=", ".join(texts),
+        curve=sparkline(cell.curve, 12),
+        before=before,
+        change=change,
+        trend="worse" if "worse" in trends else max(trends),
     )
 
 
-def _change(value: Value) -> str:
-    """Return by how much the last run differs from the reference, or else from the run before; empty without
-    them."""
+def _compared(value: Value) -> tuple[str, str, str]:
+    """Return the reference of a value, or else its run before, the change of the last run from it, and
+    whether that is ``better`` or ``worse``; empty texts without them.
+
+    What is small, or allowed by its reference, is not worse.
+    """
     if value.verdict:
-        before, of = float(value.record["reference"]), "of the reference"
+        before, text = float(value.record["reference"]), bounds_text(value.record)
     elif len(value.runs) > 1:
         when, _, before = value.runs[-2]
-        of = f"since the run of {when:%Y-%m-%d}" if when else "since the run before"
+        text = f"{value_text(before)}{f' on {when:%Y-%m-%d}' if when else ''}"
     else:
-        return ""
+        return "", "", ""
+    change = value.last - before
+    percent = 100 * change / abs(before) if before else 0.0
+    trend = ""
+    if abs(percent) >= LEAST_PERCENT:
+        is_better = (change > 0) == (value.record["better"] == "larger")
+        trend = "better" if is_better else "" if value.verdict == "met" else "worse"
+    shown = f"{signed(round(percent, 1))} %"
     if value.record["can_be_zero"] or not before:
-        return f"{signed(value.last - before)} {'points' if value.unit == '%' else value.unit} {of}"
-    return f"{signed(100 * (value.last / before - 1))} % {of}"
+        shown = f"{signed(change)} {'points' if value.unit == '%' else value.unit}"
+    return text, shown, trend

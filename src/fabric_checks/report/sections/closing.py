@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The last sections: references, the nodes that runs used, what was not measured, and bad records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fabric_checks.comparison.nodes import Node
+from fabric_checks.core import families
+from fabric_checks.core.families import tag
+from fabric_checks.core.text import value_text
+from fabric_checks.report.blocks import Lines, Section, Table, grouped, number
+from fabric_checks.report.findings import not_run
+from fabric_checks.report.values import Results, bounds_text, case_text
+
+#: The verdicts, the worst first.
+VERDICTS = ("missed", "unexpectedly met", "expected miss", "met")
+_OF_REFERENCES = ("verdict", "case", "metric", "value", "unit", "reference", "source")
+_OF_NODES = (
+    *("system", "last seen", "cases", "blamed", "failed"),
+    *("share of bad cases", "others"),
+)
+_NOTES = (
+    (
+        "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its"
+        " nodes."
+    ),
+    "In brackets: the 95 % confidence interval of the share.",
+    "<- is worse than the other nodes for certain.",
+)
+#: More rows than this are no help: the worst come first.
+_MOST = 100
+
+
+def references(results: Results) -> Section | None:
+    """Return the values that have a reference, those that missed it first; None if there are none."""
+    judged = []
+    for value in results.values:
+        if value.verdict:
+            order = VERDICTS.index(value.verdict)
+            judged.append((order, value.machine, case_text(value.record), value))
+    if not judged:
+        return None
+    rows = []
+    for _, machine, case, value in sorted(judged, key=lambda each: each[:3]):
+        source = value.record["reference_source"] or "not given"
+        last = replace(number(value), text=value_text(value.last))
+        head = (value.verdict, case, value.record["metric"])
+        row = (*head, last, value.unit, bounds_text(value.record), source)
+        rows.append((machine, row))
+    title = "Last values and their references"
+    table = Table("references-judged", title, "machine", _OF_REFERENCES, tuple(rows))
+    return Section("references", "References met and missed", (table,))
+
+
+def nodes(used: Sequence[Node]) -> Section:
+    """Return a table of the nodes, the worst first."""
+    rows = tuple((node.name, _cells(node)) for node in used[:_MOST])
+    more = (f"{len(used) - _MOST} more are not listed.",) if len(used) > _MOST else ()
+    table = Table(
+        "nodes-table", "Nodes, the worst first", "node", _OF_NODES, rows, more
+    )
+    return Section("nodes", "Nodes", (table,), _NOTES)
+
+
+def _cells(node: Node) -> tuple[str, ...]:
+    """Return the cells of a node, in the order of the heads."""
+    share = node.bad / node.cases if node.cases else 0.0
+    interval = f"{100 * share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %)"
+    return (
+        node.system,
+        f"{node.last_seen:%Y-%m-%d %H:%M}",
+        *map(str, (node.cases, node.blamed, node.failed)),
+        f"{interval} <-" if node.stands_out else interval,
+        "" if node.others is None else f"{100 * node.others:.0f} %",
+    )
+
+
+def not_measured(results: Results) -> Section:
+    """Return the families that a machine lacks, the suites and cases that were not run, and bad records."""
+    lacking = results.of_last_runs(not_run)
+    having = {(value.machine, value.family) for value in results.values}
+    for family in families.KNOWN:
+        without = [
+            machine for machine in results.machines if (machine, family) not in having
+        ]
+        if without:
+            whom = "" if len(without) == len(results.machines) else ", ".join(without)
+            line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"
+            lacking.append((whom, line))
+    title = "What was not measured, and how to measure it"
+    groups = tuple(sorted(grouped(lacking)))
+    blocks = [Lines("not-measured-list", title, groups, "Nothing.")]
+    if results.faults:
+        bad = (("", results.faults),)
+        blocks.append(Lines("faults", "Bad records that were left out", bad))
+    return Section("not-measured", "Not measured", tuple(blocks))
