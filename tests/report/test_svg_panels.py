@@ -66,7 +66,7 @@ def test_a_heat_map_has_the_colours_of_its_own_range_and_gaps():
     drawn = svg_panels.heat_map(values, ["a", "b"], ["c", "d", "e"])
     assert places(drawn) == {
         **{0: "M0 1h1", 5: "M1 0h1"},
-        9: "M0 0h1M1 1h1M2 1h1",
+        9: "M0 0h1M1 1h2",
     }
 
 

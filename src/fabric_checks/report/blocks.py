@@ -13,9 +13,6 @@ from fabric_checks.core.text import value_text
 from fabric_checks.report.svg_panels import Panel, looks
 from fabric_checks.report.values import Value
 
-#: So many machines have a column each in one table.
-_COLUMNS = 6
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -130,25 +127,18 @@ def side_by_side(
     rows: Sequence[tuple[str, Mapping[str, Cell]]],
     notes: tuple[str, ...] = (),
 ) -> list[Table]:
-    """Return tables with a column for each machine, so many in each; none without rows.
+    """Return a table with a column for each machine; none without rows.
 
     :param rows: heads, and the cells by machine.
     """
-    machines = sorted({machine for _, cells in rows for machine in cells})
+    machines = tuple(sorted({machine for _, cells in rows for machine in cells}))
     compared = any(cell.before for _, cells in rows for cell in cells.values())
-    tables = []
-    for at in range(0, len(machines), _COLUMNS):
-        shown = tuple(machines[at : at + _COLUMNS])
-        more = f" ({shown[0]} to {shown[-1]})" if len(machines) > _COLUMNS else ""
-        listed = tuple(
-            (head, tuple(cells.get(machine, "") for machine in shown))
-            for head, cells in rows
-            if not cells.keys().isdisjoint(shown)
-        )
-        name = f"{caption}{more}"
-        table = Table(f"{key}{at or ''}", name, "value", shown, listed, notes, compared)
-        tables.append(table)
-    return tables
+    listed = tuple(
+        (head, tuple(cells.get(machine, "") for machine in machines))
+        for head, cells in rows
+    )
+    table = Table(key, caption, "value", machines, listed, notes, compared)
+    return [table] if rows else []
 
 
 def grouped(

@@ -18,7 +18,7 @@ from fabric_checks.comparison.changes import (
     Circumstance,
     Event,
 )
-from fabric_checks.core.text import clean, shortened
+from fabric_checks.core.text import shortened
 from fabric_checks.report.texts import plain
 
 #: The colour of a state.
@@ -30,14 +30,11 @@ def render(found: Changes, events: Sequence[Event]) -> list[Text]:
     parts: list[Text] = []
     for event in events:
         state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
-        parts.append(Text.assemble(state, plain(f"  {clean(event.sentence())}")))
-        parts += [
-            plain(f"    {clean(circumstance_text(circumstance))}")
-            for circumstance in event.circumstances
-        ]
-        if not event.circumstances:
-            parts.append(plain("    nothing else changed in the records"))
-    return [*parts, *(plain(line) for line in counts(found, events))]
+        parts.append(Text.assemble(state, plain(f"  {event.sentence()}")))
+        causes = map(circumstance_text, event.circumstances)
+        for cause in list(causes) or ["nothing else changed in the records"]:
+            parts.append(plain(f"    {cause}"))
+    return [*parts, *map(plain, counts(found, events))]
 
 
 def circumstance_text(circumstance: Circumstance) -> str:

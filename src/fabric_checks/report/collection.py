@@ -90,32 +90,22 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     for machine, record in known:
         if record["session"] == last[machine, record["test"], record["environ"]]:
             latest[machine].append(record)
-    sessions = frame.filter(pl.col("session").is_not_null()).group_by(
-        "machine", maintain_order=True
-    )
+    of_machine = frame.filter(pl.col("session").is_not_null()).group_by("machine")
+    sessions = of_machine.agg(pl.col("session").unique(maintain_order=True))
     return Results(
         machines,
         values,
-        {
-            machine: runs.of_records(machine, records)
-            for machine, records in latest.items()
-        },
-        {
-            str(name): of["session"].unique(maintain_order=True).to_list()
-            for (name,), of in sessions
-        },
-        tuple(map(clean, faults)),
+        {name: runs.of_records(name, records) for name, records in latest.items()},
+        dict(sessions.sort("machine").iter_rows()),
+        tuple(faults),
     )
 
 
 def _value(row: Mapping[str, Any]) -> Value:
-    last = {
-        "time": row["times"][-1],
-        "session": row["session"][-1],
-        "value": row["values"][-1],
-    }
+    """Return a series as a value; its record is the latest."""
+    of_runs = (row["times"], row["session"], row["values"])
+    time, session, value = (each[-1] for each in of_runs)
+    last = {"time": time, "session": session, "value": value}
+    record = record_of({**_MISSING, **row, **last})
     median = statistics.median(row["values"])
-    runs_of = zip(row["times"], row["session"], row["values"], strict=True)
-    return Value(
-        row["machine"], record_of({**_MISSING, **row, **last}), median, tuple(runs_of)
-    )
+    return Value(row["machine"], record, median, tuple(zip(*of_runs, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,9 @@ from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
 from fabric_checks.core.text import (
-    clean,
     count_text,
     names_text,
+    range_text,
     signed,
     sizes_text,
     test_text,
@@ -45,7 +45,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Page:
-    """A comparison as untrusted texts; none has a control character.
+    """A comparison as untrusted texts.
 
     :param tables: by title one for each set that is compared with the baseline: its header, and rows of cells
         of which the first is the verdict.
@@ -89,9 +89,9 @@ def page(
             f"median, {side}",
             *_HEADER[4:],
         )
-        cells = [header, *(_cells(row, notes, has_place=bool(places)) for row in own)]
-        tables[clean(title)] = [tuple(map(clean, each)) for each in cells]
-    return Page(tables, tuple(map(clean, (*notes.lines(), *lines))))
+        cells = [_cells(row, notes, has_place=bool(places)) for row in own]
+        tables[title] = [header, *cells]
+    return Page(tables, (*notes.lines(), *lines))
 
 
 def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
@@ -146,7 +146,7 @@ def counts(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[object, ...]:
+def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[str, ...]:
     marks = [
         notes.mark(text) if len(text) > 24 else text
         for text in (row["why"], row["note"])
@@ -188,16 +188,12 @@ def _medians(row: Row, side: str) -> str:
     least, most = row[f"n_{side}_min"], row[f"n_{side}_max"]
     if least is None:
         return ""
-    runs = f"n {least}" if least == most else f"n {least} .. {most}"
-    if row["unit"] is None or (row["quantity"] is None and len(row["metrics"]) > 1):
+    runs, is_one = f"n {_span(least, most, str)}", len(row["metrics"]) == 1
+    if row["unit"] is None or (row["quantity"] is None and not is_one):
         return runs  # values of several kinds have no range
-    low, high = (
-        value_text(row[f"median_{side}_min"]),
-        value_text(row[f"median_{side}_max"]),
-    )
-    value = low if low == high else f"{low} .. {high}"
-    if len(row["metrics"]) == 1 and row[f"low_{side}_min"] is not None:
-        value += f" ({value_text(row[f'low_{side}_min'])} to {value_text(row[f'high_{side}_max'])})"
+    value = _span(row[f"median_{side}_min"], row[f"median_{side}_max"])
+    if is_one and row[f"low_{side}_min"] is not None:
+        value += f" ({range_text(row[f'low_{side}_min'], row[f'high_{side}_max'])})"
     return f"{value}, {runs}"
 
 
@@ -205,15 +201,18 @@ def _change(row: Row) -> str:
     if row["change_min"] is None:
         return ""
     unit = {None: "%", "%": "points"}.get(row["change_unit"], row["change_unit"])
-    low, high = signed(row["change_min"]), signed(row["change_max"])
-    text = f"{low} {unit}" if low == high else f"{low} .. {high} {unit}"
+    text = f"{_span(row['change_min'], row['change_max'], signed)} {unit}"
     if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
         return f"{text}; {row['detectable_max']:.2g} {unit} would be detected"
     if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
-        text += (
-            f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
-        )
+        low, high = signed(row["change_low_min"]), signed(row["change_high_max"])
+        text += f" ({low} to {high})"
     return text
+
+
+def _span(low: float, high: float, text: Callable[[float], str] = value_text) -> str:
+    """Return two values as a range, or as one if they are printed alike."""
+    return " .. ".join(dict.fromkeys((text(low), text(high))))
 
 
 def render(page: Page) -> list[RichTable | Text]:

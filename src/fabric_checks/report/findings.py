@@ -17,7 +17,6 @@ from fabric_checks.core.text import (
     names_text,
     one_line,
     range_text,
-    test_text,
     value_text,
 )
 from fabric_checks.core.verdict import Verdict, verdict
@@ -33,7 +32,8 @@ from fabric_checks.records.record import (
 )
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
-from fabric_checks.report.texts import load_text, mpi_text
+from fabric_checks.report.texts import by_key, load_text, mpi_text
+from fabric_checks.report.values import case_text, is_judged
 
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
@@ -58,11 +58,6 @@ class Problem:
     details: tuple[str, ...] = ()
 
 
-def case_text(record: Record) -> str:
-    """Return the name of a case on one line: its check, parameters and layout, and where it ran."""
-    return f"{test_text(record['check'], record['parameters'])} {record['layout']} @{machine_name(record)}"
-
-
 def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
     """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and
     warnings.
@@ -85,7 +80,7 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
         *first("error", runs.other_faults(session)),
         *of_severity(session.records, Severity.FAULT),
         *_failures(_without_values(session), is_whole=is_whole),
-        *_missed(_misses(session)),
+        *map(_missed, by_key(_misses(session), _case_and_place).values()),
         *of_severity(session.records, Severity.SUSPECT),
         *first("warning: passed only when rerun", again),
         *first("warning", session.unreadable),
@@ -94,18 +89,12 @@ def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
 
 def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
-    is_incomplete = session.was_killed or any(
-        case.result == "abort" for case in session.cases
-    )
+    aborted = [case for case in session.cases if case.result == "abort"]
+    is_incomplete = session.was_killed or aborted
     return verdict(
-        failed=not is_incomplete
-        and not any(record["metric"] for record in session.records),
+        failed=not is_incomplete and not measured(session.records),
         incomplete=is_incomplete,
-        findings=any(
-            finding.is_fault
-            for record in session.records
-            for finding in findings_of(record)
-        )
+        findings=of_severity(session.records, Severity.FAULT)
         or runs.failed(session)
         or _misses(session)
         or runs.other_faults(session),
@@ -114,90 +103,87 @@ def verdict_of(session: Session) -> Verdict:
     )
 
 
+def measured(records: Iterable[Record]) -> list[Record]:
+    """Return the records that have a value, or should have: not those of cases that failed before."""
+    return [record for record in records if record["metric"] is not None]
+
+
 def counts_text(cases: Sequence[Case]) -> str:
     """Return how many cases passed, and how the others ended."""
     counts = Counter(case.result for case in cases if not case.fixture)
     if not counts:
         return "no case ran"
-    passed = f"{counts['pass'] + counts['xfail']} of {count_text(counts.total(), 'case')} passed"
-    return ", ".join(
-        [
-            passed,
-            *(f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end]),
-        ]
-    )
+    of_all = count_text(counts.total(), "case")
+    parts = [f"{counts['pass'] + counts['xfail']} of {of_all} passed"]
+    parts += [f"{counts[end]} {words}" for end, words in _ENDS.items() if counts[end]]
+    return ", ".join(parts)
 
 
-def references_text(measured: Sequence[Record]) -> str:
+def references_text(records: Iterable[Record]) -> str:
     """Return how many values met their references, or why none has one."""
-    held = [
-        record
-        for record in measured
-        if record["reference"] is not None and not record["no_reference"]
-    ]
+    values = measured(records)
+    held = list(filter(is_judged, values))
     if held:
         missed = sum(not is_success(record["result"]) for record in held)
         return f"{len(held)} held to references, {missed or 'none'} missed"
-    reasons = {
-        str(record["no_reference"]) for record in measured if record["no_reference"]
-    }
+    reasons = {str(record["no_reference"]) for record in values} - {"None", ""}
     return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
 
 
 def where_text(of: Sequence[Record]) -> str:
     """Return partitions, nodes and MPIs of a run."""
     places = dict.fromkeys(machine_name(record).rpartition("+")[0] for record in of)
-    parts = [names_text(list(places), 4)]
     nodes = list(
         dict.fromkeys(node for record in of for node in record["nodelist"] or ())
     )
-    if nodes:
-        names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
-        parts.append(f"{count_text(len(nodes), 'node')} ({names})")
     mpis = dict.fromkeys(mpi_text(record["mpi"]) for record in of if record["mpi"])
-    return "; ".join([*parts, *([names_text(list(mpis), 4)] if mpis else [])])
+    names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
+    parts = (
+        names_text(list(places), 4),
+        f"{count_text(len(nodes), 'node')} ({names})" if nodes else "",
+        names_text(list(mpis), 4),
+    )
+    return "; ".join(filter(None, parts))
 
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Return records by the name of their case."""
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(case_name(record), []).append(record)
-    return found
+    return by_key(records, case_name)
 
 
 def would_have_found(records: Sequence[Record]) -> str:
     """Return the smallest faults that a run would have found, by its best case for each part; empty if
     unknown."""
     between = [record for record in records if (record["nodes"] or 0) > 1]
-    sizes: dict[str, list[float]] = {}
+    best: dict[str, float | None] = {}
     for limits in sight.limits(by_case(between)).values():
         for part, size in limits.items():
-            sizes.setdefault(part, []).extend([] if size is None else [size])
-    text = (
-        limits_text({part: min(known, default=None) for part, known in sizes.items()})
-        if sizes
-        else ""
-    )
+            known = [each for each in (best.get(part), size) if each is not None]
+            best[part] = min(known, default=None)
+    text = limits_text(best) if best else ""
     return f"{text[:1].upper()}{text[1:]}"
+
+
+def _case_and_place(record: Record) -> str:
+    return f"{case_text(record)} @{machine_name(record)}"
 
 
 def _misses(session: Session) -> list[Record]:
     return [
         record
-        for record in session.records
-        if record["result"] in ("fail", "xpass") and record["metric"]
+        for record in measured(session.records)
+        if record["result"] in ("fail", "xpass")
     ]
 
 
 def _without_values(session: Session) -> list[Case]:
     """Return the cases that failed for another reason than a value that misses its reference."""
     explained = {case_name(record) for record in _misses(session)}
-    failed = [case for case in runs.failed(session) if case.result != "abort"]
     return [
         case
-        for case in failed
-        if not (case.name in explained and case.phase == "performance")
+        for case in runs.failed(session)
+        if case.result != "abort"
+        and not (case.name in explained and case.phase == "performance")
     ]
 
 
@@ -209,7 +195,8 @@ def of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
         for finding in findings_of(record):
             if finding.severity is severity:
                 same = finding.text if severity is Severity.NOTE else finding.key
-                found.setdefault(same, (finding, {}))[1][case_text(record)] = None
+                cases = found.setdefault(same, (finding, {}))[1]
+                cases[_case_and_place(record)] = None
     return [
         Problem(first.text, (*first.lines, f"seen by {names_text(list(cases))}"))
         for first, cases in found.values()
@@ -237,37 +224,27 @@ def why_failed(case: Case) -> str:
     return f"in {case.phase}: {case.reason or 'no reason was given'}"
 
 
-def _missed(of: Sequence[Record]) -> list[Problem]:
-    """Return the values that missed their references, a finding for each case."""
-    cases: dict[str, list[Record]] = {}
-    for record in of:
-        cases.setdefault(case_text(record), []).append(record)
-    found = []
-    for name, missed in cases.items():
-        first = max(
-            missed, key=lambda each: abs(each["value"] / (each["reference"] or 1) - 1)
-        )
-        within = range_text(*bounds(first)) or "without bounds"
-        others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
-        verb = (
-            "missed"
-            if first["result"] == "fail"
-            else "met, although it was expected to miss"
-        )
-        is_now = f"{first['metric']} is {value_text(first['value'])} {first['unit']}"
-        found.append(Problem(f"{name}: {is_now}, reference {within}: {verb}{others}"))
-    return found
+def _missed(of: Sequence[Record]) -> Problem:
+    """Return the values of a case that missed their references, the one that is the furthest off."""
+    first = max(of, key=lambda each: abs(each["value"] / (each["reference"] or 1) - 1))
+    within = range_text(*bounds(first)) or "without bounds"
+    others = f"; {len(of) - 1} more of its values" if len(of) > 1 else ""
+    is_miss = first["result"] == "fail"
+    verb = "missed" if is_miss else "met, although it was expected to miss"
+    is_now = f"{first['metric']} is {value_text(first['value'])} {first['unit']}"
+    text = f"{is_now}, reference {within}: {verb}{others}"
+    return Problem(f"{_case_and_place(first)}: {text}")
 
 
 def not_run(session: Session) -> list[str]:
     """Return the suites and cases that were not run, a line for each reason."""
     reasons = Counter(
-        case.reason
+        case.reason and one_line(case.reason)
         for case in session.cases
         if case.result == "skip" and not case.fixture
     )
     skipped = (
-        f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}"
+        f"{count_text(count, 'case')} skipped{f': {reason}' if reason else ''}"
         for reason, count in reasons.items()
     )
     return [*_not_offered(session), *skipped]

@@ -35,18 +35,7 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
     A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter.
     Cases are in the order of their names, so that a note is the same on the next night.
     """
-    few: list[str] = []
-    places: dict[tuple[str, str], dict[str, float]] = {}
-    for name, known in sorted(limits(by_case).items()):
-        record = by_case[name][0]
-        in_us = "node_us" in known
-        least = known.get("node_us" if in_us else "node")
-        where = (record["partition"], "node far away" if in_us else "slow node")
-        if record["nodes"] < FEWEST_NODES:
-            few.append(name)
-        else:
-            loss = math.inf if least is None else 0.0 if in_us else least
-            places.setdefault(where, {})[name] = loss
+    few, places = _losses(by_case)
     lines: list[str] = []
     dim: list[str] = []
     for (partition, what), losses in places.items():
@@ -61,6 +50,26 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
         ),
     }
     return lines, [text.format(_cases(names)) for text, names in notes.items() if names]
+
+
+def _losses(
+    by_case: Mapping[str, Sequence[Record]],
+) -> tuple[list[str], dict[tuple[str, str], dict[str, float]]]:
+    """Return the cases of too few nodes, and by partition and kind of fault the smallest loss that each case
+    would have named, infinite for none."""
+    few: list[str] = []
+    places: dict[tuple[str, str], dict[str, float]] = {}
+    for name, known in sorted(limits(by_case).items()):
+        record = by_case[name][0]
+        in_us = "node_us" in known
+        least = known.get("node_us" if in_us else "node")
+        where = (record["partition"], "node far away" if in_us else "slow node")
+        if record["nodes"] < FEWEST_NODES:
+            few.append(name)
+        else:
+            loss = math.inf if least is None else 0.0 if in_us else least
+            places.setdefault(where, {})[name] = loss
+    return few, places
 
 
 def _too_much(partition: str, what: str, losses: Mapping[str, float]) -> str:

@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -198,16 +199,25 @@ def heat_map(
     shares = np.nan_to_num((values - low) / ((high - low) or 1.0))
     levels = np.minimum(shares * len(_CIVIDIS), len(_CIVIDIS) - 1).astype(int)
     levels[np.isnan(values)] = -1
-    areas = [
-        (colour, np.argwhere(levels == level).tolist())
-        for level, colour in enumerate(_CIVIDIS)
-    ]
+    areas: list[list[tuple[int, int, int]]] = [[] for _ in (*_CIVIDIS, "none")]
+    for y, row in enumerate(levels.tolist()):
+        x = 0
+        for level, run in groupby(row):
+            length = len(list(run))
+            areas[level].append((x, y, length))
+            x += length
     scale = [
         (value_text(low + share * (high - low)), 8 + _SIDE * (1 - share))
         for share in (0, 0.5, 1)
     ]
     names = map(_named, (senders, receivers))
-    return drawn("heat_map", areas, *values.shape, *names, scale)
+    return drawn(
+        "heat_map",
+        dict(zip(_CIVIDIS, areas, strict=False)),
+        *values.shape,
+        *names,
+        scale,
+    )
 
 
 def _named(names: Sequence[str]) -> list[tuple[str, float]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from statistics import median
 from typing import TypeVar
 
@@ -106,18 +105,13 @@ def rich_table(
     return out
 
 
-@dataclass
-class Footnotes:
-    """Reasons that many rows share, numbered in order of appearance."""
-
-    reasons: list[str] = field(default_factory=list)
+class Footnotes(dict[str, int]):
+    """The numbers of reasons that many rows share, in order of appearance."""
 
     def mark(self, reason: str) -> str:
         """Return the mark of a reason, such as ``[1]``."""
-        if reason not in self.reasons:
-            self.reasons.append(reason)
-        return f"[{self.reasons.index(reason) + 1}]"
+        return f"[{self.setdefault(reason, len(self) + 1)}]"
 
     def lines(self) -> list[str]:
         """Return the reasons, each after its mark."""
-        return [f"[{number}] {reason}" for number, reason in enumerate(self.reasons, 1)]
+        return [f"[{number}] {reason}" for reason, number in self.items()]

@@ -14,6 +14,7 @@ from fabric_checks.core.text import range_text, test_text, value_text
 from fabric_checks.records.record import Record, bounds
 from fabric_checks.records.runs import Session
 from fabric_checks.report.headlines import Row, Values
+from fabric_checks.report.texts import by_key
 
 #: The words for the result of a value that has a reference.
 _VERDICTS = {
@@ -111,11 +112,9 @@ class Results:
     def __post_init__(self) -> None:
         """Sort the values by machine and quantity."""
         self._simulated = {value.machine for value in self.values if value.evidence}
-        self._by_quantity: dict[tuple[str, str], list[Value]] = {}
-        for value in self.values:
-            self._by_quantity.setdefault((value.machine, value.quantity), []).append(
-                value
-            )
+        self._by_quantity = by_key(
+            self.values, lambda value: (value.machine, value.quantity)
+        )
 
     def of(
         self,

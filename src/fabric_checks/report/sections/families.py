@@ -104,23 +104,19 @@ def _title(quantity: str, *more: str) -> str:
     return ", ".join([quantity.replace("_", " "), *filter(None, more)])
 
 
+def _order(value: Value) -> tuple[str, float, str, int, int]:
+    """Return the key that sorts the panels of a check: of each test the quantities of headlines first."""
+    headline = (value.record["headline"] or {}).get("order", math.inf)
+    nodes, ppn = (value.record[name] or 0 for name in ("nodes", "ppn"))
+    return _test(value), headline, value.quantity, nodes, ppn
+
+
 def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
-    # The quantities of headlines come first, and then all in the order in which the check declares them.
-    ordered = sorted(
-        values,
-        key=lambda value: (value.record["headline"] or {}).get("order", math.inf),
-    )
-    quantities = list(dict.fromkeys(value.quantity for value in ordered))
-
-    def position(value: Value) -> tuple[str, int, int, int]:
-        nodes, ppn = (value.record[name] or 0 for name in ("nodes", "ppn"))
-        return _test(value), quantities.index(value.quantity), nodes, ppn
-
     def title(value: Value) -> tuple[str, str]:
         return _title(value.quantity, _test(value), value.layout), value.unit
 
     found = []
-    for (name, unit), of in by_key(sorted(values, key=position), title).items():
+    for (name, unit), of in by_key(sorted(values, key=_order), title).items():
         lines = []
         for machine, each in by_key(of, lambda value: value.machine).items():
             points = ((float(value.size_B or 0), value) for value in each)

@@ -197,10 +197,7 @@ def _cell(cell: headlines.Cell) -> Cell:
 
 def _compared(value: Value) -> tuple[str, str, str]:
     """Return the reference of a value, or else its run before, the change of the last run from it, and
-    whether that is ``better`` or ``worse``; empty texts without them.
-
-    What is small, or allowed by its reference, is not worse.
-    """
+    whether that is ``better`` or ``worse``; empty texts without them."""
     if value.verdict:
         before, text = float(value.record["reference"]), bounds_text(value.record)
     elif len(value.runs) > 1:
@@ -210,11 +207,19 @@ def _compared(value: Value) -> tuple[str, str, str]:
         return "", "", ""
     change = value.last - before
     percent = 100 * change / abs(before) if before else 0.0
-    trend = ""
-    if abs(percent) >= LEAST_PERCENT:
-        is_better = (change > 0) == (value.record["better"] == "larger")
-        trend = "better" if is_better else "" if value.verdict == "met" else "worse"
     shown = f"{signed(round(percent, 1))} %"
     if value.record["can_be_zero"] or not before:
         shown = f"{signed(change)} {'points' if value.unit == '%' else value.unit}"
-    return text, shown, trend
+    return text, shown, _trend(value, percent)
+
+
+def _trend(value: Value, percent: float) -> str:
+    """Return whether a change is for the better or the worse.
+
+    What is small, or allowed by its reference, is not worse.
+    """
+    if abs(percent) < LEAST_PERCENT:
+        return ""
+    if (percent > 0) == (value.record["better"] == "larger"):
+        return "better"
+    return "" if value.verdict == "met" else "worse"

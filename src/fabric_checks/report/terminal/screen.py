@@ -8,6 +8,7 @@ has them. A file, as a night's log, has all of them.
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import (
     Problem,
     counts_text,
+    measured,
     not_run,
     problems,
     references_text,
@@ -29,7 +31,7 @@ from fabric_checks.report.findings import (
     where_text,
     would_have_found,
 )
-from fabric_checks.report.headlines import Cell, Values
+from fabric_checks.report.headlines import Cell, Row, Values
 from fabric_checks.report.texts import load_text, plain
 
 #: The most lines of a screen.
@@ -40,6 +42,9 @@ WIDTH = 100
 _COLUMN, _WIDEST, _OTHERS = 14, 24, 52
 #: Problems have so many lines each if so many are enough for all; else each has one.
 _LINES_EACH, _MOST = 6, 24
+
+
+_SIMULATED = "Simulated clusters: no value here is a measurement of a machine."
 
 
 @dataclass(frozen=True)
@@ -63,60 +68,60 @@ def render(
     :param width: of the terminal, in characters; :param most: the lines that it may have.
     """
     width = max(40, min(width, WIDTH))
-    values = Values(session.records)
-    first, *head = _head(session, info, values, width)
-    below = [
-        *_problems(session, info, width, is_whole=most > LINES),
-        *_not_run(session, width, most),
-        plain(),
-        *(
-            plain(line)
-            for kind, where in info.outputs
-            for line in _wrapped(f"{kind:9}{where}", width, 9)
-        ),
-    ]
-    above: list[Text | Table] = [Text(first, style="bold"), *map(plain, head)]
+    above: list[Text | Table] = [*head(session, info.elapsed_s, width)]
+    below = problems_and_files(session, info, width, most)
     # An empty line, the titles and a rule belong to the table.
-    table = _table(values, most - len(above) - len(below) - 4, width)
+    table = _table(Values(session.records), most - len(above) - len(below) - 4, width)
     if table:
         above += [plain(), table]
     return [*above, plain(), *below]
 
 
-def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
-    """Return how the run went, and where."""
-    measured = [record for record in session.records if record["metric"] is not None]
-    lines = _wrapped(
-        f"{verdict_of(session).value.capitalize()}: {_title(session, info)}", width, 4
-    )
-    load, is_busy = load_text(session.records)
-    if is_busy:
-        lines += _wrapped(f"The machine was busy: {load}", width, 4)
-    if values.machines:
-        idle = f"; {load}" if load and not is_busy else ""
-        lines += _wrapped(f"on {where_text(session.records)}{idle}", width, 4, 3)
-    if measured:
-        lines += _wrapped(
-            f"{count_text(len(measured), 'value')}; {references_text(measured)}",
-            width,
-            4,
-            2,
-        )
-    if limits := would_have_found(session.records):
-        lines += _wrapped(limits, width, 4, 2)
-    if any(record.get("evidence") for record in measured):
-        lines += _wrapped(
-            "Simulated clusters: no value here is a measurement of a machine.", width, 4
-        )
-    return lines
+def problems_and_files(
+    session: Session, info: RunInfo, width: int = WIDTH, most: int = sys.maxsize
+) -> list[Text]:
+    """Return the problems of a run, what was not run, and where to find the rest."""
+    outputs = (f"{kind:9}{where}" for kind, where in info.outputs)
+    return [
+        *_problems(session, info, width, is_whole=most > LINES),
+        *_not_run(session, width, most),
+        plain(),
+        *map(plain, _wrapped(width, None, *outputs, indent=9)),
+    ]
 
 
-def _title(session: Session, info: RunInfo) -> str:
-    """Return how many cases ran, and how they ended."""
-    took = (
-        f" after {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
+def head(
+    session: Session, elapsed_s: float | None = None, width: int = WIDTH
+) -> list[Text]:
+    """Return how a run went, and where.
+
+    :param elapsed_s: how long it took, None if unknown.
+    """
+    records, values = session.records, measured(session.records)
+    load, is_busy = load_text(records)
+    idle = f"; {load}" if load and not is_busy else ""
+    held = f"{count_text(len(values), 'value')}; {references_text(records)}"
+    is_simulated = any(record.get("evidence") for record in values)
+    texts = (
+        (is_busy, f"The machine was busy: {load}", None),
+        (records, f"on {where_text(records)}{idle}", 3),
+        (values, held, 2),
+        (records, would_have_found(records), 2),
+        (is_simulated, _SIMULATED, None),
     )
-    return f"{'ReFrame was killed' if session.was_killed else counts_text(session.cases)}{took}"
+    lines = _wrapped(width, None, _title(session, elapsed_s))
+    for is_said, text, most in texts:
+        if is_said and text:
+            lines += _wrapped(width, most, text)
+    return [Text(lines[0], style="bold"), *map(plain, lines[1:])]
+
+
+def _title(session: Session, elapsed_s: float | None) -> str:
+    """Return the verdict on a run, how many cases ran, and how they ended."""
+    took = "" if elapsed_s is None else f" after {duration_text(elapsed_s)}"
+    counts = counts_text(session.cases)
+    ended = "ReFrame was killed" if session.was_killed else counts
+    return f"{verdict_of(session).value.capitalize()}: {ended}{took}"
 
 
 def _table(values: Values, room: int, width: int) -> Table | None:
@@ -129,31 +134,16 @@ def _table(values: Values, room: int, width: int) -> Table | None:
         return None
     machines = values.machines[: max(1, (width - _OTHERS) // (_COLUMN + 2))]
     column = min(_WIDEST, (width - _OTHERS) // len(machines) - 2)
-    lines = []
-    for section, group in groupby(rows, key=lambda row: row.section):
-        lines.append([Text(section, style="bold")])
-        for row in group:
-            cells = (_cell(row.cells.get(machine), column) for machine in machines)
-            lines.append(
-                [
-                    *map(plain, (f"  {row.title}", row.layout, row.program, row.unit)),
-                    *cells,
-                ]
-            )
+    lines = _lines(rows, machines, column)
     if len(lines) > room:
         lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="bold",
-    )
-    table.width = width
     left_out = len(values.machines) - len(machines)
-    table.add_column(
-        f"({left_out} more machines)" if left_out else "", ratio=1, no_wrap=True
-    )
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
+        width=width,
+    )  # fmt: skip
+    more = f"({left_out} more machines)" if left_out else ""
+    table.add_column(more, ratio=1, no_wrap=True)
     for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
         table.add_column(title, width=size, no_wrap=True)
     for name in _short_names(values.machines)[: len(machines)]:
@@ -161,6 +151,20 @@ def _table(values: Values, room: int, width: int) -> Table | None:
     for line in lines:
         table.add_row(*line)
     return table
+
+
+def _lines(
+    rows: Sequence[Row], machines: Sequence[str], width: int
+) -> list[list[Text]]:
+    """Return the lines of the table, cell by cell; :param width: of a machine's column."""
+    lines: list[list[Text]] = []
+    for section, group in groupby(rows, key=lambda row: row.section):
+        lines.append([Text(section, style="bold")])
+        for row in group:
+            cells = [_cell(row.cells.get(machine), width) for machine in machines]
+            names = map(plain, (f"  {row.title}", row.layout, row.program, row.unit))
+            lines.append([*names, *cells])
+    return lines
 
 
 def _short_names(machines: Sequence[str]) -> list[str]:
@@ -177,10 +181,9 @@ def _cell(cell: Cell | None, width: int) -> Text:
     first, *others = cell.texts
     rest = min(width - len(" ".join(cell.texts)) - 2, 12)
     line = [sparkline(cell.curve, rest)] if cell.curve and rest >= 3 else []
-    style = "red" if cell.missed else ""
-    return Text(
-        plain(" ".join([first + "!" * cell.missed, *line, *others])).plain, style=style
-    )
+    text = plain(" ".join([first + "!" * cell.missed, *line, *others]))
+    text.style = "red" if cell.missed else ""
+    return text
 
 
 def _problems(
@@ -189,52 +192,46 @@ def _problems(
     """Return the problems of a run, and the messages of ReFrame."""
     found = problems(session, is_whole=is_whole)
     if not found and not info.messages:
-        measured = any(record["metric"] for record in session.records)
-        return [plain("Nothing to look at." if measured else "Nothing was measured.")]
-    lines = [
-        line for each in found for line in _problem(each, width, is_whole=is_whole)
-    ]
-    if len(lines) > _MOST and not is_whole:
-        lines = [
-            _wrapped("; ".join((f"- {each.text}", *each.details)), width, 4, 1)[0]
-            for each in found
-        ]
-        lines = first_of(lines, " findings: fabric-checks show has all", _MOST)
+        has_values = measured(session.records)
+        return [plain("Nothing to look at." if has_values else "Nothing was measured.")]
+    lines = _problem_lines(found, width, is_whole=is_whole)
     if info.messages:
-        shown = [
-            line
-            for text in info.messages
-            for line in _wrapped(f"  {text}", width, 4, 2)
-        ]
-        lines += ["  messages of ReFrame:", *shown[:7]]
+        messages = (f"  {text}" for text in info.messages)
+        lines += ["  messages of ReFrame:", *_wrapped(width, 2, *messages)[:7]]
     return [Text("What to look at", style="bold"), *map(plain, lines)]
 
 
-def _problem(problem: Problem, width: int, *, is_whole: bool) -> list[str]:
-    """Return a problem in lines, on a screen not all of them."""
-    texts = [f"- {problem.text}", *(f"  {detail}" for detail in problem.details)]
-    lines = [line for text in texts for line in _wrapped(text, width, 4, 3)]
-    return lines if is_whole else lines[:_LINES_EACH]
+def _problem_lines(
+    found: Sequence[Problem], width: int, *, is_whole: bool
+) -> list[str]:
+    """Return problems in lines: on a screen not all lines of each, and of many one line each."""
+    most_lines, most = (None, None) if is_whole else (3, _LINES_EACH)
+    lines: list[str] = []
+    for each in found:
+        texts = (f"- {each.text}", *(f"  {detail}" for detail in each.details))
+        lines += _wrapped(width, most_lines, *texts)[:most]
+    if len(lines) <= _MOST or is_whole:
+        return lines
+    short = ("; ".join((f"- {each.text}", *each.details)) for each in found)
+    cut = [_wrapped(width, 1, text)[0] for text in short]
+    return first_of(cut, " findings: fabric-checks show has all", _MOST)
 
 
 def _not_run(session: Session, width: int, most: int) -> list[Text]:
     """Return what was not run, and why."""
-    lines = [
-        line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)
-    ]
-    if not lines:
-        return []
+    lines = _wrapped(width - 2, 2, *not_run(session))
     shown = first_of(lines, " lines of reasons", max(6, most - LINES))
+    title = Text("Not run", style="bold")
+    return [plain(), title, *(plain(f"  {line}") for line in shown)] if lines else []
+
+
+def _wrapped(width: int, most: int | None, *texts: str, indent: int = 4) -> list[str]:
+    """Return texts as lines, each at most so many: one that is cut ends with dots."""
     return [
-        plain(),
-        Text("Not run", style="bold"),
-        *(plain(f"  {line}") for line in shown),
-    ]
-
-
-def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:
-    """Return a text as lines, at most so many: a text that is cut ends with dots."""
-    return textwrap.wrap(
-        plain(text).plain, width, subsequent_indent=" " * indent, break_on_hyphens=False, max_lines=most,
-        placeholder=" ...",
-    ) or [""]  # fmt: skip
+        line
+        for text in texts
+        for line in textwrap.wrap(
+            plain(text).plain, width, subsequent_indent=" " * indent, break_on_hyphens=False,
+            max_lines=most, placeholder=" ...",
+        ) or [""]
+    ]  # fmt: skip

@@ -10,41 +10,25 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.finding import Severity
-from fabric_checks.core.text import (
-    count_text,
-    range_text,
-    size_text,
-    test_text,
-    value_text,
-)
-from fabric_checks.records.record import Record, bounds, case_name
+from fabric_checks.core.text import size_text, test_text, value_text
+from fabric_checks.records.record import Record, case_name
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import (
-    Problem,
-    counts_text,
-    not_run,
-    of_severity,
-    problems,
-    would_have_found,
-)
-from fabric_checks.report.texts import Footnotes, load_text, plain, rich_table
+from fabric_checks.report.findings import measured, of_severity
+from fabric_checks.report.terminal import screen
+from fabric_checks.report.texts import Footnotes, plain, rich_table
+from fabric_checks.report.values import bounds_text, is_judged
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
     """Return the reference of a value and its verdict; of a simulation first the kind of the value."""
-    evidence = f"{record['evidence']}; " if record.get("evidence") else ""
-    reference = record["reference"]
+    source = record.get("reference_source")
+    text = "no reference"  # other collections' checks give no reason
     if record["no_reference"]:
-        return f"{evidence}no reference: {notes.mark(record['no_reference'])}"
-    if reference is None:
-        return f"{evidence}no reference"  # other collections' checks give no reason
-    within = range_text(*bounds(record)) or "without bounds"
-    source = (
-        f" {notes.mark(record['reference_source'])}"
-        if record.get("reference_source")
-        else ""
-    )
-    return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
+        text += f": {notes.mark(record['no_reference'])}"
+    elif is_judged(record):
+        mark = f" {notes.mark(source)}" if source else ""
+        text = f"{record['result']}: {bounds_text(record)}{mark}"
+    return f"{record['evidence']}; {text}" if record.get("evidence") else text
 
 
 _HEADER = (
@@ -99,38 +83,15 @@ def _rows(
 
 
 def render(session: Session) -> list[Table | Text]:
-    """Return the summary, part by part: metrics, notes, problems, what else was seen, and what was not
-    run."""
-    notes = Footnotes()
-    load, is_busy = load_text(session.records)
-    parts: list[Table | Text] = (
-        [plain(f"The machine was busy: {load}")] if is_busy else []
-    )
-    measured = [record for record in session.records if record["metric"] is not None]
-    if measured:
-        parts.append(table(measured, notes))
+    """Return the summary, part by part: all metrics, what else was seen, how the run went, and its
+    problems."""
+    notes, values = Footnotes(), measured(session.records)
+    parts: list[Table | Text] = [table(values, notes)] if values else []
     parts += map(plain, notes.lines())
-    if limits := would_have_found(session.records):
-        parts.append(plain(limits))
     seen = of_severity(session.records, Severity.NOTE)
-    lists = {
-        "What to look at": _lines(problems(session, is_whole=True)),
-        "What else was seen": _lines(seen),
-    }
-    for title, lines in (lists | {"Not run": not_run(session)}).items():
-        if lines:
-            parts += [
-                plain(),
-                plain(f"{title}:"),
-                *(plain(f"  {line}") for line in lines),
-            ]
-    records = count_text(len(session.records), "record")
-    return [*parts, plain(), plain(f"{counts_text(session.cases)}; {records}.")]
-
-
-def _lines(found: Iterable[Problem]) -> list[str]:
-    return [
-        line
-        for each in found
-        for line in (each.text, *(f"  {detail}" for detail in each.details))
-    ]
+    if seen:
+        parts.append(Text("What else was seen", style="bold"))
+    for each in seen:
+        parts += map(plain, (f"- {each.text}", *(f"  {line}" for line in each.details)))
+    below = screen.problems_and_files(session, screen.RunInfo())
+    return [*parts, plain(), *screen.head(session), plain(), *below]
