@@ -16,6 +16,7 @@ TESTS = Path(__file__).resolve().parent
 LEFT_OUT = {
     "reframe_ext": "ReFrame is started, which is a program",
     "schedulers": "stand-ins of schedulers are programs",
+    "core/test_module_run.py": "a module is run in a process of its own",
     "onboarding/test_probe.py": "tools are asked, which are programs",
     "nightly/wall/test_news.py": "commands of a site are called, which are programs",
     "profile/test_library_build.py": "a build is tried, which is a program",
