@@ -62,17 +62,23 @@ class Known:
 
     def __init__(self):
         self.by_place = {}
+        offer_check.check(OFFER, recompute=self._recompute)
+
+    def _recompute(self, what, commit):
+        self.found = in_process(what, commit)
+        self.by_place = dict(zip(_places(what), self.found["runs"], strict=True))
+        return self.found
 
     def __call__(self, what, commit):
-        keys = [
-            Path(run["files"]).relative_to(Path(what["topology"]).parent)
-            for run in what["runs"]
-        ]
-        if not self.by_place:
-            self.found = in_process(what, commit)
-            self.by_place = dict(zip(keys, self.found["runs"], strict=True))
         lost = {"error": "the described system has no such case"}
-        return {**self.found, "runs": [self.by_place.get(key, lost) for key in keys]}
+        runs = [self.by_place.get(place, lost) for place in _places(what)]
+        return {**self.found, "runs": runs}
+
+
+def _places(what):
+    """Return where the files of each run are in the offer."""
+    folder = Path(what["topology"]).parent
+    return [Path(run["files"]).relative_to(folder) for run in what["runs"]]
 
 
 def objections(folder, files, recompute=recomputation.recompute, facts=None, **options):

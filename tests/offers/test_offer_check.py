@@ -22,11 +22,6 @@ def genuine():
     return offers.parts()
 
 
-@pytest.fixture(scope="module")
-def known():
-    return offers.Known()
-
-
 def found(tmp_path, files, recompute, facts=None, **options):
     return [
         each

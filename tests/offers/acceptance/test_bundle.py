@@ -52,11 +52,6 @@ def acceptance(tmp_path_factory):
     }, signers
 
 
-@pytest.fixture(scope="module")
-def known():
-    return offers.Known()
-
-
 def checked(tmp_path, known, files, signers, *words):
     """Pack files and return the status and the text of a check of the bundle alone."""
     path = tmp_path / "oak.tar"
