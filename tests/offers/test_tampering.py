@@ -104,7 +104,7 @@ CHANGES = {
 
 
 def test_every_file_of_a_case_is_found_or_listed(genuine, known, found):
-    """One of them, and all alike; what is recomputed for it all alike, for test_offer_check.py changes one."""
+    """One of them and all alike; if it takes recomputing all alike, for test_offer_check.py changes one."""
     files = genuine[1]
     names = sorted(name for name in files if name.startswith("output/"))
     kinds = {name.rpartition("/")[2] for name in names}
