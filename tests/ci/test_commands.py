@@ -254,7 +254,7 @@ def test_the_releases_of_simgrid_are_those_of_the_library():
     assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASES
 
 
-@pytest.mark.parametrize("system", ["twins", "cbc", "feynman:twin"])
+@pytest.mark.parametrize("system", ["twins", "feynman:twin"])
 def test_simgrid_is_not_in_the_prefix(system, tmp_path):
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
     done = run(

@@ -71,8 +71,20 @@ def test_another_release(monkeypatch, tmp_path, version, message):
         sim.smpirun()
 
 
+@pytest.fixture
+def source(monkeypatch, tmp_path):
+    """The plugin's folder with a plugin that does nothing: its own takes ten seconds to compile."""
+    folder = tmp_path / "source"
+    folder.mkdir()
+    for name in ("Makefile", "platform.h"):
+        (folder / name).write_bytes((sim.SOURCE / name).read_bytes())
+    (folder / "twin.cpp").touch()
+    monkeypatch.setattr(sim, "SOURCE", folder)
+    return folder
+
+
 @simgrid
-def test_the_plugin_is_built_once_for_each_simgrid(monkeypatch, tmp_path):
+def test_the_plugin_is_built_once_for_each_simgrid(monkeypatch, tmp_path, source):
     """Also for one of the same path, which a new release of the distribution has."""
     first = sim.plugin(tmp_path)
     before = first.stat().st_mtime_ns
@@ -86,13 +98,8 @@ def test_the_plugin_is_built_once_for_each_simgrid(monkeypatch, tmp_path):
 
 
 @simgrid
-def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in ("Makefile", "platform.h"):
-        (source / name).write_bytes((sim.SOURCE / name).read_bytes())
+def test_a_plugin_that_cannot_be_compiled(tmp_path, source):
     (source / "twin.cpp").write_text("#error broken\n")
-    monkeypatch.setattr(sim, "SOURCE", source)
     with pytest.raises(
         TwinError,
         match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+",
