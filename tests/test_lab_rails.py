@@ -18,7 +18,7 @@ def test_the_part_at_fault_is_named_and_nothing_else(fault, seed):
     assert outcome == "named", f"{truth}: {texts}"
 
 
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", range(100, 103))
 def test_nothing_is_blamed_where_all_is_well(seed):
     assert rails.trial(seed, "healthy", nodes=16)[0] == "named"
 
