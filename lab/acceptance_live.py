@@ -68,10 +68,8 @@ def measure(cluster, results, rates):
     usual = {f"n{n}": f"{MBIT}mbit" for n in range(1, NODES + 1) if f"n{n}" not in ways}
     cluster("shape", *(f"{name}={rate}" for name, rate in (usual | rates).items()))
     run = [str(CI / "run"), "--system", "minicluster", "-C", str(SETTINGS), "-n", CASE]
-    done = cluster.call(
-        "exec",
+    done = cluster.tried(
         "head",
-        "--",
         *run,
         timeout=900,
         FABRIC_RESULTS=str(results),

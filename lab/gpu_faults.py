@@ -114,9 +114,7 @@ def main():
                 "1gbit",
             )
             repeat = f"--repeat={len(kinds)}"
-            done = cluster.call(
-                "exec", "head", "--", *map(str, line), repeat, **variables, timeout=3600
-            )
+            done = cluster.tried("head", *line, repeat, **variables, timeout=3600)
         finally:
             cluster.end()
         records = [

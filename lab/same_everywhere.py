@@ -123,9 +123,7 @@ def run(scheduler: str, folder: Path, mpis: str) -> None:
                 mpis,
                 *SESSIONS[what],
             ]
-            done = cluster.call(
-                "exec", "head", "--", *line, timeout=LONG_S, **variables
-            )
+            done = cluster.tried("head", *line, timeout=LONG_S, **variables)
             (folder / f"{name_of(what)}.out").write_text(done.stdout + done.stderr)
             show = [
                 sys.executable,
@@ -135,9 +133,7 @@ def run(scheduler: str, folder: Path, mpis: str) -> None:
                 name_of(what),
                 "--gate",
             ]
-            gate = cluster.call(
-                "exec", "head", "--", *show, timeout=LONG_S, **variables
-            )
+            gate = cluster.tried("head", *show, timeout=LONG_S, **variables)
             (folder / f"{name_of(what)}.status").write_text(
                 json.dumps([done.returncode, gate.returncode])
             )

@@ -79,17 +79,7 @@ class Hanging(Fault):
     word = "faulty"
 
     def __enter__(self):
-        line = [
-            *self.cluster.command,
-            "exec",
-            self.host,
-            "--name",
-            self.cluster.name,
-            "--",
-            "sh",
-            "-c",
-            STOP,
-        ]
+        line = self.cluster.line_on(self.host, "sh", "-c", STOP)
         self.stopper = subprocess.Popen(
             line, env=self.cluster.environment(), start_new_session=True
         )
@@ -138,7 +128,7 @@ def vet(cluster, results):
     ]
     began = time.monotonic()
     line = [str(CI / "run"), "--mode", "vet", "--system", "minicluster", *options]
-    done = cluster.call("exec", "head", "--", *line, timeout=1800, **env)
+    done = cluster.tried("head", *line, timeout=1800, **env)
     took_s = time.monotonic() - began
     try:
         found = json.loads(done.stdout)

@@ -207,14 +207,7 @@ class Laboratory:
     @contextlib.contextmanager
     def others_at_work(self):
         """Let other people's processes run on every node meanwhile."""
-        line = [
-            *self.cluster.command,
-            "exec",
-            "head",
-            "--name",
-            self.cluster.name,
-            "--",
-        ]
+        line = self.cluster.line_on("head")
         line += [
             "srun",
             f"-N{NODES}",

@@ -52,17 +52,7 @@ while True:
 def traffic(cluster):
     """Let processes of others send to each other meanwhile, outside of Slurm."""
     hosts = cluster.entry.spec.hosts
-    line = [
-        *cluster.command,
-        "exec",
-        "{}",
-        "--name",
-        cluster.name,
-        "--",
-        "env",
-        "SLURMD_NODENAME={}",
-        sys.executable,
-    ]
+    line = cluster.line_on("{}", "env", "SLURMD_NODENAME={}", sys.executable)
     running = [
         subprocess.Popen(
             [*(word.format(host) for word in line), "-c", OTHERS],
@@ -80,8 +70,8 @@ def traffic(cluster):
         assert not ended, f"the traffic of {ended} ended by itself"
     finally:
         for host, process in zip(hosts, running, strict=True):
-            cluster.call(
-                "exec", host, "--", "pkill", "-KILL", "-f", "create_server"
+            cluster.tried(
+                host, "pkill", "-KILL", "-f", "create_server"
             )  # 1 if it has ended
             process.wait()
 

@@ -78,7 +78,7 @@ def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
         "-n",
         case or CASE.format(len(cluster.entry.spec.hosts)),
     ]
-    done = cluster.call("exec", "head", "--", *map(str, line), timeout=GUARD_S, **env)
+    done = cluster.tried("head", *line, timeout=GUARD_S, **env)
     sessions = (
         sorted((results / "stage").iterdir()) if (results / "stage").exists() else []
     )

@@ -100,6 +100,14 @@ class Cluster:
     def on(self, node, *command, **options):
         return self("exec", node, "--", *command, **options)
 
+    def tried(self, node, *command, **options):
+        """Run a command on a host; it may fail."""
+        return self.call("exec", node, "--", *command, **options)
+
+    def line_on(self, node, *command):
+        """Return the command line of a command on a host."""
+        return [*self.command, "exec", node, "--name", self.name, "--", *command]
+
     def sh(self, script, **options):
         return self.on("head", "bash", "-c", script, **options)
 
@@ -111,10 +119,8 @@ class Cluster:
         else.
         """
         for _ in range(3):
-            done = self.call(
-                "exec",
+            done = self.tried(
                 "head",
-                "--",
                 "srun",
                 *map(str, arguments),
                 SLURM_PMIX_FENCE="ring",
@@ -155,13 +161,24 @@ def cluster(machine):
     cluster.end()
 
 
-@pytest.fixture(scope="module")
-def four(machine):
-    """A cluster of four nodes with accounting, for the tests of a module."""
-    cluster = Cluster()
-    cluster("up", "--nodes", "4")
-    yield cluster
-    cluster("down")
+def cluster_of(*options):
+    """Return a fixture: a cluster that is up for the tests of a module.
+
+    :param options: of `ci/cluster up`.
+    """
+
+    @pytest.fixture(scope="module")
+    def up(machine):
+        cluster = Cluster()
+        cluster("up", *options)
+        yield cluster
+        cluster.end()
+
+    return up
+
+
+#: A cluster of four nodes with accounting.
+four = cluster_of("--nodes", "4")
 
 
 @pytest.fixture

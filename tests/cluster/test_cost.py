@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.cluster.conftest import CI, Cluster
+from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S, wait_for
 
@@ -92,13 +92,7 @@ def first_run(cluster, folder):
     return estimate
 
 
-@pytest.fixture(scope="module")
-def two(machine):
-    """A cluster of two nodes with links of 10 Gbit/s."""
-    cluster = Cluster()
-    cluster("up", "--nodes", "2", "--rate", "10gbit")
-    yield cluster
-    cluster("down")
+two = cluster_of("--nodes", "2", "--rate", "10gbit")
 
 
 @pytest.mark.alone

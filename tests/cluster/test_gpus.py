@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from tests import builders
-from tests.cluster.conftest import CI, Cluster
+from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import TESTS
 from tests.parsers import nccl
 
@@ -22,12 +22,7 @@ SIZES_B = [1024 * 4**power for power in range(11)]
 CASE = f"^NcclCollective%benchmark=all_reduce%layout={NODES}x{GPUS}$"
 
 
-@pytest.fixture(scope="module")
-def eight(machine):
-    cluster = Cluster()
-    cluster("up", "--nodes", str(NODES), "--cores", str(GPUS), "--rate", "1gbit")
-    yield cluster
-    cluster.end()
+eight = cluster_of("--nodes", str(NODES), "--cores", str(GPUS), "--rate", "1gbit")
 
 
 @pytest.fixture
@@ -64,7 +59,7 @@ def run(eight, tmp_path):
             "FABRIC_MPI": "mpich",
             "GPU_OUTPUTS": str(outputs),
         }
-        done = eight.call("exec", "head", "--", *map(str, line), **environment)
+        done = eight.tried("head", *line, **environment)
         paths = list(results.rglob("NcclCollective.jsonl"))
         assert len(paths) == 1, done.stdout + done.stderr
         return done, builders.records_in(paths[0])

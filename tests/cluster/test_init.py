@@ -28,9 +28,7 @@ def test_a_first_night(four, tmp_path):
     # A site's Slurm is found without it.
     shell = f'exec env -i SLURM_CONF="$SLURM_CONF" {nothing} bash -s'
     (tmp_path / "typed").write_text(TYPED.format(clone=clone))
-    done = four.call(
-        "exec", "head", "--", "bash", "-c", f"{shell} < {tmp_path / 'typed'}"
-    )
+    done = four.tried("head", "bash", "-c", f"{shell} < {tmp_path / 'typed'}")
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
     # Two questions, and the line to go on with.

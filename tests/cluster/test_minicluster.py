@@ -11,7 +11,7 @@ import pytest
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
 from tests import programs
-from tests.cluster.conftest import CI, Cluster, require
+from tests.cluster.conftest import CI, cluster_of, require
 from tests.guard import GUARD_S
 
 #: The payload of a TCP segment in a full Ethernet frame, as a share of the bytes that the link counts: with
@@ -20,13 +20,7 @@ from tests.guard import GUARD_S
 LINK_MBps, PAYLOAD = 125.0, 1448 / 1514
 
 
-@pytest.fixture(scope="module")
-def two(machine):
-    """A cluster of two nodes with links of 1 Gbit/s."""
-    cluster = Cluster()
-    cluster("up", "--nodes", "2", "--rate", "1gbit")
-    yield cluster
-    cluster("down")
+two = cluster_of("--nodes", "2", "--rate", "1gbit")
 
 
 def configured(monkeypatch, system="minicluster", **environment):
@@ -94,7 +88,7 @@ def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
 def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
     if (
         "can not load PMIx library"
-        in two.call("exec", "head", "--", "srun", "--mpi=pmix", "true").stderr
+        in two.tried("head", "srun", "--mpi=pmix", "true").stderr
     ):
         pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
     two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
@@ -120,10 +114,8 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     hosts.write_text("n1\nn1\n")
     force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
     run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
-    done = two.call(
-        "exec",
+    done = two.tried(
         "head",
-        "--",
         *force,
         *run,
         FABRIC_RESULTS=str(tmp_path / "results"),

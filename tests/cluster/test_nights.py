@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.records.runs import load_session
-from tests.cluster.conftest import CI, Cluster
+from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
@@ -76,9 +76,7 @@ class Nights:
     def spend(self, *cases, options=(), timeout=GUARD_S):
         before = self.sessions()
         words = map(str, self.line(*cases, options=options))
-        done = self.cluster.call(
-            "exec", "head", "--", *words, timeout=timeout, **self.environment()
-        )
+        done = self.cluster.tried("head", *words, timeout=timeout, **self.environment())
         new, *more = self.sessions() - before or {None}
         assert not more
         return Night(done.returncode, done.stdout + done.stderr, self.folder / str(new))
@@ -92,14 +90,7 @@ class Nights:
 
     def begin(self, *cases):
         """Start a night in the background, as the leader of a group of processes."""
-        on_head = [
-            *self.cluster.command,
-            "exec",
-            "head",
-            "--name",
-            self.cluster.name,
-            "--",
-        ]
+        on_head = self.cluster.line_on("head")
         line = [*on_head, *map(str, self.line(*cases))]
         return subprocess.Popen(
             line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -107,12 +98,7 @@ class Nights:
         )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def eight(machine):
-    cluster = Cluster()
-    cluster("up", "--nodes", "8", "--rate", RATE)
-    yield cluster
-    cluster.end()
+eight = cluster_of("--nodes", "8", "--rate", RATE)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.parsers import imb, osu, streaming
 from fabric_checks.software import installed
-from tests.cluster.conftest import MPIS, Cluster
+from tests.cluster.conftest import MPIS, cluster_of
 from tests.cluster.test_minicluster import PAYLOAD, LINK_MBps
 from tests.fabric.test_programs import Mpi
 
@@ -144,12 +144,7 @@ def measured(cluster, mpi, folder):
     return values, allowed_MBps
 
 
-@pytest.fixture(scope="module")
-def eight(machine):
-    cluster = Cluster()
-    cluster("up", "--nodes", "8", "--rate", "1gbit")
-    yield cluster
-    cluster("down")
+eight = cluster_of("--nodes", "8", "--rate", "1gbit")
 
 
 @pytest.mark.parametrize("mpi", MPIS)

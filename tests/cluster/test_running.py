@@ -21,7 +21,7 @@ def nodes(cluster):
 
 def test_accounting_knows_the_job(four):
     script = "srun -N3 -J known sh -c 'exit 3'"
-    done = four.call("exec", "head", "--", "bash", "-c", script)
+    done = four.tried("head", "bash", "-c", script)
     assert done.returncode == 3
     query = [
         "sacct",
@@ -56,12 +56,9 @@ def test_a_host_shows_its_own_processes_interfaces_and_memory(four):
 
 
 def test_the_status_of_a_command_is_passed_on(four):
-    assert four.call("exec", "n1", "--", "sh", "-c", "exit 7").returncode == 7
-    assert (
-        four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode
-        == 128 + 15
-    )
-    done = four.call("exec", "n1", "--", "no-such-command")
+    assert four.tried("n1", "sh", "-c", "exit 7").returncode == 7
+    assert four.tried("n1", "sh", "-c", "kill -TERM $$").returncode == 128 + 15
+    done = four.tried("n1", "no-such-command")
     assert (
         done.returncode == 127
         and "cannot run no-such-command: No such file" in done.stderr
@@ -103,7 +100,7 @@ def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):
 
 def test_the_command_knows_its_cluster_on_the_head_too(four):
     script = f"{CI / 'cluster'} status | head -n 1; {CI / 'cluster'} down"
-    done = four.call("exec", "head", "--", "bash", "-c", script)
+    done = four.tried("head", "bash", "-c", script)
     assert done.stdout.startswith(f"{four.name}: 4 nodes, ")
     assert done.returncode == 1
     assert (
@@ -134,16 +131,7 @@ else:
 def bandwidth(cluster, sender, receiver):
     """Return the MB/s of one TCP stream of a second."""
     python = [sys.executable, "-c", STREAM]
-    line = [
-        *cluster.command,
-        "exec",
-        receiver,
-        "--name",
-        cluster.name,
-        "--",
-        *python,
-        "receive",
-    ]
+    line = cluster.line_on(receiver, *python, "receive")
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as receiving:
         assert receiving.stdout.readline() == "listening\n"
         cluster.on(sender, *python, receiver)

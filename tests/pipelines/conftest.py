@@ -35,15 +35,7 @@ class Runner:
     def __call__(self, command, **variables):
         """Run a command in the checkout, on the head of the cluster if there is one."""
         if self.cluster:
-            command = [
-                *self.cluster.command,
-                "exec",
-                "--name",
-                self.cluster.name,
-                "head",
-                "--",
-                *command,
-            ]
+            command = self.cluster.line_on("head", *command)
         line, env = [str(part) for part in command], self.variables | variables
         return programs.run(line, cwd=self.clone, env=env)
 

@@ -65,16 +65,7 @@ class Session:
         self.output = folder / f"{name}.out"
         with self.output.open("w") as output:
             assigned = [f"{key}={value}" for key, value in environment.items()]
-            line = [
-                *cluster.command,
-                "exec",
-                "--name",
-                cluster.name,
-                "head",
-                "--",
-                "env",
-                *assigned,
-            ]
+            line = cluster.line_on("head", "env", *assigned)
             line += ["bash", "-c", script]
             self.process = subprocess.Popen(
                 line, stdout=output, stderr=subprocess.STDOUT
@@ -270,15 +261,10 @@ def heal(cluster, commands):
     if re.search("n2: (.* )?IS D", status):
         cluster("start", "n2")
     for line in (commands.cancel_all, commands.resume):  # it may be in service
-        cluster.call("exec", "head", "--", "bash", "-c", line)
+        cluster.tried("head", "bash", "-c", line)
 
     def free():
-        return (
-            cluster.call(
-                "exec", "head", "--", "bash", "-c", commands.free
-            ).stdout.strip()
-            == "2"
-        )
+        return cluster.tried("head", "bash", "-c", commands.free).stdout.strip() == "2"
 
     wait_for(free, lambda: cluster("status"))
 
@@ -361,10 +347,8 @@ def perflog_full(cluster, commands, folder):
     """No room for the 24 records of the victim; those of the other two are on another file system."""
     perflogs = folder / "results" / "perflogs"
     perflogs.mkdir(parents=True)
-    mounted = cluster.call(
-        "exec",
+    mounted = cluster.tried(
         "head",
-        "--",
         "mount",
         "-t",
         "tmpfs",
