@@ -188,7 +188,9 @@ class Rotate(OwnProgram):
             or "pair" not in limits
         ):
             return limits
-        turn = fabric.number_of(fabric.options(output.header), "turn")
+        # Outputs of earlier releases have no such option, and are of the first turn.
+        given = {"turn": "0"} | fabric.options(output.header)
+        turn = fabric.number_of(given, "turn")
         name = f"pair of turn {turn}"
         for each in found:
             if each["kind"] == "pair":

@@ -7,19 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests import builders
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
 SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
-CASE = {
-    "name": "x", "system": "local", "partition": "node", "environ": "mpich", "fixture": False,
-    "perfvalues": {}, "fail_phase": None, "fail_reason": None,
-}  # fmt: skip
+MACHINE = {"system": "local", "partition": "node", "environ": "mpich"}
+case = partial(builders.case, **MACHINE, perfvalues={})
 #: A stand-in of ReFrame: what it leaves behind, and what it prints; it waits to be interrupted if it is to.
 REFRAME = """
 import json, os, signal, sys, time
@@ -85,10 +85,6 @@ def env(tmp_path):
     }
 
 
-def case(name, result, **fields):
-    return CASE | {"display_name": name, "result": result} | fields
-
-
 def run(tmp_path, env, **asked):
     return subprocess.run(
         line(tmp_path, **asked),
@@ -104,7 +100,6 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
         case(
             "Streaming %layout=1x2",
             "fail",
-            fail_phase="run",
             fail_reason="job timed out (1.2s > 1.0s)",
         ),
         case(

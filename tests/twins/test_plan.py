@@ -62,7 +62,6 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
 @pytest.mark.parametrize(
     ("added", "message"),
     [
-        ("alternatives: [7]\n", r"p\.yaml: alternatives: 0 is 7; give a mapping"),
         (
             "alternatives: [{faults: []}]\n",
             r"alternatives: 0: name is missing; give each alternative one",
