@@ -169,7 +169,6 @@ def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
     "options",
     [
         ("-n^OsuLatency", "-pmpich"),
-        ("-tcollective",),
         ("--system=cbc", "-n^Streaming"),
     ],
 )
