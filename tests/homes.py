@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software import installed
+from tests import programs
 from tests.guard import GUARD_S
 
 
@@ -110,9 +111,7 @@ def checkout(to):
         "--others",
         "--exclude-standard",
     ]
-    for name in subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.split("\0"):
+    for name in programs.run(command, check=True).stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, to / name)

@@ -11,3 +11,10 @@ def run(command, **options):
     return subprocess.run(
         command, **{"capture_output": True, "text": True, "timeout": GUARD_S} | options
     )
+
+
+def succeed(command, **options):
+    """Run a program that has to succeed."""
+    done = run(command, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done

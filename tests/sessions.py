@@ -96,7 +96,7 @@ class Run:
         self.status = self.process.returncode
         self.session = runs.load_session(self.results, self.name)
         show = [FABRIC_CHECKS, "show", "--session", self.name, "--gate"]
-        done = subprocess.run(show, env=self.env, capture_output=True, text=True)
+        done = programs.run(show, env=self.env)
         self.gate, self.shown = done.returncode, done.stdout + done.stderr
         return self
 

@@ -18,9 +18,8 @@ import click
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from tests import homes
+from tests import homes, programs
 from tests.cli.test_help import ALL
-from tests.guard import GUARD_S
 
 #: The pages in the order in which they are followed: each finds what those before it have left.
 PAGES = (
@@ -196,12 +195,11 @@ def test_the_commands_of_a_page_work_in_their_order(clone, page):
             print(f"not run: {command}: {why}")
             continue
         line = here(command)
-        done = subprocess.run(
-            ["bash", "-c",
-             f". ci/env.sh > /dev/null && {line}" if re.match("fabric-checks|reframe", line) else line],
-            cwd=clone, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GUARD_S,
-            check=False,
-        )  # fmt: skip
+        if re.match("fabric-checks|reframe", line):
+            line = f". ci/env.sh > /dev/null && {line}"
+        done = programs.run(
+            ["bash", "-c", line], cwd=clone, env=env, stdin=subprocess.DEVNULL
+        )
         print(f"$ {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         judges = "--fail-on" in command or "ci/nightly" in command
         expected = (0, 3) if judges else (0,)

@@ -13,8 +13,8 @@ import pytest
 
 from fabric_checks.software import installed
 from fabric_twins import smpirun
+from tests import programs
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
 from tests.homes import Toy, linked
 
 ROOT = TESTS.parent
@@ -24,9 +24,7 @@ BARE = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 
 def run(command, *arguments, **environment):
     env = BARE | {"FABRIC_PYTHON": sys.executable} | environment
-    return subprocess.run(
-        [command, *arguments], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    return programs.run([command, *arguments], env=env)
 
 
 def one_error(done):
@@ -159,9 +157,7 @@ def refused(config, folder, variables=None):
         "-l",
     ]
     env = os.environ | {"FABRIC_RESULTS": str(folder)} | (variables or {})
-    done = subprocess.run(
-        line, env=env, capture_output=True, text=True, timeout=GUARD_S, cwd=folder
-    )
+    done = programs.run(line, env=env, cwd=folder)
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -335,9 +331,7 @@ def origin_of(folder, tag=installed.SPACK.tag, message="x"):
         ["tag", "-a", "-m", "x", tag],
     ):
         subprocess.run([*git, *words], check=True)
-    return subprocess.run(
-        [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return programs.run([*git, "rev-parse", "HEAD"], check=True).stdout.strip()
 
 
 def test_spack_is_brought_once_from_where_it_is_told(tmp_path):
@@ -451,10 +445,7 @@ def test_env_makes_the_literal_command_work(tmp_path):
         " checks -l"
     )
     env = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = programs.succeed(["bash", "-c", script], env=env)
     assert done.stdout.count("Found ") == 2
     assert not list(tmp_path.iterdir()), "something was written to HOME"
 
@@ -473,9 +464,7 @@ def test_env_makes_the_literal_command_work(tmp_path):
 )
 def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    done = subprocess.run(
-        [RUN, *options], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run([RUN, *options], env=env)
     assert one_error(done).endswith(says) and done.stdout == ""
 
 
@@ -497,12 +486,7 @@ def test_the_options_of_a_vet_reach_it(line, tmp_path):
     """Here it ends with its first question, whether jobs can be given their nodes."""
     command, *words = line.replace("--system yours", "").split()
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
-    done = subprocess.run(
-        [ROOT / command, *words, "--system", "local"],
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    done = programs.run([ROOT / command, *words, "--system", "local"], env=env)
     assert done.returncode == 1 and "jobs cannot be given their nodes" in done.stderr, (
         done.stderr
     )
@@ -549,14 +533,7 @@ def test_where_results_go_is_for_the_whole_run(tmp_path):
         (tmp_path / name).mkdir()
         env = BARE | {"FABRIC_PYTHON": sys.executable, "FABRIC_HOME": home} | variables
         line = [RUN, *options, "-n", "^OsuBarrier%layout=1x2", "--dry-run"]
-        done = subprocess.run(
-            line,
-            env=env,
-            cwd=tmp_path / name,
-            capture_output=True,
-            text=True,
-            timeout=GUARD_S,
-        )
+        done = programs.run(line, env=env, cwd=tmp_path / name)
         assert done.returncode == 0 and "PASSED" in done.stdout, (
             done.stdout + done.stderr
         )

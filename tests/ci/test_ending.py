@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import builders
+from tests import builders, programs
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
@@ -86,13 +86,7 @@ def env(tmp_path):
 
 
 def run(tmp_path, env, **asked):
-    return subprocess.run(
-        line(tmp_path, **asked),
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-    )
+    return programs.run(line(tmp_path, **asked), env=env)
 
 
 def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
@@ -129,9 +123,7 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
         "--session",
         SESSION,
     ]
-    again = subprocess.run(
-        words, env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    again = programs.run(words, env=env)
     assert "1 of 2 cases passed, 1 failed" in again.stdout
 
 
@@ -147,9 +139,7 @@ def test_a_run_without_a_case_is_no_success(tmp_path, env):
 
 def test_reframe_that_is_not_there_is_one_line(env):
     words = [sys.executable, "-m", "fabric_checks", "run", "--", "/no/such/reframe"]
-    done = subprocess.run(
-        words, env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run(words, env=env)
     assert done.returncode == 1 and done.stdout == ""
     assert (
         done.stderr

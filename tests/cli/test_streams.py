@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.guard import ENDLESS_S, GUARD_S
 from tests.references.records import record, write
 
@@ -111,14 +112,7 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
 
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env=env,
-        preexec_fn=limit,
-        timeout=GUARD_S,
-    )
+    done = programs.run(command, env=env, preexec_fn=limit)
     assert (done.returncode, done.stderr) == (
         1,
         f"error: {path}: File too large; it is unchanged\n",

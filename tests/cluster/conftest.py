@@ -14,6 +14,7 @@ import pytest
 from ci.minicluster import needs, state
 from ci.minicluster.errors import ClusterError
 from ci.minicluster.spec import Spec
+from tests import programs
 from tests.conftest import RUN, TESTS
 from tests.guard import GUARD_S
 
@@ -82,9 +83,7 @@ class Cluster:
             own, dashes, rest = own[:at], ["--"], own[at + 1 :]
         line = [*self.command, *own, "--name", self.name, *dashes, *rest]
         env = self.environment() | environment
-        return subprocess.run(
-            line, env=env, capture_output=True, text=True, timeout=timeout
-        )
+        return programs.run(line, env=env, timeout=timeout)
 
     def __call__(self, *arguments, **options):
         """Run a command that has to succeed, and return what it says."""

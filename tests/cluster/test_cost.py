@@ -3,10 +3,10 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
+from tests import programs
 from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S, wait_for
@@ -55,14 +55,7 @@ def computed(folder, *options):
         "FABRIC_CLUSTER_NODES": "2",
         "FABRIC_CLUSTER_RATE": "10gbit",
     }
-    done = subprocess.run(
-        [*RUN, *options, "--cost", "--json"],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-    )
-    assert done.returncode == 0, done.stderr
+    done = programs.succeed([*RUN, *options, "--cost", "--json"], env=env)
     return json.loads(done.stdout)
 
 

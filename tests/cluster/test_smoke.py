@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.records import runs
+from tests import programs
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 
@@ -50,7 +51,5 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(
         place.split(":")[0] for record in found.records for place in record["placement"]
     } == {"n1", "n2"}
     # ci/run became ci/cluster, which calls its cluster by its process.
-    up = subprocess.run(
-        [CI / "cluster", "status"], capture_output=True, text=True, check=True
-    )
+    up = programs.run([CI / "cluster", "status"], check=True)
     assert f"run-{run.pid}" not in up.stdout

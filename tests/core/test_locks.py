@@ -10,6 +10,7 @@ import pytest
 
 from fabric_checks.core import locks
 from fabric_checks.core.errors import FabricError
+from tests import programs
 from tests.guard import GUARD_S
 
 HOLD = """
@@ -140,7 +141,7 @@ def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path):
         home
     )  # as foreign as a folder of another user, which only root can make
     command = f"{locks.lock_in_job(taken / 'lock')}\necho ran"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    done = programs.run(["bash", "-c", command])
     assert done.stdout == "ran\n" and list(home.iterdir()) == []
     assert (
         done.stderr
@@ -174,11 +175,7 @@ def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
     path = tmp_path / "folder" / "lock"
     path.parent.mkdir()
     with locks.exclusive(path, 0):
-        done = subprocess.run(
-            ["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"],
-            capture_output=True,
-            text=True,
-        )
+        done = programs.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"])
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith(
         f"error: cannot lock {path}, or another job held it for too long"

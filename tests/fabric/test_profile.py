@@ -42,8 +42,7 @@ class Profiled:
         builds.make(name, "profile.so", self.library)
 
     def do(self, *command):
-        done = programs.run(command, env=self.env)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = programs.succeed(command, env=self.env)
         return done.stdout
 
     def build(self, source, *flags):

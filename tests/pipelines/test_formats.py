@@ -30,8 +30,7 @@ EXPOSURE = 2.5
 
 def check(*command, **options):
     """Run a checker, which has to be content."""
-    done = programs.run([str(part) for part in command], **options)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = programs.succeed([str(part) for part in command], **options)
     return done.stdout + done.stderr
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,12 +121,8 @@ def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_
         "PMI_FD": "11",
     }
     script = f"exec 11< {shlex.quote(str(tmp_path / 'wire'))}; {line}"
-    done = subprocess.run(
-        [shutil.which("bash"), "-c", script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = programs.run(
+        [shutil.which("bash"), "-c", script], env=environment, check=True
     )
     words = done.stdout.splitlines()
     assert words[-6:] == ["osu:7.4", "osu_bw", "-m", "1:8", "PMI_FD 3", "cmd=init"]

@@ -30,15 +30,13 @@ def build_plugin(folder, *flags):
         TWINS / "plugin" / "Makefile",
         "CXXFLAGS=" + " ".join(flags),
     ]
-    done = programs.run(command, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    programs.succeed(command, cwd=folder)
     return folder / "twin.so"
 
 
 def build(source, folder):
     command = ["smpicc", "-std=c11", "-O2", source, "-o"]
-    done = programs.run([*command, folder / source.stem])
-    assert done.returncode == 0, done.stderr
+    programs.succeed([*command, folder / source.stem])
     return folder / source.stem
 
 

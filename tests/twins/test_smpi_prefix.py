@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.spack.environments import environments
+from tests import programs
 from tests.twins.simulation import simgrid
 
 BIN = ROOT / "config/twins/smpi/bin"
@@ -31,9 +32,7 @@ int main(int argc, char **argv)
 
 def compile_with(wrapper, source, output, **variables):
     command = [BIN / wrapper, source, "-o", output]
-    return subprocess.run(
-        command, env=os.environ | variables, capture_output=True, text=True, check=False
-    )
+    return programs.run(command, env=os.environ | variables)
 
 
 @pytest.fixture
@@ -48,12 +47,8 @@ def test_cxx_that_uses_malloc_is_compiled_for_the_simulator(source, tmp_path):
     assert compile_with("mpicxx", source, tmp_path / "program").returncode == 0
     # The simulator that loads the program brings MPI_Init with it; an MPI's own wrapper would have linked a
     # library.
-    symbols = subprocess.run(
-        ["nm", "-D", tmp_path / "program"], capture_output=True, text=True, check=True
-    ).stdout
-    libraries = subprocess.run(
-        ["ldd", tmp_path / "program"], capture_output=True, text=True, check=False
-    ).stdout
+    symbols = programs.run(["nm", "-D", tmp_path / "program"], check=True).stdout
+    libraries = programs.run(["ldd", tmp_path / "program"]).stdout
     assert " MPI_Init" in symbols and "libmpi" not in libraries
 
 

@@ -7,6 +7,8 @@ import subprocess
 import time
 from contextlib import contextmanager
 
+from tests import programs
+
 PROGRAMS = ("ibsim", "opensm", "ibnetdiscover", "dump_fts")
 SEARCH = f"{os.environ['PATH']}:/usr/sbin"
 LIBRARY = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
@@ -46,15 +48,7 @@ class Simulated:
     def tool(self, host, *words):
         """Return what a tool prints that runs at an adapter."""
         env = environment(self.folder) | {"LD_PRELOAD": LIBRARY, "SIM_HOST": host}
-        return subprocess.run(
-            words,
-            env=env,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        ).stdout
+        return programs.run(words, env=env, cwd=self.folder, timeout=LIMIT_S).stdout
 
     def sweep(self, host, engine, *options):
         """Let OpenSM route by one engine; return the cabling and the tables as each tool prints them."""
