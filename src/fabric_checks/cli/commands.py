@@ -49,7 +49,6 @@ _OWN = {
     "cost": ("", "Estimate what a run will cost, for ci/run --cost."),
     "spack": ("", "Build the packages of spack-envs, or mirror their sources."),
     "run": ("", "Run ReFrame, show its progress, and end with one screen."),
-    "new-session": ("", "Print a name for a session."),
 }
 
 

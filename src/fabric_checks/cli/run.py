@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
 import click
 
-from fabric_checks.cli.verb import flag, option
+from fabric_checks.cli.verb import flag
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import one_line, uncoloured
@@ -28,15 +30,9 @@ _OF_CI_RUN = "--mpi --stack --mirror --reservation --cost --profile --budget --o
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
-@option(
-    "--began-at-uptime",
-    "Uptime of the host when the run began, in seconds.",
-    "began_s",
-    type=float,
-)
 @flag("--as-is", "LINE lists or describes: pass its output on, and show no screen.")
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(began_s: float | None, *, as_is: bool, line: tuple[str, ...]) -> None:
+def command(*, as_is: bool, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
     The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
@@ -45,15 +41,15 @@ def command(began_s: float | None, *, as_is: bool, line: tuple[str, ...]) -> Non
         sys.exit(_run_as_is(line))
     if reservation := reservations.asked_for():
         _require(reservation, line)
-    state = progress.State()
+    began_s, state = time.monotonic(), progress.State()
     errors: list[str] = []
     with progress.shown(state) as follow:
         status = _run(line, follow, errors, _ending)
-    sys.exit(_end(status, state, errors, began_s))
+    sys.exit(_end(status, state, errors, time.monotonic() - began_s))
 
 
 def _end(
-    status: int, state: progress.State, errors: list[str], began_s: float | None
+    status: int, state: progress.State, errors: list[str], elapsed_s: float
 ) -> int:
     """End a run with the screen, or the message of a ReFrame that ran nothing; return the exit status.
 
@@ -62,17 +58,15 @@ def _end(
     folder, session = paths.results(), session_id()
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        whole = [
-            text for text in state.lines if not text.startswith("Log file(s) saved in ")
-        ]
-        console.error(*(re.sub("^ERROR: ", "error: ", text) for text in whole))
+        said = re.sub(r"(?m)^Log file\(s\) saved in .*\n?", "", "\n".join(state.lines))
+        console.error(*re.sub("(?m)^ERROR: ", "error: ", said).splitlines())
         return status
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
         # A check or the configuration has refused to start, and said why.
         return status
     messages = tuple(dict.fromkeys([*failures, *state.messages]))
-    is_success = _ending().end(folder, session, began_s, messages)
+    is_success = _ending().end(folder, session, elapsed_s, messages)
     return status or int(not is_success)
 
 
@@ -136,6 +130,7 @@ def _run(
     try:
         process = subprocess.Popen(
             line,
+            env=os.environ | {"FABRIC_SESSION": session_id()},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -18,30 +18,20 @@ from fabric_checks.report.terminal import screen
 def end(
     folder: Path,
     session: str,
-    began_at_uptime_s: float | None,
+    elapsed_s: float,
     messages: tuple[str, ...] = (),
 ) -> bool:
     """Write the report of a run, and print the one screen; return whether the run is a success.
 
-    :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from
-        cases.
+    :param messages: ReFrame's own, apart from cases.
     """
     found = runs.load_session(folder, session)
-    elapsed_s = wall_s(began_at_uptime_s)
     report = "not written because of a bug in fabric-checks"
     try:
         report = write_report(folder, found)
     finally:  # measured values are shown in any case
         show(folder, found, elapsed_s, report=report, messages=messages)
     return not runs.verdict(found)
-
-
-def wall_s(began_at_uptime_s: float | None) -> float | None:
-    """Return the seconds since the host had an uptime; None if it is unknown, or of another host."""
-    now_s = float(Path("/proc/uptime").read_text().split()[0])
-    if began_at_uptime_s is None or now_s < began_at_uptime_s:
-        return None
-    return now_s - began_at_uptime_s
 
 
 def report_of(folder: Path, session: str) -> Path:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -163,18 +163,24 @@ def _show(
         f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of"
         f" {budget:g} node-minutes; {session}",
     )
+    table = _table(verdicts, found.switches)
+    console.print_rich([table] if table.row_count else [])
+    console.print(*verdicts.paths, *verdicts.notes)
+
+
+def _table(verdicts: Verdicts, switches: Mapping[str, str]) -> Table:
+    """Return the nodes that are not good, those of one switch and one reason together."""
     table = Table("node", "switch", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
         is_seen = word is not Word.NOT_SEEN
         alike: dict[tuple[str, str], list[str]] = {}
         for node in verdicts.of(word):
             key = (
-                found.switches.get(node, "") if is_seen else "",
+                switches.get(node, "") if is_seen else "",
                 verdicts.reasons.get(node, ""),
             )
             alike.setdefault(key, []).append(node)
         for (at, why), nodes in alike.items():
             shown = ", ".join(nodes) if is_seen else names_text(nodes, 8)
             table.add_row(*map(one_line, (shown, at, word.value, why)))
-    console.print_rich([table] if table.row_count else [])
-    console.print(*verdicts.paths, *verdicts.notes)
+    return table

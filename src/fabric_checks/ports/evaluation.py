@@ -61,9 +61,7 @@ def evaluate(
             nodes, fabric
         ),  # before the ports, whose NUMA nodes follow from it
         *states.outliers(nodes, bindings or {}),
-        *states.slow_links(
-            nodes, link_MBps, lambda port: transport.is_of(port, fabric)
-        ),
+        *states.slow_links(nodes, link_MBps, fabric),
         *transport.low_rails(
             used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}
         ),

@@ -79,26 +79,27 @@ def unlike_gpus(
     :param values: in words, by host and number of the GPU; empty ones are unknown.
     :param verb: as in ``is nearest to {}``. :param about: what distinguishes the finding from others.
     """
-    known = {
-        host: {number: value for number, value in of.items() if value}
-        for host, of in values.items()
-    }
-    by_number = grouped(
+    known = (
         (number, (host, value))
-        for host, of in known.items()
+        for host, of in values.items()
         for number, value in of.items()
+        if value
     )
-    most = {number: usual(dict(of)) for number, of in by_number.items()}
-    for host, of in sorted(known.items()):
-        other = [
-            f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most[number])}"
-            for number, value in sorted(of.items())
-            if most[number] not in (None, value)
+    differing: list[tuple[str, str]] = []
+    for number, pairs in sorted(grouped(known).items()):
+        most = usual(dict(pairs))
+        differing += [
+            (
+                host,
+                f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most)}",
+            )
+            for host, value in pairs
+            if most not in (None, value)
         ]
-        if other:
-            count = len(values[host])
-            more = f" ({len(other)} GPUs of {count} differ)" if len(other) > 1 else ""
-            yield finding("gpu", [host], f"node {host}: {other[0]}{more}", about)
+    for host, texts in sorted(grouped(differing).items()):
+        count = len(texts)
+        more = f" ({count} GPUs of {len(values[host])} differ)" if count > 1 else ""
+        yield finding("gpu", [host], f"node {host}: {texts[0]}{more}", about)
 
 
 def nodes_text(names: Sequence[str]) -> str:

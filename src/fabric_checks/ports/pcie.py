@@ -41,7 +41,7 @@ def numbered(nodes: Nodes) -> Gpus:
     has fewer than most and it is unknown which.
     """
     most = usual({node.node: tuple(node.host.gpus) for node in nodes}) or ()
-    count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
+    count = usual(_by_host(nodes)) or 0
     found = {}
     for node in nodes:
         own = node.host.gpus
@@ -122,35 +122,50 @@ def findings(nodes: Nodes, fabric: Sequence[str]) -> list[Finding]:
     ]
 
 
+def _by_host(nodes: Nodes) -> dict[str, int]:
+    """Return how many GPUs each node has."""
+    return {node.node: len(node.host.gpus) for node in nodes}
+
+
 def _missing(nodes: Nodes, paths: Paths, gpus: Gpus) -> Iterator[Finding]:
     """Yield a finding for each node that has lost devices during the case, and for each that has fewer than
     most."""
-    count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
+    own = _by_host(nodes)
+    count = usual(own) or 0
     on_most = {
         name: of
         for name, of in paths.items()
-        if usual({node.node: node.node in of for node in nodes})
+        if usual({host: host in of for host in own})
     }
     for node in nodes:
-        host, how = node.node, "was there before the case and is missing after it"
-        names = list(node.lost)
-        if not names:
-            how = "is missing, on most nodes it is there"
-            own = len(node.host.gpus)
-            which_is_unknown = own and host not in gpus
-            names = [
-                f"{name} ({next(iter(of.values()))[-1]})"
-                for name, of in on_most.items()
-                if host not in of and not (which_is_unknown and name.startswith("GPU "))
-            ]
-            if which_is_unknown:
-                names.append(f"{count_text(count - own, 'GPU')} of {count}")
-        if names:
-            text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at"
-            about = " ".join(name.partition(" (")[0] for name in names)
-            yield finding(
-                "host", [host], f"{text} the kernel's log", f"missing {about}"
+        host = node.node
+        if node.lost:
+            yield _gone(
+                host, node.lost, "was there before the case and is missing after it"
             )
+            continue
+        # Of a node with GPUs that are not numbered it is unknown which of them are missing.
+        is_unknown = own[host] > 0 and host not in gpus
+        names = _absent(host, on_most, but_gpus=is_unknown)
+        if is_unknown:
+            names.append(f"{count_text(count - own[host], 'GPU')} of {count}")
+        if names:
+            yield _gone(host, names, "is missing, on most nodes it is there")
+
+
+def _gone(host: str, names: Sequence[str], how: str) -> Finding:
+    text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at"
+    about = " ".join(name.partition(" (")[0] for name in names)
+    return finding("host", [host], f"{text} the kernel's log", f"missing {about}")
+
+
+def _absent(host: str, on_most: Paths, *, but_gpus: bool) -> list[str]:
+    """Return the devices on most nodes that a host does not have, with an address that they have there."""
+    return [
+        f"{name} ({next(iter(of.values()))[-1]})"
+        for name, of in on_most.items()
+        if host not in of and not (but_gpus and name.startswith("GPU "))
+    ]
 
 
 def _narrowest(
@@ -168,17 +183,28 @@ def _fewer_lanes(nodes: Nodes, paths: Paths) -> Iterator[Finding]:
     port.
     """
     lanes = {node.node: node.host.lanes for node in nodes}
-    behind: dict[tuple[str, str, int, int], list[str]] = defaultdict(list)
-    for part, path_of in paths.items():
-        links = {host: _narrowest(path, lanes[host]) for host, path in path_of.items()}
-        known = {host: link for host, link in links.items() if link}
-        most = usual({host: count for host, (count, *_) in known.items()}) or 0
-        for host, (count, _, at) in known.items():
-            if count < most and (part.startswith("GPU ") or at != path_of[host][-1]):
-                behind[host, at, count, most].append(part)
+    behind = grouped(
+        (link, part)
+        for part, path_of in paths.items()
+        for link in _narrow(path_of, lanes, of_gpu=part.startswith("GPU "))
+    )
     for (host, at, count, most), parts in behind.items():
         text = (
             f"node {host}: the PCIe link of {names_text(parts, MOST_SHOWN)} has {count_text(count, 'lane')}"
             f" at {at}, on most nodes {most}; look at its slot, riser or cable"
         )
         yield finding("host", [host], text, f"lanes at {at}")
+
+
+def _narrow(
+    path_of: Mapping[str, Sequence[str]],
+    lanes: Mapping[str, Mapping[str, int]],
+    *,
+    of_gpu: bool,
+) -> Iterator[tuple[str, str, int, int]]:
+    """Yield the narrowest links above a device: host, lower end, lanes, and the lanes on most nodes."""
+    links = {host: _narrowest(path, lanes[host]) for host, path in path_of.items()}
+    most = usual({host: link[0] for host, link in links.items() if link}) or 0
+    for host, link in links.items():
+        if link and link[0] < most and (of_gpu or link[2] != path_of[host][-1]):
+            yield host, link[2], link[0], most

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from statistics import median
 from typing import Any
@@ -14,6 +14,7 @@ from fabric_checks.core.text import names_text
 from fabric_checks.ports.counter_growth import Nodes, port_changes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
+from fabric_checks.ports.transport import named
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
 SAME_RATE = 0.97
@@ -86,27 +87,24 @@ def _values(
 
 
 def slow_links(
-    nodes: Nodes,
-    link_MBps: float | None,
-    carries: Callable[[Port], bool],
+    nodes: Nodes, link_MBps: float | None, fabric: Sequence[str]
 ) -> list[Finding]:
     """Return a finding for each port of the fabric that is up below the rate in the system's file.
 
-    :param carries: whether a port is of the fabric.
+    :param fabric: patterns of its ports.
     """
     if not link_MBps:
         return []
     slow = grouped(
         ((name, str(_rate(change.port))), host)
-        for host, name, change in port_changes(nodes, carries)
+        for host, name, change in named(nodes, fabric)
         if (change.port.rate_MBps or link_MBps) < SAME_RATE * link_MBps
     )
     found = []
     for (name, rate), hosts in slow.items():
         text = f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps:g} MB/s"
-        found.append(
-            finding("port", hosts, text, f"{name} below the link rate", port=name)
-        )
+        about = f"{name} below the link rate"
+        found.append(finding("port", hosts, text, about, port=name))
     return found
 
 

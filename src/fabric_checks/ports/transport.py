@@ -10,7 +10,7 @@ from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import bytes_text, names_text
+from fabric_checks.core.text import bytes_text, names_text, plural_text
 from fabric_checks.ports.counter_growth import (
     Nodes,
     PortChange,
@@ -66,30 +66,38 @@ def disproof(nodes: Nodes, fabric: Sequence[str], moved_B: int | None) -> str | 
     :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the
         program's output.
     """
-    if not nodes or not fabric or moved_B == 0:
+    if not all((nodes, fabric, moved_B != 0)):
         return None
     ports = named(nodes, fabric)
-    if without := sorted(
-        {node.node for node in nodes} - {host for host, _, _ in ports}
-    ):
-        has = sorted({name for _, name, _ in _own(nodes)})
-        return (
-            f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)},"
-            f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
-        )
-    counts = [change.sent_B for _, _, change in ports]
+    if without := sorted({node.node for node in nodes} - {host for host, *_ in ports}):
+        return _no_port(nodes, without, fabric)
+    counts = [change.sent_B for *_, change in ports]
     if None in counts:  # then nothing is proven: :func:`unproven`
         return None
     by_fabric = sum(filter(None, counts))
-    others = sent_by_port(nodes)
-    for _, name, _ in ports:
-        others.pop(name, None)
+    others = _others(nodes, ports)
     if by_fabric >= _enough_B(by_fabric, sum(others.values()), moved_B):
         return None
-    carried = (
-        f"{bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
+    carried = bytes_text(by_fabric) if by_fabric else "none"
+    return _elsewhere(nodes, others, f"{carried} over {names_text(fabric)}", moved_B)
+
+
+def _others(
+    nodes: Nodes, ports: Sequence[tuple[str, str, PortChange]]
+) -> dict[str, int]:
+    """Return how many bytes all nodes sent through other ports."""
+    names = {name for _, name, _ in ports}
+    return {
+        name: sent for name, sent in sent_by_port(nodes).items() if name not in names
+    }
+
+
+def _no_port(nodes: Nodes, without: Sequence[str], fabric: Sequence[str]) -> str:
+    has = sorted({name for _, name, _ in _own(nodes)})
+    return (
+        f"{nodes_text(without)} {plural_text(len(without), 'has', 'have')} no port {names_text(fabric)},"
+        f" only {names_text(has)}; is the driver loaded, and is `fabric` in the partition's extras right?"
     )
-    return _elsewhere(nodes, others, carried, moved_B)
 
 
 def _elsewhere(

@@ -46,12 +46,18 @@ class Queue:
 
     @classmethod
     def of_cores(
-        cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any
+        cls,
+        name: str,
+        nodes: int,
+        cores: Iterable[int | None],
+        *,
+        differ: bool = False,
+        **more: Any,
     ) -> Queue:
         """Return a queue of so many nodes, from the numbers of their cores as far as these are known."""
         known = {count for count in cores if count}
         return cls(
-            name, nodes, min(known, default=None), **({"differ": len(known) > 1} | more)
+            name, nodes, min(known, default=None), differ or len(known) > 1, **more
         )
 
     @property

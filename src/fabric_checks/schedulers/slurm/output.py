@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
@@ -272,18 +273,15 @@ def queues(text: str, limits: str = "") -> list[Queue]:
 def _queue(
     name: str, listed: Sequence[re.Match[str]], limits: Mapping[str, str]
 ) -> Queue:
-    working = [group for group in listed if not _is_out_of_service(group)]
-    groups = working or listed
-    nodes = sum(int(group["nodes"]) for group in working)
-    cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
+    working = [*filterfalse(_is_out_of_service, listed)]
+    groups, nodes = working or listed, _count(working)
     most, gpus = limits.get("MaxNodes", ""), {group["gres"] or "" for group in groups}
     return Queue.of_cores(
         name,
         nodes,
-        cores,
-        out_of_service=sum(int(group["nodes"]) for group in listed) - nodes,
-        differ=len(set(cores)) > 1
-        or any(group["more"] or group["more_"] for group in groups),
+        [int(group["sockets"]) * int(group["cores"]) for group in groups],
+        out_of_service=_count(listed) - nodes,
+        differ="+" in "".join(group["more"] + group["more_"] for group in groups),
         is_default=bool(groups[0]["default"]),
         takes_jobs="up" in [group["state"] for group in groups],
         most_nodes=int(most) if most.isdecimal() else None,
@@ -291,6 +289,10 @@ def _queue(
         gpus=gpus.pop() if len(gpus) == 1 else "",
         doubt=next(filter(None, map(_doubt, groups)), ""),
     )
+
+
+def _count(groups: Iterable[re.Match[str]]) -> int:
+    return sum(int(group["nodes"]) for group in groups)
 
 
 def _is_out_of_service(group: re.Match[str]) -> bool:

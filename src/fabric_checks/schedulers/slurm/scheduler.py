@@ -87,10 +87,14 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             pause_s = min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
             self._next_question = time.monotonic() + pause_s
         for job in running:
-            if self.finished(job):
-                self._explain(job)
-            elif self._is_late(job) and _waits(job.state):
-                self._withdraw(job, unschedulable=False)
+            self._conclude(job)
+
+    def _conclude(self, job: Job) -> None:
+        """Explain a job that has ended, and withdraw one that has waited for too long."""
+        if self.finished(job):
+            self._explain(job)
+        elif self._is_late(job) and _waits(job.state):
+            self._withdraw(job, unschedulable=False)
 
     def finished(self, job: Job) -> bool:
         """Tell whether a job has ended, or has been given up.
