@@ -18,6 +18,10 @@ from typing import Any
 _VARYING = re.compile(r"(?:~|\.{1,2})?(?:/[\w.+%=@~-]+)+/?|\d+(?:\.\d+)?")
 
 
+#: The members of a finding that are a text, or missing.
+_TEXT = ("part", "size_unit", "key", "advice")
+
+
 class Severity(str, Enum):
     """How sure it is that something is wrong."""
 
@@ -97,18 +101,16 @@ class Finding:
 
         :raises KeyError, TypeError, ValueError: if a member is missing, or of another type.
         """
-        defaults = {"part": "", "size_unit": "share", "key": "", "advice": ""}
+        given: dict[str, Any] = {
+            name: str(data[name]) for name in _TEXT if name in data
+        }
         return cls(
-            kind=str(data["kind"]),
+            **given,
             severity=Severity(data["severity"]),
-            text=str(data["text"]),
             hosts=_texts(data.get("hosts", ())),
             size=None if data.get("size") is None else float(data["size"]),
             details=_texts(data.get("details", ())),
             data=dict(data.get("data", {})),
-            **{
-                name: str(data.get(name, default)) for name, default in defaults.items()
-            },
         )
 
 

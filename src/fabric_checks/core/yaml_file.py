@@ -8,6 +8,7 @@ interpreter's stack. So aliases are refused, and levels counted, before any valu
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,21 +82,27 @@ def lines(path: Path) -> dict[tuple[Any, ...], int]:
     found: dict[tuple[Any, ...], int] = {}
 
     def note(node: yaml.Node | None, before: tuple[Any, ...]) -> None:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                keys = (
-                    *before,
-                    yaml.safe_load(key.value) if key.style is None else key.value,
-                )
-                found[keys] = key.start_mark.line + 1
-                note(value, keys)
-        elif isinstance(node, yaml.SequenceNode):
-            for position, item in enumerate(node.value):
-                found[(*before, position)] = item.start_mark.line + 1
-                note(item, (*before, position))
+        for key, place, value in _members(node):
+            keys = (*before, key)
+            found[keys] = place.start_mark.line + 1
+            note(value, keys)
 
     note(yaml.compose(path.read_text(), Loader=yaml.SafeLoader), ())
     return found
+
+
+def _members(node: yaml.Node | None) -> Iterator[tuple[Any, yaml.Node, yaml.Node]]:
+    """Yield the key or position of each member of a node, where it stands, and the member."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (
+                yaml.safe_load(key.value) if key.style is None else key.value,
+                key,
+                value,
+            )
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield position, item, item
 
 
 def _require_bounded(text: str, path: Path) -> None:

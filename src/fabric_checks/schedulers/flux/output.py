@@ -84,11 +84,9 @@ def _job(printed: Mapping[str, Any]) -> Job:
     exception: Mapping[str, Any] = printed.get("exception") or {}
     state, began = str(printed["state"]), printed.get("t_run")
     waits, has_ended = state in WAITING, state == "INACTIVE"
-    now = "PENDING" if waits else "RUNNING"
+    result = str(printed.get("result")).replace("CANCELED", "CANCELLED")
     return Job(
-        state=str(printed.get("result")).replace("CANCELED", "CANCELLED")
-        if has_ended
-        else now,
+        state="PENDING" if waits else result if has_ended else "RUNNING",
         waits=waits,
         has_ended=has_ended,
         exit_status=printed.get("returncode"),

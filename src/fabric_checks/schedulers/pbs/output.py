@@ -184,13 +184,15 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
         re.sub(r"\n\t", "", text).splitlines(), 1
     ):  # qstat wraps what is long
         key, _, value = line.strip().partition(" = ")
-        if key and not line[0].isspace():
+        if not key:
+            continue
+        if not line[0].isspace():
             current = found.setdefault(key.removeprefix("Queue: "), {})
-        elif key and current is None:
+        elif current is None:
             raise OutputError(
                 f"an attribute that belongs to nothing: {quoted(line)}", number
             )
-        elif key and current is not None:
+        else:
             current[key] = value
     return found
 

@@ -158,10 +158,8 @@ def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
 
 def _node(line: str, reserved: bool) -> Node:
     of = _fields(line, "NodeName", "State")
-    name, states = (
-        of["NodeName"],
-        _states(of["State"]) - (OF_RESERVATION if reserved else set()),
-    )
+    name, states = of["NodeName"], _states(of["State"])
+    states -= OF_RESERVATION if reserved else set()
     reason = match[1] if (match := _REASON.search(line)) else ""
     meaning = _why_unavailable(states)
     # Slurm's own reason of a silent node adds nothing.
@@ -255,18 +253,12 @@ def queues(text: str, limits: str = "") -> list[Queue]:
     """
     groups: dict[str, list[re.Match[str]]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        group = _GROUP.fullmatch(line.strip())
-        if group is not None:
+        if group := _GROUP.fullmatch(line.strip()):
             groups.setdefault(group["name"], []).append(group)
         elif line.strip():
-            raise OutputError(
-                f"not a group of nodes as requested with {SINFO}: {quoted(line)}",
-                number,
-            )
-    of = {
-        fields.get("PartitionName"): fields
-        for fields in map(_fields, limits.splitlines())
-    }
+            cause = f"not a group of nodes as requested with {SINFO}: {quoted(line)}"
+            raise OutputError(cause, number)
+    of = {each.get("PartitionName"): each for each in map(_fields, limits.splitlines())}
     return [_queue(name, found, of.get(name, {})) for name, found in groups.items()]
 
 
