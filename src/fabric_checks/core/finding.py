@@ -105,6 +105,8 @@ class Finding:
             name: str(data[name]) for name in _TEXT if name in data
         }
         return cls(
+            kind=str(data["kind"]),
+            text=str(data["text"]),
             **given,
             severity=Severity(data["severity"]),
             hosts=_texts(data.get("hosts", ())),
