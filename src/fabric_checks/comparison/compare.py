@@ -247,9 +247,10 @@ def _differ(row: Row, field: str) -> bool:
 
 
 def _against(row: Row, field: str, words: str, labels: Mapping[str, str]) -> str:
-    texts = []
-    for which, label in labels.items():
-        texts.append(f"{', '.join(filter(None, row[f'{field}_{which}']))} in {label}")
+    texts = [
+        f"{', '.join(row[f'{field}_{which}'])} in {label}"
+        for which, label in labels.items()
+    ]
     return f"{words}: {', '.join(texts)}"
 
 

@@ -88,25 +88,19 @@ def dry_run(system: str, mpi: str) -> str:
             f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one"
         )
     with tempfile.TemporaryDirectory() as results:
-        env = {
-            key: value
-            for key, value in os.environ.items()
-            if not key.startswith("RFM_")
+        kept = {
+            key: os.environ[key] for key in os.environ if not key.startswith("RFM_")
         }
-        env |= {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "RFM_COLORIZE": "no"}
-        env.pop("FABRIC_STACK", None)
-        command = [
-            reframe,
-            "-C",
-            str(CONFIG / "settings.py"),
-            "-c",
-            str(ROOT / "checks"),
-            "--system",
-            system,
-        ]
+        own = {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "FABRIC_STACK": ""}
+        settings, checks = str(CONFIG / "settings.py"), str(ROOT / "checks")
+        command = [reframe, "-C", settings, "-c", checks, "--system", system]
         command += ["--mode=smoke", "--dry-run"]
         done = subprocess.run(
-            command, env=env, capture_output=True, text=True, check=False
+            command,
+            env=kept | own | {"RFM_COLORIZE": "no"},
+            capture_output=True,
+            text=True,
+            check=False,
         )
     ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":

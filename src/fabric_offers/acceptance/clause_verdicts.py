@@ -64,21 +64,18 @@ class Judged:
     @property
     def data(self) -> dict[str, Any]:
         """All of it as JSON has it."""
-        own = {
-            name: getattr(self, name)
-            for name in ("estimate", "low", "high", "left", "notes")
-        }
-        units, lines = (
-            [asdict(unit) for unit in self.observed.units],
-            self.observed.lines,
-        )
-        facts = {
+        return {
             "clause": self.clause.name,
             "verdict": self.word,
-            "units": units,
-            "excluded": lines,
+            "units": [asdict(unit) for unit in self.observed.units],
+            "excluded": self.observed.lines,
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "left": self.left,
+            "notes": self.notes,
+            "evidence": self.state.path,
         }
-        return {**facts, **own, "evidence": self.state.path}
 
 
 def judge(contract: Contract, records: Sequence[Record], folder: Path) -> list[Judged]:

@@ -79,22 +79,16 @@ def html(
 
     :param ledger: without lines if sessions were not counted. :param code: version and commit that judged.
     """
-    basis = Section(
-        "basis",
-        "What it rests on",
-        (
-            Lines(
-                "excluded",
-                "What did not count, and why",
-                _excluded(judged),
-                empty="Everything counted.",
-            ),
-            Lines(
-                "hashes", "Hashes", _hashes(contract, judged, evidence, ledger, code)
-            ),
-            Lines("signatures", "Signatures", (("", _signatures(contract)),)),
-        ),
+    counted = Lines(
+        "excluded",
+        "What did not count, and why",
+        _excluded(judged),
+        empty="Everything counted.",
     )
+    hashes = _hashes(contract, judged, evidence, ledger, code)
+    signed = Lines("signatures", "Signatures", (("", _signatures(contract)),))
+    parts = (counted, Lines("hashes", "Hashes", hashes), signed)
+    basis = Section("basis", "What it rests on", parts)
     sections = [_verdict(contract, judged), basis]
     return render(contract.title, sections, datetime.now(timezone.utc))
 
@@ -230,14 +224,11 @@ def _table(judged: Sequence[Judged]) -> Table:
 
 
 def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    groups = [
-        (each.clause.name, each.observed.lines)
+    hint = ", which `status --json` lists"
+    return tuple(
+        (each.clause.name, tuple(first_of(each.observed.lines, hint, _MOST_LINES)))
         for each in judged
         if each.observed.lines
-    ]
-    return tuple(
-        (name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES)))
-        for name, lines in groups
     )
 
 
@@ -277,18 +268,14 @@ def objections(
         else:
             console.error(f"signed by the {role}: {who}")
     shown, word = text.decode(errors="replace"), clause_verdicts.overall(judged)
-    for part, cause in (
-        (contract.sha256, f"it is about other clauses than {contract.path.name}"),
-        (
-            ledger.last or _NOT_COUNTED,
-            f"its count of sessions does not end with the last line of {ledger.path.name}",
-        ),
-        (digest(_records(judged)), "its records are not those that the outputs give"),
-        (
-            f'class="verdict {word}"',
-            f"its verdict is not {word}, which the outputs give",
-        ),
-    ):
-        if part not in shown:
-            found.append(f"{path.name}: {cause}")
+    counted = ledger.last or _NOT_COUNTED
+    causes = {
+        contract.sha256: f"it is about other clauses than {contract.path.name}",
+        counted: f"its count of sessions does not end with the last line of {ledger.path.name}",
+        digest(_records(judged)): "its records are not those that the outputs give",
+        f'class="verdict {word}"': f"its verdict is not {word}, which the outputs give",
+    }
+    found += [
+        f"{path.name}: {cause}" for part, cause in causes.items() if part not in shown
+    ]
     return found

@@ -62,12 +62,13 @@ def matches(record: Record, select: Mapping[str, Any], *, metric: bool = True) -
     """Tell whether a record is of a selection; one of a failed case, without metric, is of all its
     metrics."""
     own = {key: str(value) for key, value in (record["parameters"] or {}).items()}
-    has_metric = metric and record["metric"] is not None
-    patterns = {name: wanted for name, wanted in select.items() if name != "parameters"}
-    if not has_metric:
-        patterns.pop("metric", None)
+    passed = {"parameters"}
+    if not metric or record["metric"] is None:
+        passed.add("metric")
     return select.get("parameters", {}).items() <= own.items() and all(
-        re.fullmatch(pattern, str(record[name])) for name, pattern in patterns.items()
+        re.fullmatch(pattern, str(record[name]))
+        for name, pattern in select.items()
+        if name not in passed
     )
 
 
@@ -119,20 +120,18 @@ class _Observation:
 
     def run(self) -> Observed:
         by_unit = self._by_unit()
-        units, excluded = [], 0
-        for name in self._expected(sorted(by_unit)):
-            values = self._values(name, by_unit.get(name, {}))
-            if values == []:
-                excluded += 1
-            else:
-                units.append(Unit(name, self._number_of(values) if values else None))
-        return Observed(
-            tuple(units),
-            self._unit(),
-            tuple(dict.fromkeys(self.lines)),
-            excluded,
-            tuple(self.used),
-        )
+        values = {
+            name: self._values(name, by_unit.get(name, {}))
+            for name in self._expected(sorted(by_unit))
+        }
+        units = [
+            Unit(name, self._number_of(found) if found else None)
+            for name, found in values.items()
+            if found != []
+        ]
+        lines = tuple(dict.fromkeys(self.lines))
+        excluded = len(values) - len(units)
+        return Observed(tuple(units), self._unit(), lines, excluded, tuple(self.used))
 
     def _unit(self) -> str:
         """Return the unit of the values, if they have one."""
@@ -253,9 +252,8 @@ class _Observation:
             )
         worst = -math.inf if clause.larger_is_better else math.inf
         known = [worst if math.isinf(each) else each for each in values]
-        number = (
-            self._reached(known) if clause.over == "runs" else float(np.median(known))
-        )
+        reached = self._reached if clause.over == "runs" else np.median
+        number = float(reached(known))
         return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:
@@ -275,18 +273,14 @@ class _Observation:
     def _of_series(self, of: Of, session: str) -> float:
         """Return the median of the series that values are divided by, in a session or in all."""
         select = {**self.clause.select, **of.select}
-        series = [
-            each
-            for each in self.own
-            if each["metric"] is not None and matches(each, select)
-        ]
+        series = [each for each in self.own if each["metric"] and matches(each, select)]
         if not series:
             raise ClauseError(
                 f"{self.where}: there are no records of {of.select}, which it compares with"
             )
         self._require_one(series)
-        together = [each["value"] for each in series if each["session"] == session]
-        return float(np.median(together or [each["value"] for each in series]))
+        together = [each for each in series if each["session"] == session]
+        return float(np.median([each["value"] for each in together or series]))
 
     def _bandwidths(self, record: Record) -> list[float]:
         """Return the bandwidths of all pairs of a run, or of all nodes: of each the median of its pairs."""
