@@ -89,12 +89,7 @@ def command(
         )
     status = 0
     if given:
-        if output:
-            raise click.UsageError(
-                "--output is for a program that is run; with --read the file is already there"
-            )
-        if trace:
-            raise click.UsageError("--trace is for a program that is run")
+        _refuse_of_a_run(output, trace)
         found = _read(given)
     else:
         with tempfile.TemporaryDirectory(prefix="fabric-checks-profile-") as folder:
@@ -115,6 +110,15 @@ def command(
     if trace:
         _require_trace(trace, len(found.ranks))
     raise SystemExit(status)
+
+
+def _refuse_of_a_run(output: Path | None, trace: Path | None) -> None:
+    if output:
+        raise click.UsageError(
+            "--output is for a program that is run; with --read the file is already there"
+        )
+    if trace:
+        raise click.UsageError("--trace is for a program that is run")
 
 
 def _read(path: Path) -> parser.Profile:

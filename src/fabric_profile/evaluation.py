@@ -97,11 +97,9 @@ def values(profile: Profile) -> dict[str, float]:
     the middle byte, each as the lower power of two. ``partners`` are the ranks that a rank sends messages to.
     """
     ranks = profile.ranks
-    count = len(ranks)
+    calls = list(_all(profile))
     wall_s = sum(rank.wall_s for rank in ranks)
     mpi_s = sum(rank.mpi_s for rank in ranks)
-    busy_s = [max(rank.wall_s - rank.mpi_s, 0.0) for rank in ranks]
-    mean_busy_s = sum(busy_s) / count
     messages = histogram(profile, is_message)
     sent = {size: of[0] for size, of in messages.items()}
     moved = {size: of[1] for size, of in messages.items()}
@@ -113,17 +111,20 @@ def values(profile: Profile) -> dict[str, float]:
         "profile_mpi_share": _percent(mpi_s, wall_s),
         "profile_collective_share": _percent(collective_s, mpi_s),
         "profile_wait_share": _percent(wait_s, mpi_s),
-        "profile_imbalance": _percent(max(busy_s) - mean_busy_s, mean_busy_s),
-        "profile_call_rate": sum(each.count for rank in ranks for each in rank.calls)
-        / wall_s,
+        "profile_imbalance": _imbalance(profile),
+        "profile_call_rate": sum(each.count for each in calls) / wall_s,
         "profile_message_rate": sum(sent.values()) / wall_s,
         "profile_message_median": float(weighted_median(sent)),
         "profile_bytes_median": float(weighted_median(moved)),
-        "profile_sent_rate": sum(each.bytes for rank in ranks for each in rank.calls)
-        / wall_s
-        / 1e6,
-        "profile_partners": sum(len(rank.partners) for rank in ranks) / count,
+        "profile_sent_rate": sum(each.bytes for each in calls) / wall_s / 1e6,
+        "profile_partners": sum(len(rank.partners) for rank in ranks) / len(ranks),
     }
+
+
+def _imbalance(profile: Profile) -> float:
+    busy_s = [max(rank.wall_s - rank.mpi_s, 0.0) for rank in profile.ranks]
+    mean_s = sum(busy_s) / len(busy_s)
+    return _percent(max(busy_s) - mean_s, mean_s)
 
 
 def is_message(calls: Calls) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -232,22 +232,10 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
                 f"rank {expected} has {rows} rows, the profile ends before them",
                 index + 1,
             )
-        calls: list[Calls] = []
-        partners: dict[int, tuple[int, int]] = {}
-        for at in range(index + 1, index + 1 + rows):
-            if lines[at].startswith("to "):
-                to, *counts = _words(lines, at, "to", 4)[1:]
-                partner = -1 if to == "-1" else whole(to, at + 1, "a rank")
-                partners[partner] = (
-                    whole(counts[0], at + 1, "a count"),
-                    whole(counts[1], at + 1, "a number of bytes"),
-                )
-            else:
-                calls.append(_calls(lines, at))
-        if (
-            abs(sum(each.time_s for each in calls) - mpi_s) > 1e-9 * (len(calls) + 1)
-            or mpi_s > wall_s * _MOST_THREADS
-        ):
+        calls, partners = _rows(lines, range(index + 1, index + 1 + rows))
+        summed_s = sum(each.time_s for each in calls)
+        is_off = abs(summed_s - mpi_s) > 1e-9 * (len(calls) + 1)
+        if is_off or mpi_s > wall_s * _MOST_THREADS:
             raise OutputError(
                 f"the times of rank {expected} do not add up: the profile is damaged",
                 index + 1,
@@ -255,6 +243,25 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
         yield Rank(words[2], wall_s, cpu_s, mpi_s, not_kept, tuple(calls), partners)
         index += 1 + rows
         expected += 1
+
+
+def _rows(
+    lines: list[str], numbers: Iterable[int]
+) -> tuple[list[Calls], dict[int, tuple[int, int]]]:
+    """Return the calls of a rank, and the messages and bytes to each of its partners."""
+    calls: list[Calls] = []
+    partners: dict[int, tuple[int, int]] = {}
+    for at in numbers:
+        if not lines[at].startswith("to "):
+            calls.append(_calls(lines, at))
+            continue
+        to, count, moved = _words(lines, at, "to", 4)[1:]
+        partner = -1 if to == "-1" else whole(to, at + 1, "a rank")
+        partners[partner] = (
+            whole(count, at + 1, "a count"),
+            whole(moved, at + 1, "a number of bytes"),
+        )
+    return calls, partners
 
 
 #: More threads than this are not believed to be in MPI at once.

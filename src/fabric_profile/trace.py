@@ -7,6 +7,7 @@ it later ends at what it does not know, or takes it for something else.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -99,11 +100,7 @@ def parse(lines: Iterable[str]) -> RankTrace:
         last = number
         if line.startswith("#"):
             _require_whole(line, sum(counts.values()), number)
-            if next(numbered, None):
-                raise OutputError(
-                    "there is something after the end of the trace; trace it again",
-                    number + 1,
-                )
+            _require_end(numbered, number)
             return RankTrace(rank, ranks, rate, flops, dict(counts))
         if line:
             words = line.split()
@@ -114,6 +111,13 @@ def parse(lines: Iterable[str]) -> RankTrace:
         "the trace is cut off: its last line is missing; did the program end with MPI_Finalize?",
         last,
     )
+
+
+def _require_end(lines: Iterator[tuple[int, str]], number: int) -> None:
+    if next(lines, None):
+        raise OutputError(
+            "there is something after the end of the trace; trace it again", number + 1
+        )
 
 
 def _header(
@@ -167,17 +171,17 @@ def _require_action(
             f"{name} has {len(words) - 2} arguments, and needs {len(forms[name])}",
             number,
         )
+    most = {_PARTNER: ranks, _TYPE: _TYPES}
     for word, kind in zip(words[2:], forms[name], strict=True):
-        if name == "irecv" and word.startswith("-"):
-            raise OutputError(
-                "a receive from any source did not complete; it cannot be replayed",
-                number,
-            )
-        if not _WHOLE.fullmatch(word):
-            raise OutputError(
-                f"{quoted(word)} is not a valid number for {name}", number
-            )
-        if (kind == _PARTNER and int(word) >= ranks) or (
-            kind == _TYPE and int(word) >= _TYPES
-        ):
+        _require_number(name, word, number)
+        if int(word) >= most.get(kind, math.inf):
             raise OutputError(f"{name}: there is no {kind} {word}", number)
+
+
+def _require_number(name: str, word: str, number: int) -> None:
+    if name == "irecv" and word.startswith("-"):
+        raise OutputError(
+            "a receive from any source did not complete; it cannot be replayed", number
+        )
+    if not _WHOLE.fullmatch(word):
+        raise OutputError(f"{quoted(word)} is not a valid number for {name}", number)

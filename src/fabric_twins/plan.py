@@ -69,19 +69,31 @@ def load(file: Path) -> tuple[Alternative, ...]:
     }
     found = [Alternative(own.plan, _twin(file, top))]
     for number, item in enumerate(own.alternatives):
-        location = f"{file}: alternatives: {number}"
-        changes = {key: value for key, value in item.items() if key != "name"}
-        name = _name(location, item.get("name"), [each.name for each in found])
-        _require_known(location, changes, top)
-        try:
-            twin = _twin(file, merged(top, changes))
-        except TwinError as error:
-            # The rest of the message names the key, which may be one that the alternative only inherits.
-            raise TwinError(
-                f"{location} ({name}): {str(error).removeprefix(f'{file}: ')}"
-            ) from None
-        found.append(Alternative(name, twin))
+        location, taken = (
+            f"{file}: alternatives: {number}",
+            [each.name for each in found],
+        )
+        found.append(_alternative(file, location, top, item, taken))
     return tuple(found)
+
+
+def _alternative(
+    file: Path,
+    location: str,
+    top: Mapping[str, Any],
+    item: Mapping[str, Any],
+    taken: Sequence[str],
+) -> Alternative:
+    """Return the description with the changes of an alternative."""
+    changes = {key: value for key, value in item.items() if key != "name"}
+    name = _name(location, item.get("name"), taken)
+    _require_known(location, changes, top)
+    try:
+        return Alternative(name, _twin(file, merged(top, changes)))
+    except TwinError as error:
+        # The rest of the message names the key, which may be one that the alternative only inherits.
+        cause = str(error).removeprefix(f"{file}: ")
+        raise TwinError(f"{location} ({name}): {cause}") from None
 
 
 def _name(location: str, name: object, taken: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -246,19 +247,9 @@ def run(
     :param sensitivity: whether to replay with each quantity worse and better as well.
     :raises FabricError: if one of them fails, or nothing fits a twin; the others are ended.
     """
-    filled = [layouts(twin, list(traces), ppns) for _, twin in clusters]
-    for (_, twin), own in zip(clusters, filled, strict=True):
-        if not own:
-            raise TwinError(
-                f"{twin.file}: {' or '.join(map(str, traces))} ranks fill none of the {twin.nodes} nodes of"
-                f" {twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another"
-                " --ppn, or trace fewer ranks"
-            )
-    steps = (
-        [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)]
-        if sensitivity
-        else []
-    )
+    filled = [_filled(twin, list(traces), ppns) for _, twin in clusters]
+    quantities = QUANTITIES if sensitivity else ()
+    steps = list(product(quantities, (-_STEP, _STEP)))
 
     def replayed(number: int, layout: Layout, quantity: str, step: float) -> float:
         twin = changed(clusters[number][1], quantity, 1 + step)
@@ -292,6 +283,20 @@ def run(
         Series(name, twin, {layout: point(number, layout) for layout in filled[number]})
         for number, (name, twin) in enumerate(clusters)
     ]
+
+
+def _filled(twin: Twin, ranks: Sequence[int], ppns: Sequence[int]) -> list[Layout]:
+    """Return the layouts of a twin that as many ranks as were traced fill.
+
+    :raises TwinError: if there is none.
+    """
+    if found := layouts(twin, list(ranks), ppns):
+        return found
+    raise TwinError(
+        f"{twin.file}: {' or '.join(map(str, ranks))} ranks fill none of the {twin.nodes} nodes of"
+        f" {twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another"
+        " --ppn, or trace fewer ranks"
+    )
 
 
 def run_s(

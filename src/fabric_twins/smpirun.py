@@ -206,16 +206,19 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
         SimGrid reports a failure.
     :returns: cause and remedy in one line.
     """
-    lines, errors = _said(stdout), _said(stderr)
-    ended = last_line is None or (
-        bool(lines) and re.fullmatch(last_line, lines[-1]) is not None
-    )
-    if (
-        ended
-        and status == 0
-        and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr))
-    ):
+    if last_line is None:
+        is_good = not re.search(_BAD_END_OF_STATUS_0, stderr)
+    else:
+        lines = _said(stdout)
+        is_good = bool(lines) and re.fullmatch(last_line, lines[-1]) is not None
+    if is_good and status == 0:
         return None
+    return _cause(stdout, stderr, status)
+
+
+def _cause(stdout: str, stderr: str, status: int) -> str:
+    """Return why a simulation failed, and the remedy."""
+    lines, errors = _said(stdout), _said(stderr)
     first = quoted(errors[0], 160) if errors else "it gave no reason"
     for pattern, cause in _CAUSES:
         found = re.search(pattern, f"{stderr}\n{stdout}")

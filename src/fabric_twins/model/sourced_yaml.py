@@ -121,26 +121,26 @@ class Sources:
         :raises TwinError: for a source that is none.
         """
         name = ".".join(keys)
-        if not isinstance(data, dict):
+        # A table by message size is one value.
+        if not isinstance(data, dict) or all(isinstance(key, int) for key in data):
             self._note(name, data, inherited)
             return data
         if "value" in data:
-            self.known[name] = self._source(
-                name, {key: each for key, each in data.items() if key != "value"}
-            )
+            of = {key: each for key, each in data.items() if key != "value"}
+            self.known[name] = self._source(name, of)
             return data["value"]
-        if all(isinstance(key, int) for key in data):  # a table by message size
-            self._note(name, data, inherited)
-            return data
         if "source" in data:
             inherited = self._source(f"{name}.source".strip("."), data["source"])
-        return {
-            key: each
-            if key in _WITHOUT_SOURCES
-            else self.taken(each, (*keys, str(key)), inherited)
-            for key, each in data.items()
-            if key != "source"
-        }
+        return self._inner(data, keys, inherited)
+
+    def _inner(
+        self, data: dict[Any, Any], keys: tuple[str, ...], inherited: Source | None
+    ) -> dict[Any, Any]:
+        found = {key: each for key, each in data.items() if key != "source"}
+        for key, each in found.items():
+            if key not in _WITHOUT_SOURCES:
+                found[key] = self.taken(each, (*keys, str(key)), inherited)
+        return found
 
     def _note(self, name: str, value: Any, source: Source | None) -> None:
         """Keep the source of a number or a table; a word needs none."""

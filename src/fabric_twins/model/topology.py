@@ -402,23 +402,18 @@ class FaultKeys:
             raise ValueError(
                 f"{what}: two names are expected here, as in [leaf-0, spine-1]"
             )
-        if (self.fraction is None) != (what == "swap") or (
-            what == "host" and not self.fraction
-        ):
+        self._require_fraction(what)
+        one = tuple(value) if what == "cable" else (value,)
+        ends = _swapped_ends(value) if what == "swap" else (one,)
+        share = 1.0 if self.fraction is None else self.fraction
+        return Fault(what, ends, share, f"{location}{what}")
+
+    def _require_fraction(self, what: str) -> None:
+        is_swap, is_host = what == "swap", what == "host"
+        if (self.fraction is None) != is_swap or (is_host and not self.fraction):
             raise ValueError(
                 "fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap"
             )
-        ends = (
-            _swapped_ends(value)
-            if what == "swap"
-            else (tuple(value) if what == "cable" else (value,),)
-        )
-        return Fault(
-            what,
-            ends,
-            1.0 if self.fraction is None else self.fraction,
-            f"{location}{what}",
-        )
 
 
 def _swapped_ends(value: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
