@@ -12,6 +12,7 @@ from fabric_checks.reframe_ext.mixins.layout import (
     gpus_of,
     offered,
     partitions,
+    within,
 )
 
 HOST = "host"
@@ -63,13 +64,14 @@ class ProcessPerGpu(RegressionTestPlugin):
         )
 
 
-def gpu_layouts(needs, *, alone=False):
+def gpu_layouts(needs, *, alone=False, most=None):
     """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two
     nodes.
 
     A warning names a partition whose layouts have no process for each GPU.
 
     :param needs: by kind of GPU, a feature of partitions, the feature that an environment has to have.
+    :param most: processes, see :func:`fabric_checks.reframe_ext.mixins.layout.within`.
     :param alone: whether the program can run as one process: it does where a partition has a single GPU.
     """
     found = set()
@@ -79,10 +81,9 @@ def gpu_layouts(needs, *, alone=False):
         if not gpus or not able & set(partition.features):
             continue
         fit = all_layouts_of(partition)
+        of_all = within(most, [each for each in fit if each.ppn == gpus], partition)
         whole = {
-            layout
-            for layout in fit
-            if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)
+            layout for layout in of_all if layout.nodes in (1, 2, of_all[-1].nodes)
         }
         if not whole:
             getlogger().warning(

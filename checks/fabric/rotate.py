@@ -8,6 +8,7 @@ from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import Extras
+from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
@@ -58,7 +59,7 @@ class Rotate(OwnProgram):
     descr = "Cross-section bandwidth of all pairs"
     pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
     ranks_between_nodes = "adapter"
-    layout = layouts("several", ranks=ranks_between_nodes)
+    layout = layouts("several", ranks=ranks_between_nodes, most=MOST_OF_ALL_PAIRS)
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
     packages_for = (
@@ -124,10 +125,13 @@ class Rotate(OwnProgram):
         return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
 
     def arguments(self):
-        words = ["--pattern", self.pattern]
-        if self.pattern == "round-robin" and self.rounds is None:
-            ends = self.num_tasks // self.rails
-            rounds = rotate_patterns.nightly_rounds(ends)
+        words, ends = ["--pattern", self.pattern], self.num_tasks // self.rails
+        most = rotate_patterns.most_rounds(self.pattern, ends, self.rails)
+        if self.pattern != "round-robin":
+            if most < rotate_patterns.all_rounds(self.pattern, ends):
+                words += ["--shifts", str(most)]
+        elif self.rounds is None:
+            rounds = rotate_patterns.nightly_rounds(ends, self.rails)
             of_day = date.today().toordinal() % rotate_patterns.runs_until_all(
                 ends, rounds
             )
@@ -232,7 +236,9 @@ class RotateOnDevice(DeviceMemory, Rotate):
     needs_of = {"device": {"cuda": ("mpi_cuda",), "rocm": ("mpi_rocm",)}}
     pattern = parameter(["round-robin"])
     ranks_between_nodes = "any"  # one a GPU
-    layout = gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"})
+    layout = gpu_layouts(
+        {"cuda": "mpi_cuda", "rocm": "mpi_rocm"}, most=MOST_OF_ALL_PAIRS
+    )
     levels = Levels(nightly=True, procurement=True)
     headlines = ()
     #: A node has a switch for each rail, and files of the topology one for each node.

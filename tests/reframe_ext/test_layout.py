@@ -6,8 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS
 from fabric_checks.core import locks
-from fabric_checks.reframe_ext.mixins import LayoutMixin
+from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
+from fabric_checks.parsers import rotate_patterns
+from fabric_checks.reframe_ext.mixins import LayoutMixin, layout
 from tests.core.test_locks import Holder
 
 
@@ -101,3 +104,56 @@ def test_without_a_lock_or_in_a_dry_run_there_is_no_wait(tmp_path):
     with locks.exclusive(tmp_path / "lock", 0):
         LayoutMixin.wait_for_host(case())
         LayoutMixin.wait_for_host(case(dry_run=True, host_lock=str(tmp_path / "lock")))
+
+
+# ------------------------------------------------------------- layouts of checks of all pairs
+
+SHAPES = [
+    {"nodes": nodes, "cores": cores, "nics": nics}
+    for nodes in (1, 2, 30, 65, 117, 1000, 1025, 4850, 8193, 10_000)
+    for cores, nics in ((1, 1), (64, 1), (128, 8), (192, 4))
+]
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Make the current system one partition; returned are the warnings."""
+    warnings = []
+    logger = SimpleNamespace(warning=lambda text, cache: warnings.append(text))
+    monkeypatch.setattr(layout, "getlogger", lambda: logger)
+
+    def make(extras):
+        partition = SimpleNamespace(
+            fullname="big:all", extras=extras, devices=[], processor=None
+        )
+        monkeypatch.setattr(layout, "partitions", lambda: [partition])
+        return warnings
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "extras", SHAPES, ids=lambda extras: "x".join(map(str, extras.values()))
+)
+@pytest.mark.parametrize("ranks", ["node", "adapter"])
+def test_no_machine_has_a_case_of_all_pairs_that_cannot_be_analysed(
+    machine, extras, ranks
+):
+    warnings = machine(extras)
+    found = layout.layouts_of("several", ranks=ranks, most=MOST_OF_ALL_PAIRS)
+    between = [each for each in found if each.nodes > 1]
+    # All nodes are measured, or the most that can be, and the others are named.
+    largest = max((each.nodes for each in between), default=1)
+    assert largest == min(extras["nodes"], MOST_OF_ALL_PAIRS)
+    assert ("10000x1" in str(warnings)) == (extras["nodes"] == 10_000)
+    per_node = {each.ppn for each in between}
+    assert per_node <= {1, extras["nics"] if ranks == "adapter" else 1}
+    for each in found:
+        assert each.tasks**2 <= MOST_PAIRS
+        rails = each.ppn if each.nodes > 1 else 1
+        ends = each.tasks // rails
+        for pattern in rotate_patterns.PATTERNS:
+            rounds = rotate_patterns.most_rounds(pattern, ends, rails)
+            pairs = rotate_patterns.pairs_of_round(pattern, ends) * rails
+            assert rounds == 1 or rounds * pairs <= rotate_patterns.MOST_ROWS
+        assert rotate_patterns.nightly_rounds(ends, rails) >= min(ends / 2, 100)

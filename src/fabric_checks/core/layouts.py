@@ -104,6 +104,11 @@ SHAPES: dict[str, Callable[[Layout], bool]] = {
 }
 
 
+#: Processes of a check of all pairs: the matrix of more is not analysed
+#: (:data:`fabric_checks.analysis.pair_matrix.MOST_PAIRS`).
+MOST_OF_ALL_PAIRS = 8192
+
+
 def of_shape(shape: str, layouts: Iterable[Layout]) -> list[Layout]:
     """Return those of ``layouts`` that a program of this shape (a key of :data:`SHAPES`) can run on."""
     return [layout for layout in layouts if SHAPES[shape](layout)]

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     Ranks = NDArray[np.int32]
 
+#: The rows of a scan, a pair each: more are too large an output.
+MOST_ROWS = 2**22
+
 PATTERNS = ("rotate", "shift", "bisection", "round-robin")
 
 
@@ -26,15 +29,29 @@ def turns(ranks: int) -> int:
     return ranks - 1 + ranks % 2
 
 
-def nightly_rounds(ranks: int) -> int:
+def nightly_rounds(ranks: int, rails: int = 1) -> int:
     """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded
     up.
 
     Every rank then sends and receives at least twice, and all groups of four or more consecutive ranks reach
     each other in both directions. Few ranks need up to six rounds for the former, and for one to be seen that
-    becomes slow.
+    becomes slow. Many measure fewer, :func:`most_rounds`, which does so for groups of more.
     """
-    return max((ranks + 1) // 2, min(2 * turns(ranks), 6))
+    wanted = max((ranks + 1) // 2, min(2 * turns(ranks), 6))
+    return min(wanted, most_rounds("round-robin", ranks, rails))
+
+
+def most_rounds(pattern: str, ranks: int, rails: int = 1) -> int:
+    """Return how many rounds of a pattern have at most :data:`MOST_ROWS` pairs; :param rails: those of a
+    round."""
+    return max(1, MOST_ROWS // (pairs_of_round(pattern, ranks) * rails))
+
+
+def all_rounds(pattern: str, ranks: int) -> int:
+    """Return the number of rounds of a whole pattern; of ``bisection`` as many as ``rotate`` has."""
+    if pattern == "round-robin":
+        return 2 * turns(ranks)
+    return ranks - 1 if pattern == "shift" else ranks // 2
 
 
 def round_robin_rounds(ranks: int, shifts: int, turn: int = 0) -> list[int]:

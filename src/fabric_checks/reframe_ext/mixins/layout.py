@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,7 @@ def layouts(
     shape: str,
     *,
     ranks: str = "any",
+    most: int | None = None,
     scan: bool = True,
     where: Callable[[Layout], bool] = lambda _: True,
     needs: tuple[str, ...] = (),
@@ -124,15 +125,34 @@ def layouts(
     """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
     :param ranks: see :func:`is_for`; the check says the same as ``ranks_between_nodes``.
+    :param most: see :func:`within`.
     :param scan: see :func:`layouts_of`.
     :param where: selects some of them.
     :param needs: features; if no environment has them, there is no layout, and no warning that none fits.
     """
-    found = layouts_of(shape, ranks=ranks, scan=scan) if offered(*needs) else []
+    found = (
+        layouts_of(shape, ranks=ranks, most=most, scan=scan) if offered(*needs) else []
+    )
     return parameter([str(layout) for layout in found if where(layout)], type=str)
 
 
-def layouts_of(shape: str, *, ranks: str = "any", scan: bool = True) -> list[Layout]:
+def within(
+    most: int | None, found: Sequence[Layout], partition: SystemPartition
+) -> list[Layout]:
+    """Return the layouts of at most so many processes; a warning names the others, which are not measured."""
+    more = [layout for layout in found if most is not None and layout.tasks > most]
+    if more:
+        getlogger().warning(
+            f"{partition.fullname}: {', '.join(map(str, more))} are not measured by checks of all pairs: more"
+            f" than {most} processes make more pairs than can be analysed",
+            cache=True,
+        )
+    return [layout for layout in found if layout not in more]
+
+
+def layouts_of(
+    shape: str, *, ranks: str = "any", most: int | None = None, scan: bool = True
+) -> list[Layout]:
     """Return the layouts of a shape (see :data:`fabric_checks.core.layouts.SHAPES`) that fit the current
     system.
 
@@ -149,6 +169,7 @@ def layouts_of(shape: str, *, ranks: str = "any", scan: bool = True) -> list[Lay
             for layout in of_shape(shape, all_layouts_of(partition))
             if is_for(ranks, layout, partition)
         ]
+        fit = within(most, fit, partition)
         if not fit:
             getlogger().warning(
                 f"{partition.fullname} is too small for any check that needs {shape!r} processes",
