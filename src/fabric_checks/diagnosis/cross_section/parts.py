@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.analysis.max_min import max_min
@@ -216,7 +217,7 @@ def _rest(beyond: Array) -> tuple[Array, float]:
 def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     """Return the parts that slow pairs, given by their positions, pass through, each once."""
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
-    for parts in (_nodes, _devices, _switches, _bundles):
+    for parts in (_of_ranks, _switches, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
     usable = [
@@ -233,81 +234,81 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     return usable + at_once
 
 
-def part_of(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
+def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
+    """Return the part of all pairs that have some ranks at one of their ends; :param sides: these ends."""
+    return _of_mask(kind, key, np.isin(np.column_stack(sides), key).any(axis=1))
+
+
+def _of_mask(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
     """Return a part that no two pairs of a round share.
 
     :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
     """
-    pairs = np.flatnonzero(mask)
-    return Part(
-        kind,
-        key,
-        PRICE[kind] + SETTINGS.price_of_choice * choices,
-        pairs,
-        np.zeros(len(pairs)),
-    )
+    pairs, price = np.flatnonzero(mask), SETTINGS.price_of_choice * choices
+    return Part(kind, key, PRICE[kind] + price, pairs, np.zeros(len(pairs)))
 
 
-def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
-    """Return the part of all pairs that have some ranks at one of their ends; :param sides: these ends."""
-    return part_of(kind, key, np.any([np.isin(side, key) for side in sides], axis=0))
+def _grouped(
+    kind: str, number: Numbers, wanted: Numbers, mapped: MappedEvidence | None = None
+) -> Iterator[Part]:
+    """Yield a part for each wanted number, with the pairs that have it. All are sorted at once: for each part
+    a mask of all pairs takes as long as they are many.
+
+    :param number: pairs x places; :param wanted: ascending.
+    :param mapped: if the places are the arcs of routes, once or several times: for what pairs share there.
+    """
+    if not len(wanted):
+        return
+    pair, place = np.nonzero(np.isin(number, wanted))
+    own = number[pair, place]
+    order = np.argsort(own, kind="stable")
+    of_each = np.split(order, np.searchsorted(own[order], wanted[1:]))
+    for key, entries in zip(wanted.tolist(), of_each, strict=True):
+        pairs, first = np.unique(pair[entries], return_index=True)
+        sharing, ways = np.zeros(len(pairs)), None
+        if mapped is not None and len(pairs):
+            arcs = place[entries] % mapped.arcs.shape[1]
+            sharing = np.maximum.reduceat(mapped.sharing[pair[entries], arcs], first)
+            ways = _ways(mapped, arcs, first) if mapped.evidence.both_ways else None
+        yield Part(kind, (key,), PRICE[kind], pairs, sharing, ways)
 
 
-def _through(
-    kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask
-) -> Part:
-    """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
-    ways = (
-        which.reshape(len(which), 1 + mapped.evidence.both_ways, -1)
-        .any(axis=2)
-        .mean(axis=1)
-    )
-    pairs = np.flatnonzero(ways)
-    sharing = np.where(which, mapped.sharing, 0.0).max(axis=1)[pairs]
-    return Part(
-        kind,
-        key,
-        PRICE[kind],
-        pairs,
-        sharing,
-        ways[pairs] if mapped.evidence.both_ways else None,
-    )
+def _ways(mapped: MappedEvidence, arcs: Numbers, first: Numbers) -> Array:
+    """Return the share of the directions of each pair that some of its arcs are of.
+
+    :param first: positions of the first arc of each pair.
+    """
+    is_back = arcs >= mapped.arcs.shape[1] // 2
+    of_each = [np.logical_or.reduceat(side, first) for side in (is_back, ~is_back)]
+    return np.asarray(np.mean(of_each, axis=0))
 
 
-def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield the slow pairs, and the nodes at their ends."""
-    evidence = mapped.evidence
-    sender, receiver = evidence.sender, evidence.receiver
-    for pair in slow:
-        ends, both = (int(sender[pair]), int(receiver[pair])), np.array([pair])
-        if evidence.both_ways:
-            ends = min(ends), max(ends)
-            both = np.flatnonzero(np.isin(sender, ends) & np.isin(receiver, ends))
-        yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
-    for kind, sides in {
-        "sender": (sender,),
-        "receiver": (receiver,),
-        "node": (sender, receiver),
-    }.items():
-        for rank in np.unique([side[slow] for side in sides]).tolist():
-            yield of_ranks(kind, (rank,), sides)
-
-
-def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield what several GPUs or adapters have in common: a host, an adapter, a rail."""
+def _of_ranks(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
+    """Yield the slow pairs, the nodes at their ends, and what several GPUs or adapters have in common: a
+    host,
+    an adapter, a rail."""
     evidence, ranks = mapped.evidence, np.arange(mapped.evidence.ranks)
-    ends = evidence.sender, evidence.receiver
-    groups = {
+    ends = np.column_stack((evidence.sender, evidence.receiver))
+    both = np.sort(ends, axis=1) if evidence.both_ways else ends
+    pair = both[:, :1] * len(ranks) + both[:, 1:]
+    for part in _grouped("pair", pair, np.unique(pair[slow])):
+        yield replace(part, key=divmod(part.key[0], len(ranks)))
+    for kind, sides in {
+        "sender": ends[:, :1],
+        "receiver": ends[:, 1:],
+        "node": ends,
+    }.items():
+        yield from _grouped(kind, sides, np.unique(sides[slow]))
+    for kind, group in {
         "host": evidence.host,
         "adapter": ranks // evidence.share,
         "rail": ranks % evidence.rails,
-    }
-    is_there = evidence.nodes < evidence.ranks, evidence.share > 1, evidence.rails > 1
-    for (kind, group), there in zip(groups.items(), is_there, strict=True):
-        for number in np.unique([group[side[slow]] for side in ends]) if there else ():
-            own = tuple(ranks[group == number].tolist())
-            if len(own) > 1:
-                yield of_ranks(kind, own, ends)
+    }.items():
+        count = np.bincount(group)
+        several = np.flatnonzero((count > 1) & (count < len(ranks)))
+        wanted = np.intersect1d(group[ends[slow]], several)
+        for part in _grouped(kind, group[ends], wanted) if len(wanted) else ():
+            yield replace(part, key=tuple(ranks[group == part.key[0]].tolist()))
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -316,40 +317,30 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
 
     With known routes this includes traffic between other switches that passes through, as in a dragonfly.
     """
-    known, arcs, from_leaf, to_leaf = (
-        mapped.known,
-        mapped.arcs,
-        mapped.from_leaf,
-        mapped.to_leaf,
-    )
+    known, arcs = mapped.known, mapped.arcs
+    at_ends = np.column_stack((mapped.from_leaf, mapped.to_leaf))
     # The switches at the start and the end of each arc; the two last, at -1 and -2, stand for no arc.
-    left, reached = (
-        np.append(side, (NONE, NONE))[arcs] for side in (known.starts, known.ends)
-    )
     lost = (arcs[:, :1] == UNKNOWN) & mapped.across[:, None]
+    left, reached = (
+        np.where(lost, at_ends[:, [end]], np.append(side, (NONE, NONE))[arcs])
+        for end, side in enumerate((known.starts, known.ends))
+    )
+    passed = np.hstack((left, reached))
     leaves = mapped.leaf[mapped.leaf >= 0]
-    passed = np.column_stack((from_leaf, to_leaf, left, reached))[slow]
-    for leaf in np.intersect1d(passed, leaves).tolist():
-        starts, ends = from_leaf == leaf, to_leaf == leaf
-        out, into = (
-            (left == leaf) | (lost & starts[:, None]),
-            (reached == leaf) | (lost & ends[:, None]),
-        )
-        yield _through("leaf out", (leaf,), mapped, out)
-        yield _through("leaf in", (leaf,), mapped, into)
-        yield _through("leaf", (leaf,), mapped, out | into)
-        yield part_of("switch", (leaf,), starts | ends | (out | into).any(axis=1))
-    if not known.has_routes:
-        return
-    on = np.unique(arcs[slow][arcs[slow] >= 0])
-    for arc in on.tolist():
-        yield _through("arc", (arc,), mapped, arcs == arc)
-    for cable in np.unique(on // 2).tolist():
-        yield _through("cable", (cable,), mapped, arcs // 2 == cable)
-    for switch in np.setdiff1d(reached[slow], [*leaves, NONE]).tolist():
-        yield _through(
-            "switch", (switch,), mapped, (reached == switch) | (left == switch)
-        )
+    of_slow = np.intersect1d(np.hstack((at_ends, passed))[slow], leaves)
+    parts = [
+        *_grouped("leaf out", left, of_slow, mapped),
+        *_grouped("leaf in", reached, of_slow, mapped),
+        *_grouped("leaf", passed, of_slow, mapped),
+        *_grouped("switch", np.hstack((at_ends, passed)), of_slow),
+    ]
+    yield from sorted(parts, key=lambda part: part.key)
+    if known.has_routes:
+        on, above = np.unique(arcs[slow]), np.setdiff1d(reached[slow], [*leaves, NONE])
+        on = on[on >= 0]
+        yield from _grouped("arc", arcs, on, mapped)
+        yield from _grouped("cable", arcs // 2, np.unique(on // 2), mapped)
+        yield from _grouped("switch", passed, above, mapped)
 
 
 def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -362,42 +353,45 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """
     if mapped.known.has_routes or not mapped.known.is_static:
         return
-    evidence, across, size = mapped.evidence, mapped.across, mapped.evidence.ranks
-    bundle = np.where(across, mapped.from_leaf * size + evidence.receiver, NONE)
-    # Of a healthy bundle most pairs are known to be fast.
-    best, least = (
-        np.fmax(evidence.bound, evidence.alone),
-        -2 * max(evidence.noise.scan, 0.02),
+    across, size = mapped.across, mapped.evidence.ranks
+    from_leaf, to_leaf, receiver = (
+        mapped.from_leaf,
+        mapped.to_leaf,
+        mapped.evidence.receiver,
     )
-    chosen = np.unique(bundle[slow])
-    chosen = chosen[
-        [each >= 0 and np.median(best[bundle == each]) <= least for each in chosen]
-    ]
-    if not len(chosen):
-        return
-    starts, targets = chosen // size, chosen % size
+    bundle = np.where(across, from_leaf * size + receiver, NONE)
+    chosen = _slow_bundles(mapped, bundle, slow)
+    starts, targets = np.divmod(chosen, size)
     ends = mapped.leaf[targets]
+    leaving = np.isin(bundle, chosen)
+    towards = across & np.isin(receiver, targets)
     for leaf in np.union1d(starts, ends).tolist():
-        out, into = chosen[starts == leaf], np.unique(targets[ends == leaf])
-        leaving, entering = (
-            np.isin(bundle, out),
-            across & np.isin(evidence.receiver, into),
-        )
-        if len(out):
-            yield part_of("uplink", (leaf, *(out % size).tolist()), leaving, len(out))
-        if len(into):
-            yield part_of("downlink", (leaf, *into.tolist()), entering, len(into))
-        if len(out) and len(into):
-            yield part_of(
-                "link", (leaf, *into.tolist()), leaving | entering, len(out) + len(into)
-            )
+        out, into = targets[starts == leaf], np.unique(targets[ends == leaf])
+        of_out, of_into = leaving & (from_leaf == leaf), towards & (to_leaf == leaf)
+        for kind, hosts, mask, count in (
+            ("uplink", out, of_out, len(out)),
+            ("downlink", into, of_into, len(into)),
+            ("link", into, of_out | of_into, len(out) and len(out) + len(into)),
+        ):
+            if len(hosts) and count:
+                yield _of_mask(kind, (leaf, *hosts.tolist()), mask, count)
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0).tolist():
-        mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
-        yield part_of("leaf pair", (start, end), mask)
-    several = np.unique(targets)
+        mask = across & (from_leaf == start) & (to_leaf == end)
+        yield _of_mask("leaf pair", (start, end), mask)
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
-        towards = across & np.isin(evidence.receiver, several)
-        yield part_of("above", tuple(several.tolist()), towards, len(several))
-        yield part_of(
-            "above", (NONE, *chosen.tolist()), np.isin(bundle, chosen), len(chosen)
-        )
+        several = np.unique(targets)
+        yield _of_mask("above", tuple(several.tolist()), towards, len(several))
+        yield _of_mask("above", (NONE, *chosen.tolist()), leaving, len(chosen))
+
+
+def _slow_bundles(mapped: MappedEvidence, bundle: Numbers, slow: Numbers) -> Numbers:
+    """Return the bundles of slow pairs, without the healthy ones, of which most pairs are known to be
+    fast."""
+    evidence = mapped.evidence
+    best = np.fmax(evidence.bound, evidence.alone)
+    is_of_slow = (bundle >= 0) & np.isin(bundle, bundle[slow])
+    least = -2 * max(evidence.noise.scan, 0.02)
+    table = pl.DataFrame({"bundle": bundle[is_of_slow], "best": best[is_of_slow]})
+    rates = table.group_by("bundle").median()
+    is_slow = rates.filter(pl.col("best") <= least)
+    return is_slow["bundle"].sort().to_numpy()
