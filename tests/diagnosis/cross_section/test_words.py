@@ -18,7 +18,8 @@ BEGINNINGS = {
     "downlink": "an uplink of ",
     "link": "an uplink of ",
     "leaf pair": "the way from ",
-    "above": "a switch above ",
+    "above": "a switch or cable above ",
+    "group": "a switch above ",
 }
 
 

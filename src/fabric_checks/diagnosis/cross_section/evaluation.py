@@ -29,6 +29,11 @@ from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.finding import RankFinding, faults, not_measured, note
 from fabric_checks.parsers import rotate
 
+#: The medians by switches: which pairs they are of, and how these are called.
+_OF_SWITCHES = {
+    "median_within_switches": ("within", "within a switch"),
+    "median_between_switches": ("across", "between switches"),
+}
 #: The values that need what only ``rotate`` knows: the pairs of a round, and its times.
 _OF_ROTATE = (
     "aggregate_bandwidth",
@@ -114,19 +119,13 @@ class Report:
     def of_switches(self) -> dict[str, float]:
         """The medians of pairs at one switch and of pairs at two, in MB/s, as far as switches are known."""
         evidence = self.mapped.evidence
-        scanned = ~np.isnan(evidence.scan)
-        masks = {
-            "median_within_switches": self.mapped.within,
-            "median_between_switches": self.mapped.across,
-        }
-        return {
-            name: float(
-                np.exp(np.median(evidence.scan[mask & scanned]))
-                * evidence.reference_MBps
-            )
-            for name, mask in masks.items()
-            if (mask & scanned).any()
-        }
+        found = {}
+        for name, (which, _) in _OF_SWITCHES.items():
+            scan = evidence.scan[getattr(self.mapped, which)]
+            if len(scan := scan[~np.isnan(scan)]):
+                rate = np.exp(np.median(scan)) * evidence.reference_MBps
+                found[name] = float(rate)
+        return found
 
     def all_findings(self) -> list[Finding]:
         """Return the findings, and notes of the slowest pair, the plateaus, and what was not measured."""
@@ -159,16 +158,13 @@ class Report:
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
     def _by_switch(self) -> list[Finding]:
-        where = {
-            "median_within_switches": "within a switch",
-            "median_between_switches": "between switches",
-        }
-        medians = ", ".join(
-            f"{value:.0f} MB/s {where[name]}"
-            for name, value in self.of_switches.items()
-        )
-        text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
-        return [note("by switch", text, medians=self.of_switches)] if medians else []
+        medians = self.of_switches
+        listed = [
+            f"{value:.0f} MB/s {_OF_SWITCHES[name][1]}"
+            for name, value in medians.items()
+        ]
+        text = f"the median of the scan is {', '.join(listed)} (by {self.mapped.known.source})"
+        return [note("by switch", text, medians=medians)] if medians else []
 
 
 def _part_of_link(sharing: int) -> str:
@@ -237,9 +233,7 @@ def _diagnosed(
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
     if doubt is None and not output.is_table:
-        found += shared_cables.find(
-            mapped, output.hosts, faults(found), confirmed=output.confirmed
-        )
+        found += shared_cables.find(mapped, faults(found), confirmed=output.confirmed)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)

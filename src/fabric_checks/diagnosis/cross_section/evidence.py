@@ -141,15 +141,16 @@ def of_output(output: RotateOutput) -> Evidence:
     hosts = int(host.max()) + 1
     table = _by_time(output, ranks)
     rate, phase = pl.col("rate"), pl.col("phase")
-    scanned = phase == "scan"
     by_pair = kinds.by_pair(
         table,
-        _best(rate.filter(phase.is_in(ALONE))).alias("top"),
         phase.is_in(ALONE).sum().cast(pl.Int64).alias("repeats"),
-        # While others run, the best rate of a pair is that with the least sharing.
-        _best(rate.filter(phase == "together")).alias("together"),
-        pl.col("round", "when").filter(scanned).last().fill_null(-1),
+        pl.col("round", "when").filter(phase == "scan").last().fill_null(-1),
     )
+    # While others run, the best rate of a pair is that with the least sharing. Of most pairs there is none.
+    for name, phases in (("top", ALONE), ("together", ["together"])):
+        again = table.filter(phase.is_in(phases)).group_by("pair")
+        best = again.agg(_best(rate).alias(name))
+        by_pair = by_pair.join(best, on="pair", how="left", maintain_order="left")
     pairs, repeats, round_, when = (
         by_pair[name].to_numpy() for name in ("pair", "repeats", "round", "when")
     )

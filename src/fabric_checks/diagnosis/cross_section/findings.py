@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section import intermittent, sentences
-from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     Culprit,
     explain,
@@ -47,12 +47,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     )
     found = _blamed(output, mapped, culprits)
     if not output.is_table:
-        explained = np.concatenate(
-            [each.part.pairs for each in culprits if each.sure] or [unsure[:0]]
-        )
-        changes = intermittent.of_parts(mapped, explained)
-        found += [sentences.changed(mapped, output.hosts, each) for each in changes]
-        found += _unexplained(output, mapped, np.setdiff1d(unsure, explained))
+        found += _unexplained(output, mapped, culprits, unsure)
     if len(evidence.kinds) > 1:
         found.append(sentences.node_classes(mapped, output.hosts))
     return sorted(
@@ -82,12 +77,13 @@ def _blamed(
     if not certain:
         # Of a run of ours pairs that were slow alone are reported as inconclusive.
         return found[: SETTINGS.most_suspects] if output.is_table else []
-    pairs = [each for each in certain if each.kind == "pair"]
+    pairs, rest = (
+        [each for each in certain if (each.kind == "pair") is is_pair]
+        for is_pair in (True, False)
+    )
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain
-    return [each for each in certain if each.kind != "pair"] + [
-        sentences.group(output.hosts, pairs)
-    ]
+    return [*rest, sentences.group(output.hosts, pairs)]
 
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
@@ -103,13 +99,22 @@ def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
 
 
 def _unexplained(
-    output: RotateOutput, mapped: MappedEvidence, unsure: Numbers
+    output: RotateOutput,
+    mapped: MappedEvidence,
+    culprits: Sequence[Culprit],
+    unsure: Numbers,
 ) -> list[RankFinding]:
-    """Return the findings about suspect pairs that no fault explains.
+    """Return the findings about what comes and goes, and about suspect pairs, that no fault explains.
 
-    :param unsure: positions of those that may be slow by chance.
+    :param unsure: positions of pairs that may be slow by chance.
     """
-    evidence, found = mapped.evidence, list[RankFinding]()
+    evidence = mapped.evidence
+    explained = np.concatenate(
+        [unsure[:0], *(each.part.pairs for each in culprits if each.sure)]
+    )
+    changes = intermittent.of_parts(mapped, explained)
+    found = [sentences.changed(mapped, output.hosts, each) for each in changes]
+    unsure = np.setdiff1d(unsure, explained)
     if late := slow_since_scan(mapped, unsure):
         found.append(sentences.slow(mapped, output.hosts, late))
         unsure = np.setdiff1d(unsure, late.slow)
@@ -140,11 +145,17 @@ def of_machine(
     if link_MBps:
         is_slow = reached / link_MBps < SETTINGS.least_of_link
         return [sentences.below_line_rate(reached, link_MBps)] if is_slow else []
+    has_classes = any(each.kind == "node classes" for each in found)
+    if output.is_table or faults(found) or has_classes:
+        return []
+    return _half_slow(evidence, output.hosts)
+
+
+def _half_slow(evidence: Evidence, hosts: tuple[str, ...]) -> list[RankFinding]:
+    """Return that half of the nodes are slow, or share cables, if most pairs are far below the fastest
+    ones."""
     best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
-    is_explained = output.is_table or any(
-        each.is_fault or each.kind == "node classes" for each in found
-    )
-    if is_explained or len(best) <= SETTINGS.fewest_fast:
+    if len(best) <= SETTINGS.fewest_fast:
         return []
     fastest = float(np.sort(best)[-SETTINGS.fewest_fast])
     is_fast = best > fastest + float(np.log(SETTINGS.least_of_link)) / 2
@@ -152,5 +163,5 @@ def of_machine(
     if share >= SETTINGS.least_of_link or is_fast.mean() >= 0.5:
         return []
     fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
-    slow = [host for rank, host in enumerate(output.hosts) if rank not in fast]
+    slow = [host for rank, host in enumerate(hosts) if rank not in fast]
     return [sentences.half_slow(share, int((~is_fast).sum()), slow)]

@@ -8,7 +8,7 @@ held against chance. Parts that explain the same as well are named with the one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,44 +169,9 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     below those of the other nodes of its kind by more than they differ, every time. If many are, it is what
     they share.
     """
-    evidence, series = mapped.evidence, mapped.evidence.series
-    turn = np.arange(len(series.pair)) - series.first[series.pair]
-    turns = np.full((int(turn.max()) + 1, len(evidence.alone)), np.nan)
-    turns[turn, series.pair] = series.rate
-    found: dict[int, list[Culprit]] = {}
+    evidence, found = mapped.evidence, dict[int, list[Culprit]]()
     for kind, ends in _sides(evidence).items():
-        loss, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
-        every = np.all(
-            [losses_of_nodes(evidence, each, ends)[0] >= bar / 2 for each in turns],
-            axis=0,
-        )
-        # Some faster pairs show that the others of a node share cables.
-        ranks = np.concatenate(ends)
-        above = (
-            np.tile(evidence.alone + evidence.of_pair, len(ends))
-            > (level + loss / 2)[ranks]
-        )
-        faster, count = (
-            np.bincount(each, minlength=evidence.ranks)
-            for each in (ranks[above], ranks)
-        )
-        slow = np.flatnonzero(
-            (loss > bar) & (faster <= np.floor(SETTINGS.most_contradictions * count))
-        )
-        few = len(np.unique(evidence.host[slow])) <= max(
-            SETTINGS.most_slow_at_once, evidence.nodes // 16
-        )
-        for rank in slow.tolist():
-            part = of_ranks(kind, (rank,), ends)
-            # With partners of a slower kind a node is as slow as these.
-            own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
-            below = own[evidence.alone[own] < -loss[rank] / 2]
-            sure = (
-                few
-                and bool(every[rank])
-                and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
-            )
-            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, 0.0, sure)
+        for rank, culprit in _slow_at_once(evidence, kind, ends):
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
     whole = {
@@ -219,6 +184,48 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             devices = [whole.pop(rank) for rank in own_ranks]
             whole[own_ranks[0]] = _joined(devices, of_ranks("host", own_ranks, both))
     return tuple(sorted(whole.values(), key=lambda each: each.share))
+
+
+def _slow_at_once(
+    evidence: Evidence, kind: str, ends: Sequence[Numbers]
+) -> Iterator[tuple[int, Culprit]]:
+    """Yield the ranks that are slow on one side of nodes, see :func:`while_others_ran`, with what is slow."""
+    series = evidence.series
+    turn = np.arange(len(series.pair)) - series.first[series.pair]
+    turns = np.full((int(turn.max()) + 1, len(evidence.alone)), np.nan)
+    turns[turn, series.pair] = series.rate
+    loss, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
+    every = np.all(
+        [losses_of_nodes(evidence, each, ends)[0] >= bar / 2 for each in turns],
+        axis=0,
+    )
+    # Some faster pairs show that the others of a node share cables.
+    ranks = np.concatenate(ends)
+    above = (
+        np.tile(evidence.alone + evidence.of_pair, len(ends))
+        > (level + loss / 2)[ranks]
+    )
+    faster, count = (
+        np.bincount(each, minlength=evidence.ranks) for each in (ranks[above], ranks)
+    )
+    slow = np.flatnonzero(
+        (loss > bar) & (faster <= np.floor(SETTINGS.most_contradictions * count))
+    )
+    few = len(np.unique(evidence.host[slow])) <= max(
+        SETTINGS.most_slow_at_once, evidence.nodes // 16
+    )
+    for rank in slow.tolist():
+        part = of_ranks(kind, (rank,), ends)
+        # With partners of a slower kind a node is as slow as these.
+        own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
+        below = own[evidence.alone[own] < -loss[rank] / 2]
+        sure = (
+            few
+            and bool(every[rank])
+            and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
+        )
+        share = float(np.exp(-loss[rank]))
+        yield rank, Culprit(part, (), share, below, 0.0, sure)
 
 
 def losses_of_nodes(
@@ -330,31 +337,37 @@ def _judged(
     :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain
         them.
     """
-    search, nodes, others = (
-        Search(mapped, ()),
-        list[tuple[_Shown, Culprit]](),
-        list[Culprit](),
-    )
-    for choice in chosen:
-        shown = _Shown(search, choice, chosen)
-        culprit = shown.culprit()
-        if culprit and choice.part.kind in OF_NODES:
-            nodes.append((shown, culprit))
-        elif culprit:
-            others.append(culprit)
+    search = Search(mapped, ())
+    shown = [_Shown(search, choice, chosen) for choice in chosen]
+    found = [(each, culprit) for each in shown if (culprit := each.culprit())]
+    others = [each for _, each in found if each.part.kind not in OF_NODES]
+    nodes = [each for each in found if each[1].part.kind in OF_NODES]
     nodes.sort(key=lambda each: each[1].share)
-    out, sure = [certain, *(each.part.pairs for each in others if each.sure)], 0
+    out = [certain, *(each.part.pairs for each in others if each.sure)]
+    sure = _sure_nodes(mapped, nodes, out)
+    of_nodes = [
+        replace(each, sure=each.sure and not _is_of_kind(mapped, each))
+        for _, each in nodes[:sure]
+    ]
+    rest = [replace(each, sure=False) for _, each in nodes[sure:]]
+    return (*of_nodes, *rest, *others)
+
+
+def _sure_nodes(
+    mapped: MappedEvidence,
+    nodes: Sequence[tuple[_Shown, Culprit]],
+    out: list[Numbers],
+) -> int:
+    """Return the number of nodes, the slowest first, up to the last one that is slower than by chance.
+
+    :param out: the pairs of other parts that are slow.
+    """
+    sure = 0
     for number, (shown, culprit) in enumerate(nodes, 1):
-        out.append(culprit.part.pairs)
+        out = [*out, culprit.part.pairs]
         again = culprit.sure and shown.culprit(by_chance(mapped, np.concatenate(out)))
         sure = number if again and again.sure else sure
-    of_nodes = [
-        replace(
-            each, sure=each.sure and number < sure and not _is_of_kind(mapped, each)
-        )
-        for number, (_, each) in enumerate(nodes)
-    ]
-    return (*of_nodes, *others)
+    return sure
 
 
 def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:

@@ -9,7 +9,7 @@ switch: those that are alike by design differ by chance only.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -224,38 +224,55 @@ def lost(
     findings = []
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
-        members = ways.members[group]
-        known = np.unique(mapped.leaf[list(members)])
-        switch = f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
-        if len(known) == 1 and known[0] >= 0:
-            switch = mapped.known.switches[known[0]]
-        part = f"all uplinks of {switch}"
-        if part in named or f"switch {switch}" in named:
+        switch, own = _name(ways.members[group], mapped, hosts), loss[group]
+        if {f"all uplinks of {switch}", f"switch {switch}"} & set(named):
             continue
-        is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
-        side = 2 if is_both else int(loss[group, :2].argmax())
-        share = float(np.exp(-loss[group, side]))
-        way, verb, side_text = _SIDES[side]
-        text = (
-            f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its"
-            f" {count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of"
-            f" other switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
-        )
-        is_crowded = loss[group, side] < SETTINGS.alike_losses * largest
+        is_both = beyond[group, 2] and (own[:2] > own[2] / 2).all()
+        side = 2 if is_both else int(own[:2].argmax())
+        is_crowded = own[side] < SETTINGS.alike_losses * largest
         doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if is_crowded else ""
-        findings.append(
-            Finding(
-                kind="uplinks",
-                severity=Severity.SUSPECT if doubt else Severity.FAULT,
-                text=text,
-                part=part,
-                size=1 - share,
-                advice=_LOOK,
-                details=(doubt,) if doubt else (),
-                data={"side": side_text, "slow": ways.rounds},
-            )
-        )
+        members = count_text(len(ways.members[group]), "node")
+        share = float(np.exp(-own[side]))
+        finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
+        findings.append(finding)
     return findings
+
+
+def _name(
+    members: Sequence[int], mapped: MappedEvidence, hosts: tuple[str, ...]
+) -> str:
+    """Return the name of the switch of some nodes, or theirs if it is not known."""
+    known = np.unique(mapped.leaf[list(members)])
+    if len(known) == 1 and known[0] >= 0:
+        return mapped.known.switches[known[0]]
+    names = [name_of(hosts, rank) for rank in members]
+    return f"the switch of {names_text(names, _MOST_NAMES)}"
+
+
+def _finding(
+    ways: Ways, switch: str, members: str, side: int, *, share: float, doubt: str
+) -> Finding:
+    """Return the finding of a switch.
+
+    :param members: the number of its nodes, in words; :param side: a position in :data:`_SIDES`.
+    :param share: what is left; :param doubt: what else may be the cause; empty for a fault.
+    """
+    way, verb, side_text = _SIDES[side]
+    text = (
+        f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its {members}"
+        f" together {verb} {100 * share:.0f} % of what those of other switches do ({ways.rounds} rounds);"
+        f" which cable is not known: {_LOOK}"
+    )
+    return Finding(
+        kind="uplinks",
+        severity=Severity.SUSPECT if doubt else Severity.FAULT,
+        text=text,
+        part=f"all uplinks of {switch}",
+        size=1 - share,
+        advice=_LOOK,
+        details=(doubt,) if doubt else (),
+        data={"side": side_text, "slow": ways.rounds},
+    )
 
 
 def _fraction(lost_share: float) -> str:

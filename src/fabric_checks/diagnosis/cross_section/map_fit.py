@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import polars as pl
 
 from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.text import names_text
@@ -27,15 +28,14 @@ _MOST_NAMES = 3
 def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
     """Return a finding if the routes of the map do not fit the scan; None if they do, or are not known."""
     evidence, known = mapped.evidence, mapped.known
-    scanned = np.flatnonzero(~np.isnan(mapped.expected) & ~np.isnan(evidence.scan))
-    if not known.has_routes or not len(scanned):
+    if not known.has_routes or np.isnan(mapped.expected).all():
         return None
     noise = evidence.noise
     off = max(
         SETTINGS.least_above,
         SETTINGS.errors_above * float(np.hypot(noise.repeat, noise.between)),
     )
-    pairs, (over, shared) = _above(mapped, scanned, off)
+    pairs, over, shared = _above(mapped, off)
     is_faster = known.rates is None and over > SETTINGS.most_above * shared
     if is_faster or over < max(
         SETTINGS.fewest_above, SETTINGS.least_share_above * shared
@@ -62,43 +62,31 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     """
     certain = [each for each in found if each.is_fault]
     remain = [each.part for each in certain if each.kind == "group"]
-    parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, len(remain))
-    if len(parts) < SETTINGS.fewest_scattered or not any(
-        each.kind == "uplink" for each in certain
-    ):
+    parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
+    has_uplink = any(each.kind == "uplink" for each in certain)
+    if len(parts) < SETTINGS.fewest_scattered or not has_uplink:
         return None
     return sentences.map_doubt(
         f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts)
     )
 
 
-def _above(
-    mapped: MappedEvidence, scanned: Numbers, off: float
-) -> tuple[Numbers, tuple[int, int]]:
+def _above(mapped: MappedEvidence, off: float) -> tuple[Numbers, int, int]:
     """Return the pairs on cables that carried more than they can, and the number of such cables and of all
     shared ones.
 
     A cable counts once in each round in which pairs share it.
     """
-    evidence, arcs = mapped.evidence, mapped.arcs[scanned].astype(np.int64)
-    size = len(mapped.known.starts)
-    there = arcs >= 0
-    place = np.where(there, evidence.round[scanned][:, None] * size + arcs, -1)
-    numbers, which = np.unique(place[there], return_inverse=True)
-    of_kind = evidence.of_pair[scanned]  # rates are shares of that of the pair's kind
-    rate = np.broadcast_to(
-        np.exp(evidence.scan[scanned] + of_kind)[:, None], arcs.shape
-    )[there]
-    capacity: Array = (
-        np.ones(size) if mapped.known.rates is None else mapped.known.rates
+    table, rates = mapped.crossings, mapped.known.rates
+    load = (pl.col("rate") * pl.col("of_kind")).sum().alias("load")
+    shared = (
+        table.group_by("arc", "round").agg(load, pl.len()).filter(pl.col("len") > 1)
     )
-    shared = np.bincount(which) > 1
-    over = shared & (
-        np.bincount(which, weights=rate) > capacity[numbers % size] * np.exp(off)
-    )
-    on_over = np.zeros(arcs.shape, dtype=bool)
-    on_over[there] = over[which]
-    return scanned[on_over.any(axis=1)], (int(over.sum()), int(shared.sum()))
+    arcs = shared["arc"].to_numpy()
+    capacity: Array = np.ones(len(arcs)) if rates is None else rates[arcs]
+    over = shared.filter(shared["load"].to_numpy() > capacity * np.exp(off))
+    on_over = table.join(over, on=["arc", "round"], how="semi")
+    return on_over["pair"].unique().sort().to_numpy(), len(over), len(shared)

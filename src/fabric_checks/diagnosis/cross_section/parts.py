@@ -34,7 +34,7 @@ _PRICES = {
     11.5: ("switch", "leaf", "uplink", "downlink", "host", "rail"),
     12.0: ("leaf pair",),
     12.5: ("link",),
-    13.0: ("above", "pair"),
+    13.0: ("above", "group", "pair"),
 }
 PRICE = {kind: price for price, kinds in _PRICES.items() for kind in kinds}
 #: The parts that are slow in one direction only.
@@ -115,6 +115,23 @@ class MappedEvidence:
         """The pairs known to be of two hosts at one switch, as a mask."""
         return np.asarray((self.from_leaf == self.to_leaf) & (self.from_leaf >= 0))
 
+    @property
+    def crossings(self) -> pl.DataFrame:
+        """A row for each arc of each pair of the scan with an expectation: both rates, as shares of that of
+        its kind alone, and that, as a share of the fastest kind's."""
+        evidence = self.evidence
+        there = ~np.isnan(self.expected) & ~np.isnan(evidence.scan)
+        pair, place = np.nonzero((self.arcs >= 0) & there[:, None])
+        columns = {"arc": self.arcs[pair, place], "pair": pair}
+        of_pairs = {
+            "round": evidence.round,
+            "rate": np.exp(evidence.scan),
+            "expected": np.exp(self.expected),
+            "of_kind": np.exp(evidence.of_pair),
+        }
+        each = {name: values[pair] for name, values in of_pairs.items()}
+        return pl.DataFrame({**columns, **each})
+
 
 def on_map(
     evidence: Evidence,
@@ -131,11 +148,9 @@ def on_map(
     position, missing = names.positions(labels or hosts, known.hosts)
     if (position < 0).all():  # as where the adapters that were used are not known
         known = replace(known, next=None)
-    leaf = (
-        np.where(position >= 0, known.at[np.maximum(position, 0)], NONE)
-        if len(known.hosts)
-        else position
-    )
+    leaf = np.append(known.at, NONE)[
+        position
+    ]  # the last one, at -1, is that of unknown hosts
     ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
     ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends
     arcs = np.hstack(np.split(arcs_of(known, *ends), 1 + evidence.both_ways))
@@ -381,7 +396,7 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
         several = np.unique(targets)
         yield _of_mask("above", tuple(several.tolist()), towards, len(several))
-        yield _of_mask("above", (NONE, *chosen.tolist()), leaving, len(chosen))
+        yield _of_mask("group", tuple(chosen.tolist()), leaving, len(chosen))
 
 
 def _slow_bundles(mapped: MappedEvidence, bundle: Numbers, slow: Numbers) -> Numbers:

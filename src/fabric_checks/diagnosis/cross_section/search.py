@@ -194,36 +194,34 @@ class Search:
             return None
         shown = self.own(part)
         shares = shown[low]
-        cost = self.cost(pairs, before).sum()
         # The quartiles of the shares, and for each the median of those near it.
         quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
         near = (
             (share, np.median(shares[np.abs(shares - share) < 0.1]))
             for share in quartiles
         )
-        gains = {
-            own: cost
-            - self.cost(pairs, self.through(before, part, own)).sum()
-            - part.price
-            for own in (float(share) for both in near for share in both)
-        }
-        own = max(gains, key=lambda each: gains[each])
-        best = Choice(part, own, float(gains[own]))
+        choices = [
+            self._choice(before, part, float(share)) for both in near for share in both
+        ]
+        best = max(choices, key=lambda each: each.gain)
         if not self.contradicted(best):
             return best
         if part.kind == "pair" or np.count_nonzero(low) < SETTINGS.fewest_late:
             return None
-        own = float(np.median(shown[low]))
+        own = float(np.median(shares))
         since = self.began(part, own, shown < own / 2)
-        # One more parameter, of as many values as there are rounds.
-        price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
-        gain = (
-            cost
-            - self.cost(pairs, self.through(before, part, own, since)).sum()
-            - price
-        )
-        late = Choice(part, own, float(gain), since=since)
+        late = self._choice(before, part, own, since)
         return late if since and not self.contradicted(late) else None
+
+    def _choice(
+        self, before: Predicted, part: Part, own: float, since: float = 0.0
+    ) -> Choice:
+        """Return a part at a share, perhaps since some time, with its gain."""
+        after = self.through(before, part, own, since)
+        gain = self.cost(part.pairs, before).sum() - self.cost(part.pairs, after).sum()
+        # Of a time, one more parameter, of as many values as there are rounds.
+        of_time = 2 * float(np.log(self.evidence.rounds[1])) if since else 0.0
+        return Choice(part, own, float(gain - part.price - of_time), since=since)
 
     def contradicted(self, choice: Choice) -> bool:
         """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could
@@ -258,15 +256,14 @@ class Search:
             return None
         best, *rest = sorted(fits, key=lambda fit: -fit.gain)
         near = [fit.part for fit in rest if fit.gain > best.gain - SETTINGS.as_good]
-        near = [
+        own = best.part
+        others = [
             part
             for part in near
-            if (part.kind, part.key) != (best.part.kind, best.part.key)
+            if (part.kind, part.key) != (own.kind, own.key)
+            and np.isin(part.pairs, own.pairs).any()
         ]
-        others = tuple(
-            part for part in near if np.isin(part.pairs, best.part.pairs).any()
-        )
-        return replace(best, others=others)
+        return replace(best, others=tuple(others))
 
     def best(self) -> list[Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""

@@ -16,7 +16,6 @@ from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.intermittent import Change
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.diagnosis.finding import RankFinding, note
 
 #: The kinds of findings about parts whose kinds have other names.
@@ -49,22 +48,20 @@ def slow(
     mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit
 ) -> RankFinding:
     """Return the finding of a slow part: a fault if it is sure, else a suspect."""
-    part, evidence, rounds = culprit.part, mapped.evidence, mapped.evidence.rounds
+    part, evidence = culprit.part, mapped.evidence
     named = words.of_part(mapped, hosts, part)
     others = [words.of_part(mapped, hosts, each) for each in culprit.others]
     names = tuple(
         dict.fromkeys(each.name for each in others if each.name != named.name)
     )
     # A cable that is slow one way may be slow both ways if the other direction was not measured.
-    is_one_way = any(
-        each.name == named.name and each.side != named.side for each in others
-    )
+    sides = {each.side for each in others if each.name == named.name}
     details = (
         f"{names_text(names, words.MOST_NAMES)} would explain it too" if names else "",
         _NO_NEIGHBOUR
         if _may_be_its_path(mapped, part)
         else _ONE_WAY
-        if is_one_way
+        if sides - {named.side}
         else "",
         _doubt(mapped, culprit),
         named.look,
@@ -80,17 +77,10 @@ def slow(
         else _TYPICAL
     )
     text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
-    if culprit.since == rounds[0]:
-        text += " since late in the scan or after it"
-    elif culprit.since:
-        share = _percent(culprit.since / rounds[0])
-        text += f" since about {share} of the scan (round {int(culprit.since)})"
-    # Bundles that have no host in common may be of several cables as well as of one switch.
-    is_group = part.kind == "above" and part.key[0] == NONE
     return RankFinding(
-        kind="group" if is_group else _KINDS.get(part.kind, part.kind),
+        kind=_KINDS.get(part.kind, part.kind),
         severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
-        text=f"{text} ({_measured(mapped, culprit)})",
+        text=f"{text}{_since(mapped, culprit)} ({_measured(mapped, culprit)})",
         part=named.name,
         hosts=tuple(hosts[rank] for rank in named.ranks),
         size=1 - culprit.share,
@@ -101,9 +91,17 @@ def slow(
             "side": named.side,
             "slow": len(culprit.slow),
             "others": list(names),
-            "since": culprit.since / rounds[1],
+            "since": culprit.since / evidence.rounds[1],
         },
     )
+
+
+def _since(mapped: MappedEvidence, culprit: Culprit) -> str:
+    scan = mapped.evidence.rounds[0]
+    if culprit.since == scan:
+        return " since late in the scan or after it"
+    share, round_ = _percent(culprit.since / scan), int(culprit.since)
+    return f" since about {share} of the scan (round {round_})" if culprit.since else ""
 
 
 def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:

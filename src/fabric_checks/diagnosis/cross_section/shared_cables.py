@@ -18,14 +18,13 @@ import polars as pl
 
 from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.cross_section import words
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding
 
 
 def find(
     mapped: MappedEvidence,
-    hosts: tuple[str, ...],
     named: Sequence[RankFinding],
     *,
     confirmed: bool,
@@ -37,8 +36,22 @@ def find(
     :param named: the faults that are known already; a cable that is one of them is passed over.
     :param confirmed: whether the run measured suspects alone; without that nothing is a fault.
     """
+    slow = _slow_arcs(_rows(mapped))
+    parts = {each.part for each in named}
+    found = [
+        _finding(mapped, [arc for arc in slow if arc // 2 == cable], slow)
+        for cable in dict.fromkeys(arc // 2 for arc in slow)
+    ]
+    severity = Severity.FAULT if confirmed else Severity.SUSPECT
+    return [
+        replace(each, severity=severity) for each in found if each.part not in parts
+    ]
+
+
+def _slow_arcs(rows: pl.DataFrame) -> dict[int, _Slow]:
+    """Return the arcs that are slow in most rounds, the slowest first; of others the rounds are left out in
+    which pairs of these cross them."""
     slow: dict[int, _Slow] = {}
-    rows = _rows(mapped)
     while len(rows):
         by_arc = rows.group_by("arc").agg(
             pl.len().alias("rounds"),
@@ -56,16 +69,7 @@ def find(
         rows = rows.filter(
             ~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any()
         )
-    parts = {each.part for each in named}
-    cables = dict.fromkeys(arc // 2 for arc in slow)
-    found = [
-        _finding(mapped, hosts, [arc for arc in slow if arc // 2 == cable], slow)
-        for cable in cables
-    ]
-    severity = Severity.FAULT if confirmed else Severity.SUSPECT
-    return [
-        replace(each, severity=severity) for each in found if each.part not in parts
-    ]
+    return slow
 
 
 class _Slow(NamedTuple):
@@ -82,42 +86,26 @@ def _rows(mapped: MappedEvidence) -> pl.DataFrame:
 
     ``carried`` is the share of what they should have reached together, ``pairs`` who they were.
     """
-    rates, evidence = mapped.known.rates, mapped.evidence
+    rates = mapped.known.rates
     if rates is None or not mapped.corrected:
         return pl.DataFrame()
-    pair, place = np.nonzero((mapped.arcs >= 0) & ~np.isnan(mapped.rest)[:, None])
-    table = pl.DataFrame(
-        {
-            "arc": mapped.arcs[pair, place],
-            "round": evidence.round[pair],
-            "pair": pair,
-            "rate": np.exp(evidence.scan[pair]),
-            "expected": np.exp(mapped.expected[pair]),
-        }
-    ).filter(pl.col("round") >= 0)
+    faster = np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist()
+    table = mapped.crossings.filter(pl.col("arc").is_in(faster))
     rows = table.group_by("arc", "round").agg(
         (pl.col("rate").sum() / pl.col("expected").sum()).alias("carried"),
         pl.col("expected").sum(),
         pl.col("pair").alias("pairs"),
     )
-    is_faster = pl.col("arc").is_in(
-        np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist()
-    )
-    return rows.filter(is_faster & (pl.col("expected") > SETTINGS.more_than_a_pair))
+    return rows.filter(pl.col("expected") > SETTINGS.more_than_a_pair)
 
 
 def _finding(
-    mapped: MappedEvidence,
-    hosts: tuple[str, ...],
-    arcs: Sequence[int],
-    slow: Mapping[int, _Slow],
+    mapped: MappedEvidence, arcs: Sequence[int], slow: Mapping[int, _Slow]
 ) -> RankFinding:
     """Return the finding about a cable, of which one direction or both are slow."""
-    nothing = np.empty(0)
-    kind, key = ("arc", arcs[0]) if len(arcs) == 1 else ("cable", arcs[0] // 2)
-    of_part = words.of_part(
-        mapped, hosts, Part(kind, (key,), 0.0, nothing.astype(np.int64), nothing)
-    )
+    of_part = words.of_cable(mapped.known, arcs[0] // 2)
+    if len(arcs) == 1:
+        of_part = words.of_arc(mapped.known, arcs[0])
     low, rounds = (
         sum(getattr(slow[arc], name) for arc in arcs) for name in ("low", "rounds")
     )

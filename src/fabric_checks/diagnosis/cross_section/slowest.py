@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
 #: The rate of a pair is the lesser of its two sides, independent normal numbers. Of the variance of a side
@@ -132,8 +132,7 @@ def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
 
 def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
-    usable = ~np.isnan(evidence.middle)
-    pair = _some(np.setdiff1d(np.flatnonzero(usable), blamed), evidence)
+    pair = _some(~np.isnan(evidence.middle), blamed, evidence)
     variance = max(evidence.noise.repeat, SETTINGS.least_spread) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.select(
@@ -164,12 +163,8 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
             np.where(mapped.expected > -SETTINGS.least_spread, mapped.rest, np.nan),
             mapped.of_rest,
         )
-    pair = _some(
-        np.setdiff1d(
-            np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed
-        ),
-        evidence,
-    )
+    is_usable = value > -SETTINGS.disturbed_pair_errors * spread
+    pair = _some(is_usable, blamed, evidence)
     return (
         pair,
         value[pair],
@@ -177,10 +172,13 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     )
 
 
-def _some(pair: Numbers, evidence: Evidence) -> Numbers:
-    """Return pairs, at most ``most_pairs_of_scan``, evenly spread; a rate of both directions counts once."""
+def _some(usable: Mask, blamed: Numbers, evidence: Evidence) -> Numbers:
+    """Return usable pairs, at most ``most_pairs_of_scan``, evenly spread; a rate of both directions counts
+    once."""
+    usable[blamed] = False
     if evidence.both_ways:
-        pair = pair[evidence.sender[pair] < evidence.receiver[pair]]
+        usable &= evidence.sender < evidence.receiver
+    pair = np.flatnonzero(usable)
     if len(pair) > SETTINGS.most_pairs_of_scan:
         pair = pair[
             np.linspace(0, len(pair) - 1, SETTINGS.most_pairs_of_scan).astype(np.int64)

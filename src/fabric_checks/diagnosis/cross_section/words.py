@@ -4,8 +4,8 @@ measure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -35,9 +35,6 @@ _SIDES = {
     **{"leaf out": "out of it", "leaf in": "into it", "leaf": "both ways"},
     **{"uplink": "out of it", "downlink": "into it", "link": "both ways"},
 }
-_LOOK_AT_CABLE = (
-    "look at the cable and at the error counters, width and speed of its two ports"
-)
 _WITH_TABLES = "with the forwarding tables it is named"
 #: The most names in a list of a sentence.
 MOST_NAMES = 5
@@ -62,38 +59,35 @@ class Words:
 
 def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     """Return a part in words."""
-    kind, key, known = part.kind, part.key, mapped.known
-    if kind in OF_NODES:
-        return _node(mapped, hosts, part)
-    if kind in OF_DEVICES:
-        return _devices(mapped, hosts, part)
-    if kind == "pair":
-        both = mapped.evidence.both_ways
-        name = (" and " if both else " to ").join(name_of(hosts, rank) for rank in key)
-        look, side, verb = (
-            "measure it again, in both directions",
-            "" if both else "one way",
-            "runs",
-        )
-        return Words(name, side, "run" if both else verb, look, key)
-    if kind in ("arc", "cable"):
-        both = kind == "cable"
-        side = (
-            "both ways"
-            if both
-            else f"towards {known.switches[int(known.ends[key[0]])]}"
-        )
-        return Words(
-            f"cable {known.cables[key[0] // (2 - both)]}", side, "runs", _LOOK_AT_CABLE
-        )
-    return (
-        _above(mapped, hosts, part) if kind == "above" else _switch(known, hosts, part)
+    return _OF_KINDS.get(part.kind, _switch)(mapped, hosts, part)
+
+
+def _pair(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+    one, other = (name_of(hosts, rank) for rank in part.key)
+    look = "measure it again, in both directions"
+    if mapped.evidence.both_ways:
+        return Words(f"{one} and {other}", "", "run", look, part.key)
+    return Words(f"{one} to {other}", "one way", "runs", look, part.key)
+
+
+def of_arc(known: FabricMap, arc: int) -> Words:
+    """Return one direction of a cable in words."""
+    side = f"towards {known.switches[int(known.ends[arc])]}"
+    return replace(of_cable(known, arc // 2), side=side)
+
+
+def of_cable(known: FabricMap, cable: int) -> Words:
+    """Return a cable, in both directions, in words."""
+    look = (
+        "look at the cable and at the error counters, width and speed of its two ports"
     )
+    return Words(f"cable {known.cables[cable]}", "both ways", "runs", look)
 
 
-def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
+def _switch(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     """Return the words for a switch, all its uplinks, or one of them that is known by its pairs only."""
     kind, (first, *rest), side = part.kind, part.key, _SIDES.get(part.kind, "one way")
+    known = mapped.known
     leaf = known.switches[first]
     if kind == "switch":
         return Words(
@@ -125,11 +119,8 @@ def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
 
 def of_changed(mapped: MappedEvidence, hosts: tuple[str, ...], number: int) -> Words:
     """Return the words for a rank, or for a cable, whose numbers follow those of ranks."""
-    cable = number - mapped.evidence.ranks
-    if cable >= 0:
-        return Words(
-            f"cable {mapped.known.cables[cable]}", "both ways", "runs", _LOOK_AT_CABLE
-        )
+    if number >= mapped.evidence.ranks:
+        return of_cable(mapped.known, number - mapped.evidence.ranks)
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
     return Words(of_rank(mapped, hosts, number), "", "", look, (number,))
 
@@ -174,7 +165,7 @@ def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     names = [mapped.known.switches[int(leaf)] for leaf in leaves]
     below = "all switches of hosts" if every else names_text(names, MOST_NAMES)
     look = f"look at the counters of the switches above, and of all uplinks; {_WITH_TABLES}"
-    if part.key[0] == NONE:
+    if part.kind == "group":
         return Words(
             f"a switch above {below}, or several of their uplinks,", "", "run", look
         )
@@ -188,17 +179,27 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
     return f" towards {names_text([name_of(hosts, rank) for rank in sorted(set(ranks))], MOST_NAMES)}"
 
 
+_OF_KINDS: dict[str, Callable[[MappedEvidence, tuple[str, ...], Part], Words]] = {
+    **dict.fromkeys(OF_NODES, _node),
+    **dict.fromkeys(OF_DEVICES, _devices),
+    **dict.fromkeys(("above", "group"), _above),
+    "pair": _pair,
+    "arc": lambda mapped, _, part: of_arc(mapped.known, part.key[0]),
+    "cable": lambda mapped, _, part: of_cable(mapped.known, part.key[0]),
+}
+
+
 def missed(
     mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool
 ) -> list[str]:
     """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
+    never = [np.ones(evidence.ranks, dtype=bool) for _ in range(2)]
+    never[0][evidence.sender] = never[1][evidence.receiver] = False
     sent, received = (
-        [name_of(hosts, rank) for rank in range(evidence.ranks) if rank not in side]
-        for side in (set(evidence.sender.tolist()), set(evidence.receiver.tolist()))
+        [name_of(hosts, rank) for rank in np.flatnonzero(side).tolist()]
+        for side in never
     )
-    lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
-    why = _NOT_STATIC.get(known.routing, "") if known.hosts else ""
     alone = (
         "what looks slow, alone: without `rotate --confirm` no node or path is blamed"
     )
@@ -213,13 +214,19 @@ def missed(
         ),
         rails if evidence.rails > 1 else "",
         _listed("paths between switches that no pair took", _never_crossed(mapped)),
-        why
-        and f"cables and switches without hosts, of which none can be named here: {why}",
-        f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take"
-        if lost
-        else "",
+        *_not_known(mapped),
     )
     return [line for line in lines if line]
+
+
+def _not_known(mapped: MappedEvidence) -> Iterator[str]:
+    """Yield what is not known of routes."""
+    known, arcs = mapped.known, mapped.arcs
+    if known.hosts and known.routing in _NOT_STATIC:
+        what = "cables and switches without hosts, of which none can be named here"
+        yield f"{what}: {_NOT_STATIC[known.routing]}"
+    if known.has_routes and (lost := int((arcs[:, 0] < NONE).sum())):
+        yield f"the topology does not say which path {lost} of {len(arcs)} pairs take"
 
 
 def _listed(what: str, names: Sequence[str]) -> str:
