@@ -55,11 +55,7 @@ def tried(routing, nodes, seed, *, is_healthy):
         of_output(output), output.hosts, of_switches("the laboratory", names, routing)
     )
     ways = leaves.of_output(output, mapped)
-    found = [
-        each.part
-        for each in leaves.lost(ways, mapped, output.hosts, [])
-        if each.is_fault
-    ]
+    found = [each.part for each in leaves.lost(ways, mapped, []) if each.is_fault]
     return (
         ways,
         found,
@@ -84,7 +80,7 @@ def main():
         ways, found, name, _ = tried(asked.routing, asked.nodes, seed, is_healthy=False)
         named += found == [name]
         healthy_blamed += bool(set(found) - {name})
-        stated = leaves.limit(ways)["leaf"]
+        stated = ways.limit
         false_limits += name not in found and stated is not None and stated < LOST
         ways, found, _, flows = tried(asked.routing, asked.nodes, seed, is_healthy=True)
         quiet += not found

@@ -224,7 +224,7 @@ def test_findings_are_plain_data():
 def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     output = run(Fabric(16, 0.01, 1))
     change = Change(3, "sending", 0.5, 2, 7, low=9, of=12, usual=0.8)
-    found = sentences.changed(mapped(output), output.hosts, change)
+    found = sentences.changed(mapped(output), change)
     assert (
         found.text
         == "node n3 is intermittent: at 50 % of its own rate in 9 of 12 measurements"

@@ -128,7 +128,7 @@ def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed
 
 def test_where_routes_are_static_the_phase_blames_no_switch():
     report = report_of("adaptive", 1)
-    of = report.mapped, report.output.hosts, []
+    of = report.mapped, []
     assert leaves.lost(report.ways, *of)
     static = replace(report.ways, routing="static")
     assert (
@@ -143,9 +143,7 @@ def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed(
     share = report.ways.share.copy()
     share[5] -= 0.3
     share[LEAF] = share[5] - 0.4
-    found = leaves.lost(
-        replace(report.ways, share=share), report.mapped, report.output.hosts, []
-    )
+    found = leaves.lost(replace(report.ways, share=share), report.mapped, [])
     assert [(each.part, each.is_fault) for each in found] == [
         ("all uplinks of leaf-3", True),
         ("all uplinks of leaf-5", False),
@@ -155,9 +153,7 @@ def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed(
         and "look again once that is repaired" in found[1].details[0]
     )
     share[LEAF] = share[5] - 0.1
-    alike = leaves.lost(
-        replace(report.ways, share=share), report.mapped, report.output.hosts, []
-    )
+    alike = leaves.lost(replace(report.ways, share=share), report.mapped, [])
     assert [each.is_fault for each in alike] == [True, True]
 
 
@@ -167,12 +163,7 @@ def test_switches_that_differ_by_design_make_a_loss_less_certain():
         ways, share=ways.share + np.linspace(0, 0.5, len(ways.share))[:, None]
     )
     assert uneven.smallest > 3 * ways.smallest
-    assert (
-        leaves.lost(
-            uneven, report_of("adaptive").mapped, report_of("adaptive").output.hosts, []
-        )
-        == []
-    )
+    assert leaves.lost(uneven, report_of("adaptive").mapped, []) == []
 
 
 def test_what_switches_differ_by_counts_only_beyond_chance():

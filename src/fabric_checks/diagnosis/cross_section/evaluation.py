@@ -207,7 +207,7 @@ def of_run(
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         named = [each.part for each in faults(found)]
-        found = [*leaves.lost(ways, mapped, output.hosts, named), *found]
+        found = [*leaves.lost(ways, mapped, named), *found]
     is_confirmed = output.confirmed or output.is_table
     return Report(
         output=output,
@@ -217,7 +217,7 @@ def of_run(
         findings=tuple(found),
         mapped=mapped,
         limits=_limits(output, mapped, found, ways),
-        missed=(*cannot_tell, *missed(mapped, output.hosts, confirmed=is_confirmed)),
+        missed=(*cannot_tell, *missed(mapped, confirmed=is_confirmed)),
         ways=ways,
     )
 
@@ -230,13 +230,13 @@ def _diagnosed(
     mapped = parts.on_map(
         evidence.of_output(output), output.nodes or output.hosts, known, output.hosts
     )
-    doubt = map_fit.misfit(mapped, output.hosts)
+    doubt = map_fit.misfit(mapped)
     found = findings.find(output, mapped) if doubt is None else []
     if doubt is None and not output.is_table:
         found += shared_cables.find(mapped, faults(found), confirmed=output.confirmed)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
-        mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
+        mapped = parts.on_map(mapped.evidence, mapped.nodes, None, mapped.hosts)
         found = [*findings.find(output, mapped), doubt]
     return mapped, found
 
@@ -262,4 +262,4 @@ def _limits(
         ]
         again = output.phases["together"] if output.confirmed else None
         smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
-    return smallest if ways is None else smallest | leaves.limit(ways)
+    return smallest if ways is None else smallest | {"leaf": ways.limit}

@@ -140,24 +140,14 @@ def of_output(output: RotateOutput) -> Evidence:
     _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
     hosts = int(host.max()) + 1
     table = _by_time(output, ranks)
-    rate, phase = pl.col("rate"), pl.col("phase")
-    by_pair = kinds.by_pair(
-        table,
-        phase.is_in(ALONE).sum().cast(pl.Int64).alias("repeats"),
-        pl.col("round", "when").filter(phase == "scan").last().fill_null(-1),
-    )
-    # While others run, the best rate of a pair is that with the least sharing. Of most pairs there is none.
-    for name, phases in (("top", ALONE), ("together", ["together"])):
-        again = table.filter(phase.is_in(phases)).group_by("pair")
-        best = again.agg(_best(rate).alias(name))
-        by_pair = by_pair.join(best, on="pair", how="left", maintain_order="left")
+    by_pair = _by_pair(table)
     pairs, repeats, round_, when = (
         by_pair[name].to_numpy() for name in ("pair", "repeats", "round", "when")
     )
     sender, receiver = pairs // ranks, pairs % ranks
     within = (host[sender] == host[receiver]) & (hosts > 1)
     again, samples = _samples(
-        table.filter(phase.is_in(ALONE)).sort(
+        table.filter(pl.col("phase").is_in(ALONE)).sort(
             "phase", descending=True, maintain_order=True
         )
     )
@@ -225,9 +215,24 @@ def of_output(output: RotateOutput) -> Evidence:
     )
 
 
-def _best(rate: pl.Expr) -> pl.Expr:
-    """Return the mean of the best quarter of some rates: traffic of other jobs only makes a pair slower."""
-    return rate.sort(descending=True).head((rate.len() + 3) // 4).mean()
+def _by_pair(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each pair, see :func:`.kinds.by_pair`, with what was measured again.
+
+    The best rate of a pair is the mean of the best quarter: traffic of other jobs only makes it slower. While
+    others run, that is the one with the least sharing.
+    """
+    rate, phase = pl.col("rate"), pl.col("phase")
+    by_pair = kinds.by_pair(
+        table,
+        phase.is_in(ALONE).sum().cast(pl.Int64).alias("repeats"),
+        pl.col("round", "when").filter(phase == "scan").last().fill_null(-1),
+    )
+    best = rate.sort(descending=True).head((pl.len() + 3) // 4).mean()
+    for name, phases in (("top", ALONE), ("together", ["together"])):
+        rows = table.filter(phase.is_in(phases))
+        again = rows.group_by("pair").agg(best.alias(name))
+        by_pair = by_pair.join(again, on="pair", how="left", maintain_order="left")
+    return by_pair
 
 
 def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section import intermittent, sentences
-from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     Culprit,
     explain,
@@ -49,7 +49,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     if not output.is_table:
         found += _unexplained(output, mapped, culprits, unsure)
     if len(evidence.kinds) > 1:
-        found.append(sentences.node_classes(mapped, output.hosts))
+        found.append(sentences.node_classes(mapped))
     return sorted(
         found,
         key=lambda each: (_ORDER.get(each.kind, 0), not each.is_fault, each.share),
@@ -70,20 +70,26 @@ def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bo
 def _blamed(
     output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Culprit]
 ) -> list[RankFinding]:
-    """Return the faults; without any the suspects. Many slow pairs are one finding."""
-    named = [each for each in culprits if not _is_symptom(each, culprits)]
-    found = [sentences.slow(mapped, output.hosts, each) for each in named]
+    """Return the faults; without any the suspects."""
+    found = [
+        sentences.slow(mapped, each)
+        for each in culprits
+        if not _is_symptom(each, culprits)
+    ]
     certain = faults(found)
     if not certain:
         # Of a run of ours pairs that were slow alone are reported as inconclusive.
         return found[: SETTINGS.most_suspects] if output.is_table else []
-    pairs, rest = (
-        [each for each in certain if (each.kind == "pair") is is_pair]
-        for is_pair in (True, False)
-    )
+    return _joined(mapped, certain)
+
+
+def _joined(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFinding]:
+    """Return the faults with many slow pairs as one."""
+    pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain
-    return [*rest, sentences.group(output.hosts, pairs)]
+    rest = [each for each in certain if each.kind != "pair"]
+    return [*rest, sentences.group(mapped, pairs)]
 
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
@@ -113,10 +119,10 @@ def _unexplained(
         [unsure[:0], *(each.part.pairs for each in culprits if each.sure)]
     )
     changes = intermittent.of_parts(mapped, explained)
-    found = [sentences.changed(mapped, output.hosts, each) for each in changes]
+    found = [sentences.changed(mapped, each) for each in changes]
     unsure = np.setdiff1d(unsure, explained)
     if late := slow_since_scan(mapped, unsure):
-        found.append(sentences.slow(mapped, output.hosts, late))
+        found.append(sentences.slow(mapped, late))
         unsure = np.setdiff1d(unsure, late.slow)
     suspects, ranks = output.phases["alone"], evidence.ranks
     again = suspects.sender.astype(np.int64) * ranks + suspects.receiver
@@ -141,19 +147,20 @@ def of_machine(
     Nodes that share cables look like that, too, and so does a machine that is too small for
     :mod:`fabric_checks.diagnosis.cross_section.kinds` or whose scan has too few pairs of two fast nodes.
     """
-    evidence, reached = mapped.evidence, mapped.evidence.reference_MBps
+    reached = mapped.evidence.reference_MBps
     if link_MBps:
         is_slow = reached / link_MBps < SETTINGS.least_of_link
         return [sentences.below_line_rate(reached, link_MBps)] if is_slow else []
     has_classes = any(each.kind == "node classes" for each in found)
     if output.is_table or faults(found) or has_classes:
         return []
-    return _half_slow(evidence, output.hosts)
+    return _half_slow(mapped)
 
 
-def _half_slow(evidence: Evidence, hosts: tuple[str, ...]) -> list[RankFinding]:
+def _half_slow(mapped: MappedEvidence) -> list[RankFinding]:
     """Return that half of the nodes are slow, or share cables, if most pairs are far below the fastest
     ones."""
+    evidence = mapped.evidence
     best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
     if len(best) <= SETTINGS.fewest_fast:
         return []
@@ -163,5 +170,5 @@ def _half_slow(evidence: Evidence, hosts: tuple[str, ...]) -> list[RankFinding]:
     if share >= SETTINGS.least_of_link or is_fast.mean() >= 0.5:
         return []
     fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
-    slow = [host for rank, host in enumerate(hosts) if rank not in fast]
+    slow = [host for rank, host in enumerate(mapped.hosts) if rank not in fast]
     return [sentences.half_slow(share, int((~is_fast).sum()), slow)]

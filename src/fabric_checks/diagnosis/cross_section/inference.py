@@ -342,32 +342,31 @@ def _judged(
     found = [(each, culprit) for each in shown if (culprit := each.culprit())]
     others = [each for _, each in found if each.part.kind not in OF_NODES]
     nodes = [each for each in found if each[1].part.kind in OF_NODES]
-    nodes.sort(key=lambda each: each[1].share)
     out = [certain, *(each.part.pairs for each in others if each.sure)]
-    sure = _sure_nodes(mapped, nodes, out)
-    of_nodes = [
-        replace(each, sure=each.sure and not _is_of_kind(mapped, each))
-        for _, each in nodes[:sure]
-    ]
-    rest = [replace(each, sure=False) for _, each in nodes[sure:]]
-    return (*of_nodes, *rest, *others)
+    return (*_of_nodes(mapped, nodes, out), *others)
 
 
-def _sure_nodes(
+def _of_nodes(
     mapped: MappedEvidence,
     nodes: Sequence[tuple[_Shown, Culprit]],
-    out: list[Numbers],
-) -> int:
-    """Return the number of nodes, the slowest first, up to the last one that is slower than by chance.
+    out: Sequence[Numbers],
+) -> list[Culprit]:
+    """Return the slow nodes, the slowest first; sure are those up to the last one that is slower than by
+    chance.
 
     :param out: the pairs of other parts that are slow.
     """
-    sure = 0
+    sure, nodes = 0, sorted(nodes, key=lambda each: each[1].share)
     for number, (shown, culprit) in enumerate(nodes, 1):
         out = [*out, culprit.part.pairs]
         again = culprit.sure and shown.culprit(by_chance(mapped, np.concatenate(out)))
         sure = number if again and again.sure else sure
-    return sure
+    return [
+        replace(
+            each, sure=each.sure and number < sure and not _is_of_kind(mapped, each)
+        )
+        for number, (_, each) in enumerate(nodes)
+    ]
 
 
 def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtri, stdtrit
 
-from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
@@ -129,6 +128,11 @@ class Ways:
             SETTINGS.least_loss_of_leaf, float(1 - np.exp(-errors * error[:, 2].max()))
         )
 
+    @property
+    def limit(self) -> float | None:
+        """The smallest loss, as a share, that would have been named; None where none would."""
+        return float(self.smallest) if self.is_certain else None
+
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     """Return the ways of the groups of a run; None without any."""
@@ -208,12 +212,10 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     )
 
 
-def lost(
-    ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Collection[str]
-) -> list[Finding]:
+def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Finding]:
     """Return the switches that lost a part of their way to the others.
 
-    :param hosts: the host of each rank; :param named: the names of parts that are blamed already.
+    :param named: the names of parts that are blamed already.
     """
     if ways.why_not:
         return []
@@ -224,7 +226,7 @@ def lost(
     findings = []
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
-        switch, own = _name(ways.members[group], mapped, hosts), loss[group]
+        switch, own = _name(ways.members[group], mapped), loss[group]
         if {f"all uplinks of {switch}", f"switch {switch}"} & set(named):
             continue
         is_both = beyond[group, 2] and (own[:2] > own[2] / 2).all()
@@ -238,14 +240,12 @@ def lost(
     return findings
 
 
-def _name(
-    members: Sequence[int], mapped: MappedEvidence, hosts: tuple[str, ...]
-) -> str:
+def _name(members: Sequence[int], mapped: MappedEvidence) -> str:
     """Return the name of the switch of some nodes, or theirs if it is not known."""
-    known = np.unique(mapped.leaf[list(members)])
-    if len(known) == 1 and known[0] >= 0:
-        return mapped.known.switches[known[0]]
-    names = [name_of(hosts, rank) for rank in members]
+    known = set(mapped.leaf[list(members)].tolist())
+    if len(known) == 1 and (leaf := int(known.pop())) >= 0:
+        return mapped.known.switches[leaf]
+    names = list(map(mapped.name, members))
     return f"the switch of {names_text(names, _MOST_NAMES)}"
 
 
@@ -302,8 +302,3 @@ def note(ways: Ways) -> Finding:
     return a_note(
         "by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist()
     )
-
-
-def limit(ways: Ways) -> dict[str, float | None]:
-    """Return the smallest loss of a switch that would have been named, as a share; None where none would."""
-    return {"leaf": float(ways.smallest) if ways.is_certain else None}

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import sentences
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
@@ -21,11 +20,12 @@ from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
+from fabric_checks.diagnosis.finding import faults
 
 _MOST_NAMES = 3
 
 
-def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
+def misfit(mapped: MappedEvidence) -> Finding | None:
     """Return a finding if the routes of the map do not fit the scan; None if they do, or are not known."""
     evidence, known = mapped.evidence, mapped.known
     if not known.has_routes or np.isnan(mapped.expected).all():
@@ -42,7 +42,7 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
     ):
         return None
     some = [
-        f"{name_of(hosts, int(evidence.sender[pair]))} to {name_of(hosts, int(evidence.receiver[pair]))}"
+        f"{mapped.name(int(evidence.sender[pair]))} to {mapped.name(int(evidence.receiver[pair]))}"
         for pair in pairs[:_MOST_NAMES]
     ]
     listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
@@ -60,7 +60,7 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
 
     :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
-    certain = [each for each in found if each.is_fault]
+    certain = faults(found)
     remain = [each.part for each in certain if each.kind == "group"]
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.analysis.max_min import max_min
+from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array, deviation
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
@@ -71,6 +72,7 @@ class MappedEvidence:
 
     :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
+    :param hosts: the same with its adapter or GPU, if ranks are these.
     :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its
         receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a
@@ -95,6 +97,11 @@ class MappedEvidence:
     rest: Array
     of_rest: float
     nodes: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+    def name(self, rank: int) -> str:
+        """Return a name for a rank, see :func:`fabric_checks.analysis.pair_matrix.name_of`."""
+        return name_of(self.hosts, rank)
 
     @property
     def corrected(self) -> bool:
@@ -177,6 +184,7 @@ def on_map(
         rest,
         of_rest,
         tuple(hosts),
+        tuple(labels or hosts),
     )
 
 
@@ -232,9 +240,13 @@ def _rest(beyond: Array) -> tuple[Array, float]:
 def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     """Return the parts that slow pairs, given by their positions, pass through, each once."""
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
-    for parts in (_of_ranks, _switches, _bundles):
-        for part in parts(mapped, slow):
-            found.setdefault((part.kind, part.key), part)
+    has_bundles = mapped.known.is_static and not mapped.known.has_routes
+    for part in (
+        *_of_ranks(mapped, slow),
+        *_switches(mapped, slow),
+        *(_bundles(mapped, slow) if has_bundles else ()),
+    ):
+        found.setdefault((part.kind, part.key), part)
     usable = [
         part
         for part in found.values()
@@ -251,7 +263,7 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
 
 def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
     """Return the part of all pairs that have some ranks at one of their ends; :param sides: these ends."""
-    return _of_mask(kind, key, np.isin(np.column_stack(sides), key).any(axis=1))
+    return _of_mask(kind, key, np.any([np.isin(side, key) for side in sides], axis=0))
 
 
 def _of_mask(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
@@ -264,7 +276,10 @@ def _of_mask(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> P
 
 
 def _grouped(
-    kind: str, number: Numbers, wanted: Numbers, mapped: MappedEvidence | None = None
+    kind: str,
+    number: NDArray[np.integer],
+    wanted: NDArray[np.integer],
+    mapped: MappedEvidence | None = None,
 ) -> Iterator[Part]:
     """Yield a part for each wanted number, with the pairs that have it. All are sorted at once: for each part
     a mask of all pairs takes as long as they are many.
@@ -366,8 +381,6 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     and a switch above has bundles of many leaves. The slow pairs show which bundles these are. With other
     than static routing there are none.
     """
-    if mapped.known.has_routes or not mapped.known.is_static:
-        return
     across, size = mapped.across, mapped.evidence.ranks
     from_leaf, to_leaf, receiver = (
         mapped.from_leaf,
@@ -381,15 +394,16 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     leaving = np.isin(bundle, chosen)
     towards = across & np.isin(receiver, targets)
     for leaf in np.union1d(starts, ends).tolist():
-        out, into = targets[starts == leaf], np.unique(targets[ends == leaf])
+        out = leaf, *targets[starts == leaf].tolist()
+        into = leaf, *np.unique(targets[ends == leaf]).tolist()
         of_out, of_into = leaving & (from_leaf == leaf), towards & (to_leaf == leaf)
-        for kind, hosts, mask, count in (
-            ("uplink", out, of_out, len(out)),
-            ("downlink", into, of_into, len(into)),
-            ("link", into, of_out | of_into, len(out) and len(out) + len(into)),
-        ):
-            if len(hosts) and count:
-                yield _of_mask(kind, (leaf, *hosts.tolist()), mask, count)
+        if len(out) > 1:
+            yield _of_mask("uplink", out, of_out, len(out) - 1)
+        if len(into) > 1:
+            yield _of_mask("downlink", into, of_into, len(into) - 1)
+        if min(len(out), len(into)) > 1:
+            choices = len(out) + len(into) - 2
+            yield _of_mask("link", into, of_out | of_into, choices)
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0).tolist():
         mask = across & (from_leaf == start) & (to_leaf == end)
         yield _of_mask("leaf pair", (start, end), mask)

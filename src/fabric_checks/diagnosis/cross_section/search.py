@@ -194,15 +194,7 @@ class Search:
             return None
         shown = self.own(part)
         shares = shown[low]
-        # The quartiles of the shares, and for each the median of those near it.
-        quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
-        near = (
-            (share, np.median(shares[np.abs(shares - share) < 0.1]))
-            for share in quartiles
-        )
-        choices = [
-            self._choice(before, part, float(share)) for both in near for share in both
-        ]
+        choices = [self._choice(before, part, share) for share in _tried(shares)]
         best = max(choices, key=lambda each: each.gain)
         if not self.contradicted(best):
             return best
@@ -281,3 +273,10 @@ class Search:
             if [id(each.part) for each in chosen] == before:
                 break
         return chosen
+
+
+def _tried(shares: Array) -> list[float]:
+    """Return the quartiles of the shares of pairs, and of each the median of those near it."""
+    quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+    near = [np.median(shares[np.abs(shares - share) < 0.1]) for share in quartiles]
+    return np.column_stack((quartiles, near)).ravel().tolist()

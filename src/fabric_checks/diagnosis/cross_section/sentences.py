@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
@@ -44,45 +43,34 @@ _NO_NEIGHBOUR = (
 _ONE_WAY = "the other direction was not measured often enough to tell"
 
 
-def slow(
-    mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit
-) -> RankFinding:
+def slow(mapped: MappedEvidence, culprit: Culprit) -> RankFinding:
     """Return the finding of a slow part: a fault if it is sure, else a suspect."""
     part, evidence = culprit.part, mapped.evidence
-    named = words.of_part(mapped, hosts, part)
-    others = [words.of_part(mapped, hosts, each) for each in culprit.others]
-    names = tuple(
-        dict.fromkeys(each.name for each in others if each.name != named.name)
-    )
+    named = words.of_part(mapped, part)
+    names: dict[str, set[str]] = {named.name: {named.side}}
+    for each in culprit.others:
+        other = words.of_part(mapped, each)
+        names.setdefault(other.name, set()).add(other.side)
     # A cable that is slow one way may be slow both ways if the other direction was not measured.
-    sides = {each.side for each in others if each.name == named.name}
+    where = _ONE_WAY if len(names.pop(named.name)) > 1 else ""
+    others = list(names)
     details = (
-        f"{names_text(names, words.MOST_NAMES)} would explain it too" if names else "",
-        _NO_NEIGHBOUR
-        if _may_be_its_path(mapped, part)
-        else _ONE_WAY
-        if sides - {named.side}
+        f"{names_text(others, words.MOST_NAMES)} would explain it too"
+        if others
         else "",
+        _NO_NEIGHBOUR if _may_be_its_path(mapped, part) else where,
         _doubt(mapped, culprit),
         named.look,
     )
-    side = (
-        f" {named.side}"
-        if named.side and not named.ranks and part.kind != "rail"
-        else ""
-    )
-    typical = (
-        "of the rate of its class"
-        if part.kind in OF_NODES and len(evidence.kinds) > 1
-        else _TYPICAL
-    )
-    text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
+    has_class = part.kind in OF_NODES and len(evidence.kinds) > 1
+    typical = "of the rate of its class" if has_class else _TYPICAL
+    text = f"{named.name} {named.verb_and_side} at {_percent(culprit.share)} {typical}"
     return RankFinding(
         kind=_KINDS.get(part.kind, part.kind),
         severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
         text=f"{text}{_since(mapped, culprit)} ({_measured(mapped, culprit)})",
         part=named.name,
-        hosts=tuple(hosts[rank] for rank in named.ranks),
+        hosts=tuple(mapped.hosts[rank] for rank in named.ranks),
         size=1 - culprit.share,
         advice=named.look,
         details=tuple(filter(None, details)),
@@ -90,7 +78,7 @@ def slow(
             "ranks": list(named.ranks),
             "side": named.side,
             "slow": len(culprit.slow),
-            "others": list(names),
+            "others": others,
             "since": culprit.since / evidence.rounds[1],
         },
     )
@@ -140,11 +128,9 @@ def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
     return "" if culprit.sure else _CHANCE
 
 
-def changed(
-    mapped: MappedEvidence, hosts: tuple[str, ...], change: Change
-) -> RankFinding:
+def changed(mapped: MappedEvidence, change: Change) -> RankFinding:
     """Return the suspicion of what comes and goes: a node, a cable or traffic may do that."""
-    named = words.of_changed(mapped, hosts, change.number)
+    named = words.of_changed(mapped, change.number)
     lows = f"{change.low} of {change.of} measurements"
     when = (
         f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}; others vary so much in at"
@@ -158,7 +144,7 @@ def changed(
         severity=Severity.SUSPECT,
         text=f"{named.name} is intermittent: at {_percent(change.share)} of its own rate in {lows}",
         part=named.name,
-        hosts=tuple(hosts[rank] for rank in named.ranks),
+        hosts=tuple(mapped.hosts[rank] for rank in named.ranks),
         size=1 - change.share,
         advice=named.look,
         details=tuple(filter(None, (when, side if named.ranks else "", named.look))),
@@ -166,19 +152,21 @@ def changed(
     )
 
 
-def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
+def node_classes(
+    mapped: MappedEvidence,
+) -> RankFinding:
     """Return the observation that nodes are of several classes, which blames nobody."""
     evidence, (fastest, *slower) = mapped.evidence, mapped.evidence.kinds
     units = "nodes" if evidence.rails == 1 else "GPUs"
     listed = [
-        f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
+        f"{len(fastest.ranks)} of {len(mapped.hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
     ]
     details = [
         "alike among themselves: no fault unless all should be equal; each is compared with its own class"
     ]
     for each in slower:
         count, ranks = len(each.ranks), list(each.ranks)
-        names = names_text([name_of(hosts, rank) for rank in ranks], MOST_NODES)
+        names = names_text([mapped.name(rank) for rank in ranks], MOST_NODES)
         listed.append(
             f"{count} ({names}) reach {_GBps(evidence.reference_MBps * each.share)}"
         )
@@ -194,12 +182,10 @@ def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
     )
 
 
-def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
+def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
     """Return the fault of many slow pairs that no part explains."""
     senders, receivers = (
-        names_text(
-            [name_of(hosts, rank) for rank in sorted(set(ranks))], words.MOST_NAMES
-        )
+        names_text([mapped.name(rank) for rank in sorted(set(ranks))], words.MOST_NAMES)
         for ranks in zip(*(each.ranks for each in pairs), strict=True)
     )
     share = float(np.median([each.share for each in pairs]))
@@ -211,7 +197,7 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
     listed = [
-        f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})"
+        f"{mapped.name(a)} and {mapped.name(b)} ({_percent(each)})"
         for (a, b), each in least.items()
     ]
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"

@@ -10,7 +10,6 @@ from itertools import permutations
 
 import numpy as np
 
-from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.parts import (
@@ -56,14 +55,20 @@ class Words:
     look: str
     ranks: tuple[int, ...] = ()
 
+    @property
+    def verb_and_side(self) -> str:
+        """The verb, for a cable or a switch with the direction, which the verb of a node has."""
+        is_there = self.side not in ("", "both") and not self.ranks
+        return f"{self.verb} {self.side}" if is_there else self.verb
 
-def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+
+def of_part(mapped: MappedEvidence, part: Part) -> Words:
     """Return a part in words."""
-    return _OF_KINDS.get(part.kind, _switch)(mapped, hosts, part)
+    return _OF_KINDS.get(part.kind, _switch)(mapped, part)
 
 
-def _pair(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
-    one, other = (name_of(hosts, rank) for rank in part.key)
+def _pair(mapped: MappedEvidence, part: Part) -> Words:
+    one, other = (mapped.name(rank) for rank in part.key)
     look = "measure it again, in both directions"
     if mapped.evidence.both_ways:
         return Words(f"{one} and {other}", "", "run", look, part.key)
@@ -84,7 +89,7 @@ def of_cable(known: FabricMap, cable: int) -> Words:
     return Words(f"cable {known.cables[cable]}", "both ways", "runs", look)
 
 
-def _switch(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+def _switch(mapped: MappedEvidence, part: Part) -> Words:
     """Return the words for a switch, all its uplinks, or one of them that is known by its pairs only."""
     kind, (first, *rest), side = part.kind, part.key, _SIDES.get(part.kind, "one way")
     known = mapped.known
@@ -104,28 +109,28 @@ def _switch(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words
         return Words(
             f"the way from {leaf} to {known.switches[rest[0]]}", side, "runs", look
         )
-    verb = "runs" if kind == "link" else f"runs{_towards(hosts, rest)}"
+    verb = "runs" if kind == "link" else f"runs{_towards(mapped, rest)}"
     return Words(f"an uplink of {leaf}", side, verb, look)
 
 
-def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
+def of_rank(mapped: MappedEvidence, rank: int) -> str:
     """Return the name of the node, or of the GPU or adapter, that a rank stands for."""
     return (
-        hosts[rank]
-        if hosts[rank] != mapped.nodes[rank]
-        else f"node {name_of(hosts, rank)}"
+        mapped.hosts[rank]
+        if mapped.hosts[rank] != mapped.nodes[rank]
+        else f"node {mapped.name(rank)}"
     )
 
 
-def of_changed(mapped: MappedEvidence, hosts: tuple[str, ...], number: int) -> Words:
+def of_changed(mapped: MappedEvidence, number: int) -> Words:
     """Return the words for a rank, or for a cable, whose numbers follow those of ranks."""
     if number >= mapped.evidence.ranks:
         return of_cable(mapped.known, number - mapped.evidence.ranks)
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
-    return Words(of_rank(mapped, hosts, number), "", "", look, (number,))
+    return Words(of_rank(mapped, number), "", "", look, (number,))
 
 
-def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+def _node(mapped: MappedEvidence, part: Part) -> Words:
     rank = part.key[0]
     leaf = int(mapped.leaf[rank])
     switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
@@ -133,13 +138,13 @@ def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
         part.kind
     ]
     look = f"look at its adapter, its slot and its cable to {switch}, which bandwidth cannot tell apart"
-    return Words(of_rank(mapped, hosts, rank), _SIDES[part.kind], verb, look, (rank,))
+    return Words(of_rank(mapped, rank), _SIDES[part.kind], verb, look, (rank,))
 
 
-def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+def _devices(mapped: MappedEvidence, part: Part) -> Words:
     """Return the words for what several GPUs or adapters have in common."""
     key, ranks = part.key, part.key
-    are_gpus = all(", GPU " in hosts[rank] for rank in key)
+    are_gpus = all(", GPU " in mapped.hosts[rank] for rank in key)
     name = f"node {mapped.nodes[key[0]]}"
     if part.kind == "rail":
         number, ranks = key[0] % mapped.evidence.rails, ()
@@ -148,7 +153,9 @@ def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Word
         )
         look = "look at the switches of this rail, and at how far these GPUs are from their adapters"
     elif part.kind == "adapter":
-        gpus = names_text([hosts[rank].rpartition(" ")[2] for rank in key], MOST_NAMES)
+        gpus = names_text(
+            [mapped.hosts[rank].rpartition(" ")[2] for rank in key], MOST_NAMES
+        )
         name, look = (
             f"{name}, the adapter of GPUs {gpus}",
             "look at this adapter, its slot and its cable",
@@ -159,7 +166,7 @@ def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Word
     return Words(name, "both", "sends and receives", look, ranks)
 
 
-def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+def _above(mapped: MappedEvidence, part: Part) -> Words:
     leaves = np.unique(mapped.from_leaf[part.pairs])
     every = len(leaves) == len(np.unique(mapped.leaf[mapped.leaf >= 0]))
     names = [mapped.known.switches[int(leaf)] for leaf in leaves]
@@ -170,35 +177,35 @@ def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
             f"a switch above {below}, or several of their uplinks,", "", "run", look
         )
     return Words(
-        f"a switch or cable above {below}", "", f"runs{_towards(hosts, part.key)}", look
+        f"a switch or cable above {below}",
+        "",
+        f"runs{_towards(mapped, part.key)}",
+        look,
     )
 
 
-def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
+def _towards(mapped: MappedEvidence, ranks: Sequence[int]) -> str:
     """Return the hosts that a cable leads to."""
-    return f" towards {names_text([name_of(hosts, rank) for rank in sorted(set(ranks))], MOST_NAMES)}"
+    return f" towards {names_text([mapped.name(rank) for rank in sorted(set(ranks))], MOST_NAMES)}"
 
 
-_OF_KINDS: dict[str, Callable[[MappedEvidence, tuple[str, ...], Part], Words]] = {
+_OF_KINDS: dict[str, Callable[[MappedEvidence, Part], Words]] = {
     **dict.fromkeys(OF_NODES, _node),
     **dict.fromkeys(OF_DEVICES, _devices),
     **dict.fromkeys(("above", "group"), _above),
     "pair": _pair,
-    "arc": lambda mapped, _, part: of_arc(mapped.known, part.key[0]),
-    "cable": lambda mapped, _, part: of_cable(mapped.known, part.key[0]),
+    "arc": lambda mapped, part: of_arc(mapped.known, part.key[0]),
+    "cable": lambda mapped, part: of_cable(mapped.known, part.key[0]),
 }
 
 
-def missed(
-    mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool
-) -> list[str]:
+def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:
     """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
     never = [np.ones(evidence.ranks, dtype=bool) for _ in range(2)]
     never[0][evidence.sender] = never[1][evidence.receiver] = False
     sent, received = (
-        [name_of(hosts, rank) for rank in np.flatnonzero(side).tolist()]
-        for side in never
+        [mapped.name(rank) for rank in np.flatnonzero(side).tolist()] for side in never
     )
     alone = (
         "what looks slow, alone: without `rotate --confirm` no node or path is blamed"
