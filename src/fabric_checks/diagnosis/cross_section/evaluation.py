@@ -93,7 +93,12 @@ class Report:
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
             "measured_pairs": 100 * measured / all_pairs,
             "one_way_nodes": float(len(self.output.one_way_ranks)),
-            **self._limits_percent(),
+            # 100 where nothing would have been found.
+            **{
+                f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss
+                for part, loss in self.limits.items()
+                if part != "leaf"
+            },
             **self.of_switches,
             **(
                 bandwidths.of_rails(self.matrix, self.output.rails)
@@ -105,14 +110,6 @@ class Report:
             name: value
             for name, value in found.items()
             if not self.output.is_table or name not in _OF_ROTATE
-        }
-
-    def _limits_percent(self) -> dict[str, float]:
-        """Return the limits as the check declares them; 100 where nothing would have been found."""
-        known = {part: self.limits.get(part) for part in ("node", "pair", "cable")}
-        return {
-            f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss
-            for part, loss in known.items()
         }
 
     @property

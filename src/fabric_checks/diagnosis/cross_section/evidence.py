@@ -120,6 +120,12 @@ class Evidence:
         """The rate of healthy pairs by the kinds of their nodes, as logarithms of the fastest kind's."""
         return np.minimum(self.of_kind[self.sender], self.of_kind[self.receiver])
 
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Whether the nodes of pairs are neighbours in the order of ranks."""
+        apart = np.abs(self.sender - self.receiver)
+        return np.asarray(apart <= SETTINGS.neighbours * self.rails)
+
     def is_repeated(self, pairs: Numbers) -> bool:
         """Return whether most of some pairs were measured more than once."""
         return len(pairs) > 0 and float(np.median(self.repeats[pairs])) >= 2

@@ -553,10 +553,7 @@ def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> b
         ]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
-    near = (
-        np.abs(evidence.sender - evidence.receiver)
-        <= SETTINGS.neighbours * evidence.rails
-    )
+    near = evidence.near
     # Few have such pairs: the pattern has none, and the finding has a note of it.
     return (
         len(np.unique(evidence.sender[near])) < evidence.ranks / 2

@@ -79,9 +79,8 @@ def of_rates(
     if len(pairs) < 2 * ranks:
         return np.zeros(ranks)
     seen = _levels(pairs, ranks, repeat)
-    groups = _large(
-        _groups(np.flatnonzero(seen.usable), seen.level, seen.error), ranks, rails
-    )
+    usable = np.flatnonzero(~np.isnan(seen.level))
+    groups = _large(_groups(usable, seen.level, seen.error), ranks, rails)
     of_kinds = groups[:1] + [
         group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)
     ]
@@ -102,7 +101,7 @@ class _Levels:
     :param best: of each pair its highest rate; :param alone: whether it was measured alone.
     :param next_best: of each rank the second highest rate; :param level: its level, NaN without one that is
         usable.
-    :param spread: of pairs; :param error: of a level; :param of_all: whether all pairs were measured alone.
+    :param spread: of pairs; :param error: of a level.
     """
 
     sender: NDArray[np.int64]
@@ -111,10 +110,8 @@ class _Levels:
     alone: NDArray[np.bool_]
     next_best: Array
     level: Array
-    usable: NDArray[np.bool_]
     spread: float
     error: float
-    of_all: bool
 
 
 def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
@@ -140,19 +137,8 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     spread = max(
         min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat
     )
-    error, usable = SETTINGS.error_of_next_best * spread, ~np.isnan(level)
-    return _Levels(
-        sender,
-        receiver,
-        best,
-        alone,
-        seen,
-        level,
-        usable,
-        spread,
-        error,
-        bool(alone.all()),
-    )
+    error = SETTINGS.error_of_next_best * spread
+    return _Levels(sender, receiver, best, alone, seen, level, spread, error)
 
 
 def _large(
@@ -182,7 +168,7 @@ def _is_slow_kind(
     group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int
 ) -> bool:
     """Return whether nodes are of a slow kind, and not behind a slow link, nor several slow ones."""
-    level = seen.level
+    level, of_all = seen.level, bool(seen.alone.all())
     faster = float(np.median(level[group])) + SETTINGS.classes_apart * seen.spread
     # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
     starts, ends = np.isin(seen.sender, group), np.isin(seen.receiver, group)
@@ -199,14 +185,14 @@ def _is_slow_kind(
     )
     most = (
         SETTINGS.most_spread_of_class
-        if seen.of_all or len(group) > SETTINGS.few_of_class * rails
+        if of_all or len(group) > SETTINGS.few_of_class * rails
         else SETTINGS.most_spread_of_few
     )
     is_alike = deviation(level[group]) <= most * seen.error
     return bool(
         within.any()
         and not exceeds
-        and (seen.of_all or by_one > by_several / 2)
+        and (of_all or by_one > by_several / 2)
         and is_alike
     )
 

@@ -151,8 +151,8 @@ def on_map(
     :param hosts: the host name of each rank. :param labels: the same with its adapter, as in ``n02 mlx5_1``,
         if ranks are adapters.
     """
-    known = known or UNMAPPED
-    position, missing = names.positions(labels or hosts, known.hosts)
+    known, labels = known or UNMAPPED, labels or hosts
+    position, missing = names.positions(labels, known.hosts)
     if (position < 0).all():  # as where the adapters that were used are not known
         known = replace(known, next=None)
     leaf = np.append(known.at, NONE)[
@@ -184,7 +184,7 @@ def on_map(
         rest,
         of_rest,
         tuple(hosts),
-        tuple(labels or hosts),
+        tuple(labels),
     )
 
 

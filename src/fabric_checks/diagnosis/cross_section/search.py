@@ -50,12 +50,9 @@ class Search:
         self.healthy = np.array(
             [np.zeros(len(evidence.alone)), mapped.expected, evidence.bound]
         )
-        of_alone = np.hypot(
-            evidence.error(np.arange(len(evidence.alone))), noise.reference
-        )
-        self.of_alone = np.sqrt(
-            of_alone**2 + noise.between**2 + SETTINGS.least_spread**2
-        )
+        of_healthy = noise.reference**2 + noise.between**2 + SETTINGS.least_spread**2
+        every = np.arange(len(evidence.alone))
+        self.of_alone = np.sqrt(evidence.error(every) ** 2 + of_healthy)
         self.of_bound = float(np.hypot(noise.scan, SETTINGS.least_spread))
         self.of_scan = float(np.hypot(mapped.of_rest, SETTINGS.least_spread))
         self.floor = -float(np.log1p(-SETTINGS.least_fault)) / 2

@@ -14,7 +14,6 @@ from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.intermittent import Change
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
-from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding, note
 
 #: The kinds of findings about parts whose kinds have other names.
@@ -109,14 +108,10 @@ def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
 def _may_be_its_path(mapped: MappedEvidence, part: Part) -> bool:
     """Return whether only the path of a node may be slow, because no pair with its neighbours was
     measured."""
-    evidence, pairs = mapped.evidence, part.pairs
-    near = (
-        np.abs(evidence.sender[pairs] - evidence.receiver[pairs])
-        <= SETTINGS.neighbours * evidence.rails
-    )
+    near = mapped.evidence.near
     if mapped.known.hosts:
-        near = mapped.within[pairs] | (not mapped.within.any())
-    return part.kind in OF_NODES and not near.any()
+        near = mapped.within | (not mapped.within.any())
+    return part.kind in OF_NODES and not near[part.pairs].any()
 
 
 def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
