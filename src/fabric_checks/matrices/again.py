@@ -4,6 +4,7 @@ pairs."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
@@ -39,14 +40,12 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     named = [
         found.ranks for found in report.findings if found.ranks and found.kind != "past"
     ]
-    of_nodes: list[tuple[int, ...]] = []
-    of_pairs: list[tuple[int, ...]] = []
+    by_hosts = defaultdict[bool, list[tuple[int, ...]]](list)
     for ranks in named:
-        is_node = len({run.ends[rank].host for rank in ranks}) == 1
-        (of_nodes if is_node else of_pairs).append(ranks)
-    nodes = list(dict.fromkeys(chain(*of_nodes)))
+        by_hosts[len({run.ends[rank].host for rank in ranks}) == 1].append(ranks)
+    nodes = list(dict.fromkeys(chain(*by_hosts[True])))
     slow, on_cables = _slow(report, nodes) if isinstance(report, Report) else ([], [])
-    chosen = [(ranks[0], ranks[-1]) for ranks in of_pairs] + slow[:MOST_SLOW]
+    chosen = [(ranks[0], ranks[-1]) for ranks in by_hosts[False]] + slow[:MOST_SLOW]
     if not nodes and not chosen:
         return [], 0
     with_healthy = _with_healthy(

@@ -177,16 +177,16 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     *spans, total = ([printed(cell, None) for cell in row.cells] for row in rows)
     *rows, totals = rows
     for row, cells in zip(rows, spans, strict=True):
+        is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
+        shares = [
+            cells[at].high >= 0 and (cells[at] * 100 / total[at]).meets(cells[at + 1])
+            for at in _SECONDS
+        ]
         require_intact(
-            len(row.line) == len(totals.line) and row.indent >= totals.indent,
-            f"a row of the table of times is not below the others: {quoted(row.line)}",
+            is_below and all(shares),
+            f"{quoted(row.line)} is not below the rows of the table of times, its times are below zero, or"
+            " its shares are not theirs",
         )
-        for at in _SECONDS:
-            share = cells[at] * 100 / total[at]
-            require_intact(
-                cells[at].high >= 0 and share.meets(cells[at + 1]),
-                f"{quoted(row.line)} is below zero, or its shares are not those of its times",
-            )
     is_part = [row.indent == totals.indent for row in rows]
     clock_s = {row.name: float(row.cells[2]) for row in compress(rows, is_part)}
     require_intact(len(clock_s) == sum(is_part), "a part is in the table twice")

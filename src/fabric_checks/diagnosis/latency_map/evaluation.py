@@ -288,17 +288,13 @@ def _slow(
     effect, rest = _effects(latency_us, near.group)
     whole = effect + _of_groups(latency_us, effect, near.group)
     # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
-    kinds, usual = groups.kinds(
-        whole, SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2
-    )
-    least = (
-        SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault
-    ) * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
+    closest = SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2
+    kinds, usual = groups.kinds(whole, closest)
+    share = SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault
+    least = share * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
     # a whole.
-    of_group = [
-        np.median(effect[near.group == number]) for number in near.group.tolist()
-    ]
+    of_group = [np.median(effect[near.group == number]) for number in near.group]
     is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
     excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
     least_us = max(least, SETTINGS.certain_errors * _deviation(whole - usual))
@@ -308,35 +304,35 @@ def _slow(
         more = float(excess[rank])
         text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
         found.append(_finding("slow node", (rank,), hosts, more, text, sure=sure))
-    # With few nodes their effects and groups take up much of what pairs differ by chance.
-    deviation = max(
-        _deviation(rest[np.triu_indices(len(rest), 1)]),
-        SETTINGS.error_of_least * near.error_us,
-    )
-    least_of_pair_us = max(least, SETTINGS.certain_errors * deviation)
-    pairs = np.argwhere(
-        np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_of_pair_us
-    ).tolist()
-    detours = {
-        (one, other): float(rest[one, other])
-        for one, other in pairs
-        if not {one, other} & set(slow)
-    }
+    error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
+    # The effect of a node is the median of what its pairs have in common.
+    of_node = least_us + 2 * error_us / math.sqrt(len(hosts) - 1)
+    limits: dict[str, float | None] = {"node_us": SETTINGS.seen_effect * of_node}
     if len(kinds) > 1 and len(hosts) < SETTINGS.fewest_for_classes:
-        detours, least_of_pair_us = {}, np.inf
+        return found, {**limits, "pair_us": None}
+    detours, least_of_pair_us = _slow_pairs(rest, slow, least, near.error_us)
     if detours:
         found.append(_detour(detours, hosts, sure=sure))
-    error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
-    of_pair = (
-        SETTINGS.seen_effect * least_of_pair_us + error_us
-        if np.isfinite(least_of_pair_us)
-        else None
-    )
-    # The effect of a node is the median of what its pairs have in common.
-    of_node = SETTINGS.seen_effect * (
-        least_us + 2 * error_us / math.sqrt(len(hosts) - 1)
-    )
-    return found, {"node_us": of_node, "pair_us": of_pair}
+    of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us
+    return found, {**limits, "pair_us": of_pair}
+
+
+def _slow_pairs(
+    rest: Array, slow: Sequence[int], least_us: float, error_us: float
+) -> tuple[dict[tuple[int, int], float], float]:
+    """Return by how much pairs exceed what is usual, and the least excess that counts.
+
+    :param rest: the excess of each pair beyond its nodes'; :param slow: nodes that explain their pairs.
+    """
+    # With few nodes their effects and groups take up much of what pairs differ by chance.
+    by_chance = _deviation(rest[np.triu_indices(len(rest), 1)])
+    deviation = max(by_chance, SETTINGS.error_of_least * error_us)
+    least_us = max(least_us, SETTINGS.certain_errors * deviation)
+    above = np.argwhere(np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_us)
+    others = above[~np.isin(above, slow).any(axis=1)]
+    return {
+        (one, other): float(rest[one, other]) for one, other in others.tolist()
+    }, least_us
 
 
 def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> Finding:
@@ -396,44 +392,30 @@ def _misplaced(
         switch = np.where(position >= 0, known.at[position], NONE)
     home = groups.misplaced(group, switch)
     twice = set.intersection(*(set(groups.misplaced(half, switch)) for half in halves))
-    by = (
-        "going by the known switches"
-        if (switch >= 0).any()
-        else "going by the order of names"
-    )
+    source = "known switches" if (switch >= 0).any() else "order of names"
+    by = f"going by the {source}"
     found = []
     while home:
         rank, expected = home.popitem()
-        own = int(group[rank])
         swapped = [
             other
             for other, of_other in home.items()
-            if group[other] == expected and of_other == own
-        ]
-        ranks = tuple(sorted((rank, *swapped[:1])))
+            if group[other] == expected and of_other == group[rank]
+        ][:1]
+        ranks = tuple(sorted((rank, *swapped)))
+        shown = [name_of(hosts, each) for each in ranks]
         if swapped:
             del home[swapped[0]]
-            one, other = (name_of(hosts, each) for each in ranks)
             text = (
-                f"nodes {one} and {other} are in each other's place: each is near the other's neighbours, not"
-                f" its own, {by}; look at their cables"
+                f"nodes {' and '.join(shown)} are in each other's place: each is near the other's neighbours,"
+                f" not its own, {by}; look at their cables"
             )
         else:
-            near = [
-                each
-                for each in np.flatnonzero(group == own).tolist()
-                if each not in (rank, *home)
-            ]
-            shown = names_text([name_of(hosts, each) for each in near], 5)
-            text = (
-                f"node {name_of(hosts, rank)} is near {shown}, not where it should be {by}; "
-                f"look at its cable"
-            )
-        found.append(
-            _finding(
-                "misplaced", ranks, hosts, 0.0, text, sure=sure and set(ranks) <= twice
-            )
-        )
+            near = set(np.flatnonzero(group == group[rank]).tolist()) - {rank, *home}
+            names_near = names_text([name_of(hosts, each) for each in sorted(near)], 5)
+            text = f"node {shown[0]} is near {names_near}, not where it should be {by}; look at its cable"
+        is_sure = sure and set(ranks) <= twice
+        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=is_sure))
     return sorted(found, key=lambda finding: finding.ranks)
 
 
