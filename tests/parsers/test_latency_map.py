@@ -28,7 +28,6 @@ def test_everything_is_read(text):
     assert set(zip(output.starter.tolist(), output.other.tolist(), strict=True)) == {
         (one, other) for one in range(5) for other in range(5) if one != other
     }
-    assert np.allclose(output.least_us, 0.99 * output.latency_us)
 
 
 def test_some_rounds_are_read():

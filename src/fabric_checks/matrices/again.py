@@ -4,7 +4,6 @@ pairs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
@@ -37,23 +36,28 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     any."""
     if run.table is None:
         return [], 0
-    named = [
-        found.ranks for found in report.findings if found.ranks and found.kind != "past"
-    ]
-    by_hosts = defaultdict[bool, list[tuple[int, ...]]](list)
-    for ranks in named:
-        by_hosts[len({run.ends[rank].host for rank in ranks}) == 1].append(ranks)
-    nodes = list(dict.fromkeys(chain(*by_hosts[True])))
+    of_nodes, of_pairs = _suspects(run, report)
+    nodes = list(dict.fromkeys(chain(*of_nodes)))
     slow, on_cables = _slow(report, nodes) if isinstance(report, Report) else ([], [])
-    chosen = [(ranks[0], ranks[-1]) for ranks in by_hosts[False]] + slow[:MOST_SLOW]
+    chosen = [(ranks[0], ranks[-1]) for ranks in of_pairs] + slow[:MOST_SLOW]
     if not nodes and not chosen:
         return [], 0
     with_healthy = _with_healthy(
         run.ends, nodes, chosen, of_nodes=formats.measures_nodes(run.table)
     )
-    unexplained = 0 if named else len(slow) // (1 + run.table.both_ways)
+    unexplained = 0 if of_nodes or of_pairs else len(slow) // (1 + run.table.both_ways)
     both = _both_ways(run.ends, [*with_healthy, *on_cables], is_one=run.table.both_ways)
     return both, unexplained
+
+
+def _suspects(run: Run, report: Report | latency.Report) -> list[list[tuple[int, ...]]]:
+    """Return the ranks of each finding of one host, and those of others."""
+    found: list[list[tuple[int, ...]]] = [[], []]
+    for each in report.findings:
+        if each.ranks and each.kind != "past":
+            hosts = {run.ends[rank].host for rank in each.ranks}
+            found[len(hosts) > 1].append(each.ranks)
+    return found
 
 
 def _with_healthy(

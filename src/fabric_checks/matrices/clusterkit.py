@@ -8,8 +8,8 @@ pairs outside its tolerance again (HPC-X documentation, "ClusterKit Evaluation L
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 from statistics import fmean
 
 from fabric_checks.core.errors import quoted
@@ -43,7 +43,7 @@ def parse(text: str) -> list[PairTable]:
         ranks, [(line, rank, cells.split()) for line, (rank, _, cells) in found], ends
     )
     metric, factor = _unit(text, [row.value for row in rows if row.value > 0])
-    once, both_ways = _once(rows)
+    once, both_ways = _once(rows, ends)
     measured = tuple(
         row._replace(value=row.value * factor) for row in once if row.value != 0
     )
@@ -85,19 +85,23 @@ def _unit(text: str, measured: Sequence[float]) -> tuple[str, float]:
     return metric, factor
 
 
-def _once(rows: Sequence[Row]) -> tuple[Sequence[Row], bool]:
+def _once(rows: Sequence[Row], ends: Sequence[End]) -> tuple[Sequence[Row], bool]:
     """Return the upper half and True where the lower has the same values, or none; else all rows and False.
 
     :raises OutputError: if few pairs differ between the halves: of two directions all do.
     """
-    ways = defaultdict[frozenset[End], list[Row]](list)
-    for row in rows:
-        ways[frozenset(row[:2])].append(row)
-    pairs = [pair for pair in ways.values() if any(row.value for row in pair)]
+    by_ends = {row[:2]: row for row in rows}
+    ways = [(by_ends[pair], by_ends[pair[::-1]]) for pair in combinations(ends, 2)]
+    pairs = [(row, back) for row, back in ways if {row.value, back.value} != {0}]
     differ = [back for row, back in pairs if row.value != back.value]
-    if not differ or not any(back.value for _, back in pairs):
+    has_lower = {back.value for _, back in pairs} - {0}
+    if not (differ and has_lower):
         return [row for row, _ in pairs], True
     one, other, value, line, _ = differ[0]
-    few = f"{one} to {other} has {value:g}, not as {other} to {one}, but most pairs have one value"
-    require(len(differ) >= len(pairs) / 2, f"{few}: the file is damaged", line)
+    require(
+        len(differ) >= len(pairs) / 2,
+        f"{one} to {other} has {value:g}, not as {other} to {one}, but most pairs have one value: the file is"
+        " damaged",
+        line,
+    )
     return rows, False

@@ -123,9 +123,7 @@ def _latencies(
     starter, other, latency_us, number = (column.to_numpy() for column in rows)
     passes = int(number.max()) + 1
     labels = tuple(map(str, ends))
-    return LatencyOutput(
-        {}, labels, passes, np.nan, starter, other, latency_us, latency_us, number
-    )
+    return LatencyOutput({}, labels, passes, np.nan, starter, other, latency_us, number)
 
 
 def _bandwidths(

@@ -99,10 +99,9 @@ def _run(
             "the results of this run are missing, cut off or mixed with those of another",
             line,
         )
-    one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
-    is_of_end = device in ("", one.device, other.device)
+    one, other = (End(named[at], named[at + 1] or device) for at in (1, 3))
     require(
-        is_of_end,
+        device in ("", one.device, other.device),
         f"neither end is named with the device {quoted(device)}, which this run has",
         line,
     )
@@ -110,29 +109,34 @@ def _run(
     if found["unit"]:
         metric, factor, column, suffix = BANDWIDTH, _RATES[found["unit"]], 1, "bw"
     kind = _kind(part, suffix)
-    integers, others = (found["titles"].count(mark) for mark in "#[")
-    form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
-    printed = re.sub(_CLOCK, "", found["rows"])
-    rows = [cells for row in printed.splitlines() if (cells := re.fullmatch(form, row))]
-    is_whole = len({int(cells[1]) for cells in rows}) == printed.count("\n")
-    require(
-        is_whole,
-        f"rows of different sizes with {integers + others} numbers were expected",
-        line,
-    )
-    for row in rows:
-        size_B, values = int(row[1]), [float(cell) for cell in row[2].split()]
+    for size_B, values, row in _rows(found, line):
         is_right = (
             _is_right_rate(size_B, values, factor)
             if column == 1
             else _is_right_latency(values)
         )
         require(
-            is_right,
-            f"the values of a row contradict each other: {quoted(row[0])}",
-            line,
+            is_right, f"the values of a row contradict each other: {quoted(row)}", line
         )
         yield (kind, metric, size_B), Row(one, other, values[column] * factor, line)
+
+
+def _rows(found: re.Match[str], line: int) -> list[tuple[int, list[float], str]]:
+    """Return size, values and text of each row of results; the sizes differ."""
+    integers, others = (found["titles"].count(mark) for mark in "#[")
+    form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
+    printed = re.sub(_CLOCK, "", found["rows"]).splitlines()
+    rows = [
+        (int(cells[1]), list(map(float, cells[2].split())), cells[0])
+        for cells in map(re.compile(form).fullmatch, printed)
+        if cells
+    ]
+    require(
+        len({size_B for size_B, *_ in rows}) == len(printed),
+        f"rows of different sizes with {integers + others} numbers were expected",
+        line,
+    )
+    return rows
 
 
 def _kind(part: str, suffix: str) -> str:

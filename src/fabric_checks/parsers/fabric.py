@@ -101,12 +101,15 @@ class Table:
 
 
 def of_points(
-    program: str, points: Iterable[str], keys: tuple[str, ...] = ("size_B",)
+    program: str,
+    points: Iterable[str],
+    keys: tuple[str, ...] = ("size_B",),
+    each: Mapping[str, Column] = POINT,
 ) -> Table:
-    """Return the table of a program that prints points, each with the columns of :data:`POINT`."""
+    """Return the table of a program that prints points; :param each: the columns of a point."""
     columns = dict.fromkeys(keys, COUNT)
     for point in points:
-        columns |= {f"{point}_{ending}": column for ending, column in POINT.items()}
+        columns |= {f"{point}_{ending}": column for ending, column in each.items()}
     return Table(program, columns, keys)
 
 

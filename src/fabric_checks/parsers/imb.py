@@ -153,8 +153,7 @@ def parse(
     for row in rows:
         _require_agreement(row, processes)
     names = tuple(rows[0].values)
-    has_rate = "message_rate_per_s" in names
-    if benchmark in _MESSAGES and "bandwidth_MBps" in names and not has_rate:
+    if benchmark in _MESSAGES and "message_rate_per_s" not in names:
         moved = _MESSAGES[benchmark]
         rows = [_with_exact_bandwidth(row, moved * row.size_B) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))

@@ -28,8 +28,7 @@ class LatencyOutput:
     :param header: the header and footer lines by key. :param hosts: the name of each rank's host, by rank.
     :param passes: the number of passes over the rounds; :param elapsed_s: their time in seconds.
     :param starter: the rank that started the ping-pong; :param other: its partner.
-    :param latency_us: half of the time of a ping-pong in us, the median of the samples; :param least_us: the
-        least.
+    :param latency_us: half of the time of a ping-pong in us, the median of the samples.
     :param number: the pass of each measurement of another program, which may have missed some; None for all
         in order.
     """
@@ -41,7 +40,6 @@ class LatencyOutput:
     starter: NDArray[np.int32]
     other: NDArray[np.int32]
     latency_us: NDArray[np.float64]
-    least_us: NDArray[np.float64]
     number: NDArray[np.int32] | None = None
 
 
@@ -53,8 +51,8 @@ def parse(text: str) -> LatencyOutput:
     header, frame = fabric.read_frame(text, TABLE)
     hosts = fabric.hosts(header)
     passes = fabric.number_of(fabric.options(header), "passes")
-    starter, other, latency_us, least_us = (
-        frame[name].to_numpy() for name in list(TABLE.columns)[2:]
+    starter, other, latency_us = (
+        frame[name].to_numpy() for name in list(TABLE.columns)[2:5]
     )
     wanted = passes * fabric.rounds(header) * (len(hosts) // 2)
     if len(starter) != wanted:
@@ -69,5 +67,4 @@ def parse(text: str) -> LatencyOutput:
         starter,
         other,
         latency_us,
-        least_us,
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
 from fabric_checks.parsers.table import (
     Found,
+    Span,
     only,
     printed,
     require_intact,
@@ -139,14 +139,17 @@ class _Row(NamedTuple):
     line: str
     indent: int
     name: str
-    cells: tuple[str, ...]
+    cells: tuple[Span, ...]
+    clock_s: float
 
 
 def _row(line: str) -> _Row | None:
     name, *cells = line.rsplit(None, 4) or [""]
     if len(cells) < 4 or not line.isascii() or not all(map(_CELL.fullmatch, cells)):
         return None
-    return _Row(line, len(line) - len(line.lstrip()), name.strip(" ."), tuple(cells))
+    spans = tuple(printed(cell, None) for cell in cells)
+    indent = len(line) - len(line.lstrip())
+    return _Row(line, indent, name.strip(" ."), spans, float(cells[2]))
 
 
 def _table(text: str) -> dict[str, float]:
@@ -174,23 +177,26 @@ def _table(text: str) -> dict[str, float]:
 
 def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
-    *spans, total = ([printed(cell, None) for cell in row.cells] for row in rows)
     *rows, totals = rows
-    for row, cells in zip(rows, spans, strict=True):
+    for row in rows:
         is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
-        shares = [
-            cells[at].high >= 0 and (cells[at] * 100 / total[at]).meets(cells[at + 1])
-            for at in _SECONDS
-        ]
         require_intact(
-            is_below and all(shares),
-            f"{quoted(row.line)} is not below the rows of the table of times, its times are below zero, or"
-            " its shares are not theirs",
+            is_below,
+            f"a row of the table of times is not below the others: {quoted(row.line)}",
         )
-    is_part = [row.indent == totals.indent for row in rows]
-    clock_s = {row.name: float(row.cells[2]) for row in compress(rows, is_part)}
-    require_intact(len(clock_s) == sum(is_part), "a part is in the table twice")
+        for at in _SECONDS:
+            share = row.cells[at] * 100 / totals.cells[at]
+            require_intact(
+                row.cells[at].high >= 0 and share.meets(row.cells[at + 1]),
+                f"{quoted(row.line)} is below zero, or its shares are not those of its times",
+            )
+    parts = [row for row in rows if row.indent == totals.indent]
+    clock_s = {row.name: row.clock_s for row in parts}
+    require_intact(len(clock_s) == len(parts), "a part is in the table twice")
     for at in _SECONDS:
-        parts = [cells[at] for cells in compress(spans, is_part)]
-        require_sum(total[at], parts, "the table's parts do not make its total")
+        require_sum(
+            totals.cells[at],
+            [row.cells[at] for row in parts],
+            "the table's parts do not make its total",
+        )
     return clock_s

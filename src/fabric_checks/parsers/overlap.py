@@ -4,11 +4,11 @@ size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.fabric import PERCENT, POSITIVE, Column, count, one_of
+from fabric_checks.parsers.fabric import PERCENT, POSITIVE, count, one_of
 
 #: The transfers of each row of ``overlap``, and by default of ``collective_overlap``.
 TRANSFERS = ("isend", "irecv")
@@ -39,7 +39,8 @@ def parse(text: str, sizes_B: Sequence[int]) -> fabric.Output:
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return fabric.read(text, _table("overlap", TRANSFERS, COLUMNS), product(sizes_B))
+    table = fabric.of_points("overlap", TRANSFERS, each=COLUMNS)
+    return fabric.read(text, table, product(sizes_B))
 
 
 def parse_collectives(
@@ -49,16 +50,5 @@ def parse_collectives(
 
     :param operations: the operations that were asked for; otherwise as :func:`parse`.
     """
-    table = _table("collective_overlap", operations, COLUMNS | OSU)
+    table = fabric.of_points("collective_overlap", operations, each=COLUMNS | OSU)
     return fabric.read(text, table, product(sizes_B))
-
-
-def _table(
-    program: str, transfers: Sequence[str], of_transfer: Mapping[str, Column]
-) -> fabric.Table:
-    columns = {"size_B": fabric.COUNT}
-    for transfer in transfers:
-        columns |= {
-            f"{transfer}_{name}": column for name, column in of_transfer.items()
-        }
-    return fabric.Table(program, columns)

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.parsers import fabric, rotate_patterns
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, require
 
 #: The phases of a run, in order.
 PHASES = ("scan", "leaf", "together", "control", "alone")
@@ -134,35 +134,26 @@ def parse(text: str) -> RotateOutput:
     nodes, options = fabric.hosts(header), fabric.options(header)
     ranks, rails = len(nodes), fabric.number_of(options, "rails")
     pattern, confirm = options.get("pattern", ""), options.get("confirm", "")
-    if pattern not in rotate_patterns.PATTERNS:
-        raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
+    known = pattern in rotate_patterns.PATTERNS
+    require(known, f"the options name an unknown pattern: {quoted(pattern)}")
     adapters = fabric.number_of(options, "adapters") or rails
     pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
     phases = {
         phase: _transfers(frame.filter(pl.col("phase") == phase)) for phase in PHASES
     }
     rounds = fabric.rounds(header)
-    if len(phases["scan"]) != rounds * pairs:
-        raise OutputError(
-            f"the scan has {len(phases['scan'])} pairs; {rounds} rounds of {pairs} were asked for"
-        )
+    scanned = len(phases["scan"])
+    require(
+        scanned == rounds * pairs,
+        f"the scan has {scanned} pairs; {rounds} rounds of {pairs} were asked for",
+    )
     memory = _memory(header, options, nodes)
-    names = nodes
     # The numbers of GPUs are those of the processes of a node; which adapter one used is not printed.
-    if of_node := "GPU" if memory != "host" else "process" if rails > 1 else "":
-        counted: Counter[str] = Counter()
-        numbers = []
-        for node in nodes:
-            numbers.append(counted[node])
-            counted[node] += 1
-        names = tuple(
-            f"node {node}, {of_node} {number}"
-            for node, number in zip(nodes, numbers, strict=True)
-        )
+    of_node = "GPU" if memory != "host" else "process" if rails > 1 else ""
     return RotateOutput(
         header,
         pattern,
-        names,
+        _numbered(nodes, of_node) if of_node else nodes,
         pairs,
         number(options.get("suspect-share", ""), None),
         confirm == "yes",
@@ -177,6 +168,16 @@ def parse(text: str) -> RotateOutput:
     )
 
 
+def _numbered(nodes: Sequence[str], of_node: str) -> tuple[str, ...]:
+    """Return a name for each rank: its node, and its number among what it is of that node."""
+    counted: Counter[str] = Counter()
+    names = []
+    for node in nodes:
+        names.append(f"node {node}, {of_node} {counted[node]}")
+        counted[node] += 1
+    return tuple(names)
+
+
 def _transfers(frame: pl.DataFrame) -> Transfers:
     return Transfers(*(frame[name].to_numpy() for name in list(TABLE.columns)[:5]))
 
@@ -189,30 +190,29 @@ def _memory(
     :raises OutputError: if it is not that of the options, or if two processes of a node share a GPU.
     """
     memory, asked = header.get("memory", "host"), options.get("memory", "host")
-    if memory != asked:
-        raise OutputError(
-            f"buffers in {asked} memory were asked for, but these are in {quoted(memory)} memory"
-        )
+    require(
+        memory == asked,
+        f"buffers in {asked} memory were asked for, but these are in {quoted(memory)} memory",
+    )
     if memory == "host":
         return memory
-    devices = header.get("devices", "").split(" ")
-    if len(devices) != len(nodes):
-        raise OutputError(
-            f"'devices' is {quoted(header.get('devices', 'missing'))}; one of each rank was expected"
-        )
+    listed = header.get("devices", "missing")
+    devices = listed.split(" ")
+    require(
+        len(devices) == len(nodes),
+        f"'devices' is {quoted(listed)}; one of each rank was expected",
+    )
     first: dict[tuple[str, str], int] = {}
     for rank, at in enumerate(zip(nodes, devices, strict=True)):
-        if first.setdefault(at, rank) != rank:
-            raise OutputError(
-                f"ranks {first[at]} and {rank} share the GPU {at[1]} of {at[0]}: start one process a GPU, and"
-                " let each see all GPUs of its node or one of its own"
-            )
+        require(
+            first.setdefault(at, rank) == rank,
+            f"ranks {first[at]} and {rank} share the GPU {at[1]} of {at[0]}: start one process a GPU, and"
+            " let each see all GPUs of its node or one of its own",
+        )
     return memory
 
 
 def _groups(header: Mapping[str, str]) -> tuple[int, ...]:
     """Return the group of each rank by the header."""
     text = header.get("groups", "none")
-    if text == "none":
-        return ()
-    return tuple(map(int, text.split(" ")))
+    return () if text == "none" else tuple(map(int, text.split(" ")))

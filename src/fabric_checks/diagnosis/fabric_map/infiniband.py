@@ -48,10 +48,9 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         the tables, and the map warns of them.
     :raises OutputError: if the tables are not of this fabric, or no adapter names its host.
     """
-    switches = [device for device in fabric.devices.values() if device.is_switch]
-    number = {device.key: position for position, device in enumerate(switches)}
-    names = dict(zip(number, _names(switches), strict=True))
-    between = [link for link in fabric.links if _is_between(link, number)]
+    names = _names([each for each in fabric.devices.values() if each.is_switch])
+    number = {key: position for position, key in enumerate(names)}
+    between = _between(fabric, number)
     leaving = [(number[end.key], end.port) for link in between for end in link.ends]
     starts, ports = np.array(leaving, dtype=np.int64).reshape(-1, 2).T
     hosts, warnings = _hosts(fabric, number)
@@ -102,6 +101,10 @@ def _routed(
     return _without_lost_routes(known, following, strays)
 
 
+def _between(fabric: Fabric, switches: Container[str]) -> list[Link]:
+    return [link for link in fabric.links if _is_between(link, switches)]
+
+
 def _is_between(link: Link, switches: Container[str]) -> bool:
     """Return whether a cable is between two switches, of which the keys are given."""
     return all(end.key in switches for end in link.ends)
@@ -110,7 +113,7 @@ def _is_between(link: Link, switches: Container[str]) -> bool:
 def _link_name(link: Link, fabric: Fabric, switches: Mapping[str, str]) -> str:
     """Return the name of a cable by those of its ends; :param switches: the names of switches by key."""
     one, other = (
-        f"{switches.get(end.key) or _names([fabric.devices[end.key]])[0]} port {end.port}"
+        f"{switches.get(end.key) or _name(fabric.devices[end.key])} port {end.port}"
         for end in link.ends
     )
     return f"{one} to {other}"
@@ -262,11 +265,8 @@ def _hosts(
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
     warnings = []
     if nameless:
-        adapters_text, example = (
-            count_text(len(nameless), "adapter"),
-            quoted(nameless[0]),
-        )
-        found = f"{adapters_text} without the name of a host, as in {example}"
+        count = count_text(len(nameless), "adapter")
+        found = f"{count} without the name of a host, as in {quoted(nameless[0])}"
         require(
             len(nameless) < len(adapters),
             f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)",
@@ -315,26 +315,24 @@ def _named_ports(
     return found
 
 
-def _names(switches: Sequence[Device]) -> tuple[str, ...]:
-    """Return a name for each switch: its description, with the board of a chassis (``L04/U1``) and then its
-    identifier where that is ambiguous.
+def _name(device: Device) -> str:
+    """Return the name in a description such as ``MF0;ibdir:CS8500/L04/U1``, or the key without one."""
+    return device.name.split(";", 1)[-1].split(":", 1)[0].strip() or device.key
 
-    A description is as ``MF0;ibdir:CS8500/L04/U1``.
-    """
-    texts = [device.name.split(";", 1)[-1].strip() for device in switches]
-    names = [
-        text.split(":", 1)[0].strip() or device.key
-        for text, device in zip(texts, switches, strict=True)
+
+def _names(switches: Sequence[Device]) -> dict[str, str]:
+    """Return a name for each switch by its key, with the board of a chassis (``L04/U1``) and then its key
+    where that is ambiguous."""
+    names = {device.key: _name(device) for device in switches}
+    boards = [
+        device.name.split(";", 1)[-1].strip().partition("/")[2] for device in switches
     ]
-    for longer in (
-        [text.partition("/")[2] for text in texts],
-        [f"({device.key})" for device in switches],
-    ):
-        names = [
-            f"{name} {more}" if more and names.count(name) > 1 else name
-            for name, more in zip(names, longer, strict=True)
-        ]
-    return tuple(names)
+    for longer in (boards, [f"({key})" for key in names]):
+        count = Counter(names.values())
+        for (key, name), more in zip(list(names.items()), longer, strict=True):
+            if more and count[name] > 1:
+                names[key] = f"{name} {more}"
+    return names
 
 
 def _next_arcs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -50,38 +50,54 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
         are used.
     :raises OutputError: if all hosts have others.
     """
-    host_of = [name.partition(" ")[0] for name in known.hosts]
-    like = [_likeness(adapter(name), patterns) for name in known.hosts]
-    most = dict[str, int]()
-    for host, how in zip(host_of, like, strict=True):
-        most[host] = max(how, most.get(host, 0))
-    kept = [at for at, how in enumerate(like) if how and how == most[host_of[at]]]
-    ports = defaultdict[str, list[str]](list)
-    for each in kept:
-        ports[host_of[each]].append(adapter(known.hosts[each]))
-    warnings = known.warnings
-    unclear = [host for host, own in ports.items() if len(own) > 1]
-    if unclear:
-        of, first = count_text(len(unclear), "host"), min(unclear)
-        warnings += (
-            f"{of} with several ports, such as {first} ({names_text(ports[first], 4)}): switch and routes are"
-            " unknown where the run does not name them; say which MPI used: blame --adapter, or"
-            " extras['fabric']",
-        )
-    others = [host for host, how in most.items() if not how]
-    if others:
-        such = known.hosts[host_of.index(others[0])]
-        text = (
-            f"{count_text(len(others), 'host')} with other adapters than {', '.join(patterns)}, such as"
-            f" {such}: left out; give the topology of the subnet that MPI used"
-        )
-        require(kept, text)
-        warnings += (text,)
+    used = _used(known.hosts, patterns)
+    kept = [number for numbers in used.values() for number in numbers]
+    others = _others(used, known.hosts, patterns)
+    require(kept or not others, "".join(others))
+    warnings = (*known.warnings, *_unclear(used, known.hosts), *others)
     hosts = tuple(known.hosts[each] for each in kept)
     following = None if known.next is None else known.next[:, kept]
     return replace(
         known, hosts=hosts, at=known.at[kept], next=following, warnings=warnings
     )
+
+
+def _unclear(used: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[str]:
+    """Return a warning of hosts with several ports; :param names: of all of them."""
+    hosts = [host for host, numbers in used.items() if len(numbers) > 1]
+    if not hosts:
+        return []
+    of, first = count_text(len(hosts), "host"), min(hosts)
+    ports = names_text([adapter(names[each]) for each in used[first]], 4)
+    return [
+        f"{of} with several ports, such as {first} ({ports}): switch and routes are unknown where the run does"
+        " not name them; say which MPI used: blame --adapter, or extras['fabric']"
+    ]
+
+
+def _others(
+    used: Mapping[str, Sequence[int]], names: Sequence[str], patterns: Sequence[str]
+) -> list[str]:
+    """Return a warning of hosts that have other adapters alone."""
+    hosts = [host for host, numbers in used.items() if not numbers]
+    if not hosts:
+        return []
+    such = next(name for name in names if name.partition(" ")[0] == hosts[0])
+    return [
+        f"{count_text(len(hosts), 'host')} with other adapters than {', '.join(patterns)}, such as {such}:"
+        " left out; give the topology of the subnet that MPI used"
+    ]
+
+
+def _used(hosts: Sequence[str], patterns: Sequence[str]) -> dict[str, list[int]]:
+    """Return by host the numbers of its ports that fit, or else of those that may, by another kind of
+    name."""
+    by_host = defaultdict[str, list[list[int]]](lambda: [[], [], []])
+    for number, name in enumerate(hosts):
+        by_host[name.partition(" ")[0]][_likeness(adapter(name), patterns)].append(
+            number
+        )
+    return {host: fitting or like for host, (_, like, fitting) in by_host.items()}
 
 
 def _likeness(name: str, patterns: Sequence[str]) -> int:

@@ -147,10 +147,10 @@ def _members(
     """
     line = raw.split("#", 1)[0].strip()
     words = {key.lower(): value for key, value in _WORD.findall(line)}
-    names = [words[kind] for kind in kinds if kind in words]
-    is_whole = all(names) and not _WORD.sub("", line).strip()
+    name = next((words[kind] for kind in kinds if kind in words), None)
     nodes = words.get("nodes")
-    if not names or (is_whole and nodes in _NONE):
+    is_whole = bool(name) and not _WORD.sub("", line).strip()
+    if name is None or (is_whole and nodes in _NONE):
         return
     require(
         is_whole,
@@ -158,6 +158,6 @@ def _members(
         number,
     )
     # A switch of a higher level lists all nodes below it as well as its switches.
-    is_leaf = words.get("level", "0") == "0"
-    if is_leaf and words.get("switches") in _NONE:
-        yield names[0], hostlist(nodes or "", number)
+    is_leaf = (words.get("level", "0") == "0", words.get("switches") in _NONE)
+    if all(is_leaf):
+        yield name, hostlist(nodes or "", number)

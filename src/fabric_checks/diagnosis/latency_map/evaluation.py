@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -373,6 +374,14 @@ def _detour(
     return _finding("detour", worst, hosts, excess_us[worst], text, sure=sure)
 
 
+def _switches(hosts: Sequence[str], known: FabricMap | None) -> Numbers:
+    """Return the switch of each host, as far as it is known."""
+    if known is None:
+        return np.full(len(hosts), NONE)
+    position, _ = names.positions(hosts, known.hosts)
+    return np.where(position >= 0, known.at[position], NONE)
+
+
 def _misplaced(
     group: Numbers,
     halves: Sequence[Numbers],
@@ -386,10 +395,7 @@ def _misplaced(
     :param halves: the groups as each half of the measurements shows them; :param sure: whether pairs were
         measured more than once.
     """
-    switch = np.full(len(hosts), NONE)
-    if known is not None:
-        position, _ = names.positions(hosts, known.hosts)
-        switch = np.where(position >= 0, known.at[position], NONE)
+    switch = _switches(hosts, known)
     home = groups.misplaced(group, switch)
     twice = set.intersection(*(set(groups.misplaced(half, switch)) for half in halves))
     source = "known switches" if (switch >= 0).any() else "order of names"
@@ -397,10 +403,9 @@ def _misplaced(
     found = []
     while home:
         rank, expected = home.popitem()
+        place = (expected, int(group[rank]))
         swapped = [
-            other
-            for other, of_other in home.items()
-            if group[other] == expected and of_other == group[rank]
+            other for other, its in home.items() if (int(group[other]), its) == place
         ][:1]
         ranks = tuple(sorted((rank, *swapped)))
         shown = [name_of(hosts, each) for each in ranks]
@@ -412,11 +417,17 @@ def _misplaced(
             )
         else:
             near = set(np.flatnonzero(group == group[rank]).tolist()) - {rank, *home}
-            names_near = names_text([name_of(hosts, each) for each in sorted(near)], 5)
-            text = f"node {shown[0]} is near {names_near}, not where it should be {by}; look at its cable"
-        is_sure = sure and set(ranks) <= twice
-        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=is_sure))
-    return sorted(found, key=lambda finding: finding.ranks)
+            shown += [name_of(hosts, each) for each in sorted(near)]
+            text = (
+                f"node {shown[0]} is near {names_text(shown[1:], 5)}, not where it should be {by}; look at"
+                " its cable"
+            )
+        found.append(
+            _finding(
+                "misplaced", ranks, hosts, 0.0, text, sure=sure and twice >= set(ranks)
+            )
+        )
+    return sorted(found, key=attrgetter("ranks"))
 
 
 def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
