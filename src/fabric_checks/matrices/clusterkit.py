@@ -85,14 +85,19 @@ def _unit(text: str, measured: Sequence[float]) -> tuple[str, float]:
     return metric, factor
 
 
+def _both_ways(rows: Sequence[Row], ends: Sequence[End]) -> list[tuple[Row, Row]]:
+    """Return the rows above the diagonal, each with that below it, unless neither was measured."""
+    by_ends = {row[:2]: row for row in rows}
+    ways = [(by_ends[pair], by_ends[pair[::-1]]) for pair in combinations(ends, 2)]
+    return [each for each in ways if {row.value for row in each} != {0}]
+
+
 def _once(rows: Sequence[Row], ends: Sequence[End]) -> tuple[Sequence[Row], bool]:
     """Return the upper half and True where the lower has the same values, or none; else all rows and False.
 
     :raises OutputError: if few pairs differ between the halves: of two directions all do.
     """
-    by_ends = {row[:2]: row for row in rows}
-    ways = [(by_ends[pair], by_ends[pair[::-1]]) for pair in combinations(ends, 2)]
-    pairs = [(row, back) for row, back in ways if {row.value, back.value} != {0}]
+    pairs = _both_ways(rows, ends)
     differ = [back for row, back in pairs if row.value != back.value]
     has_lower = {back.value for _, back in pairs} - {0}
     if not (differ and has_lower):

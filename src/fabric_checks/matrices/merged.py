@@ -37,9 +37,8 @@ HEALTHY = 4.0
 #: Why only nodes can be blamed.
 _SHARED = (
     "only nodes can be blamed, because pairs that share a cable slow each other, unless the format tells what"
-    " ran "
+    " ran at once, and static routes are given"
 )
-_SHARED += "at once, and static routes are given"
 _AT_ONCE = f"others ran at the same time; {_SHARED}"
 _PERHAPS_AT_ONCE = f"{{}} does not say whether pairs ran so; if they did, add --alone; if not, {_SHARED}"
 

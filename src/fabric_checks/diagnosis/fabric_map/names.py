@@ -70,8 +70,8 @@ def _unclear(used: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[st
     of, first = count_text(len(hosts), "host"), min(hosts)
     ports = names_text([adapter(names[each]) for each in used[first]], 4)
     return [
-        f"{of} with several ports, such as {first} ({ports}): switch and routes are unknown where the run does"
-        " not name them; say which MPI used: blame --adapter, or extras['fabric']"
+        f"{of} with several ports, such as {first} ({ports}): switch and routes are unknown where the run"
+        " does not name them; say which MPI used: blame --adapter, or extras['fabric']"
     ]
 
 
