@@ -63,7 +63,7 @@ CONTRADICTIONS = {
         ("1 by 1 by 2", "1 by 1 by 4", "grid, MPI tasks or histograms are those of 4 processes"),
         ("Created 32000", "Created 64000", "the loop was over 32000 atoms, but 64000 to 64000 are there"),
         ("Nlocal: .*", "Nlocal: 32000 ave 32001 max 31999 min",
-         "the loop was over 32000 atoms, but 63999 to 64001 are there"),
+         "the loop was over 32000 atoms, but 64000 to 64000 are there"),
         ("with 2 MPI tasks", "with 4 MPI tasks", "grid, MPI tasks or histograms are those of 4 processes"),
         (r"34308\.534", "34308.934", "34308.9 tau/day do not fit the loop time"),
         ("Unit style( +): lj", r"Unit style\1: metal", "are not the rates with units 'metal'"),

@@ -19,7 +19,9 @@ from fabric_checks.parsers.table import (
     only,
     positive,
     printed,
+    require,
     require_intact,
+    require_mean,
     require_sum,
     rounded,
     two_decimals,
@@ -44,7 +46,7 @@ _TASKS = re.compile(r"% CPU use with ([0-9]{1,9}) MPI tasks")
 _HISTOGRAM = re.compile(r"(?m)^Histogram: (.*)$")
 #: The atoms that were created, or those of a file that was read or replicated.
 _ATOMS = re.compile(r"(?m)^(?:Created | +)([0-9]{1,15}) atoms$")
-_LOCAL = re.compile(r"(?m)^Nlocal: +(\S+) ave ")
+_LOCAL = re.compile(r"(?m)^Nlocal: +(\S+) ave(?: +(\S+) max +(\S+) min)?")
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _ITEM = r" *([A-Za-z_]\w{0,30}) {0,30}= {0,30}([^\s=]+)(?=\s)"
 _MULTI = re.compile(rf"(?m)^-+ Step +([0-9]{{1,15}}) -+.*\n((?:(?:{_ITEM})+\n)+)")
@@ -101,24 +103,28 @@ def parse(text: str, processes: int) -> LammpsOutput:
     :raises OutputError: if the output is not whole or its values are not believable.
     """
     text = plain.cleaned(text)
-    why = "the program did not start, or this is another program"
-    version = only(_VERSION.findall(text), "line 'LAMMPS (version)'", why)
+    version = only(
+        _VERSION.findall(text),
+        "line 'LAMMPS (version)'",
+        "the program did not start, or this is another program",
+    )
     if error := _ERROR.search(text):
-        raise OutputError(
-            f"LAMMPS stopped with {quoted(error[0])}",
-            text.count("\n", 0, error.start()) + 1,
-        )
-    ends = re.findall(r"(?m)^Loop time of.*", text)
-    line = only(ends, "line 'Loop time of ...'", "the run did not end normally")
-    if (loop := _LOOP.fullmatch(line)) is None:
+        line_number = text.count("\n", 0, error.start()) + 1
+        raise OutputError(f"LAMMPS stopped with {quoted(error[0])}", line_number)
+    line = only(
+        re.findall(r"(?m)^Loop time of.*", text),
+        "line 'Loop time of ...'",
+        "the run did not end normally",
+    )
+    loop = _LOOP.fullmatch(line)
+    if loop is None:
         raise OutputError(f"the line of the loop time is damaged: {quoted(line)}")
-    steps, atoms = int(loop["steps"]), int(loop["atoms"])
-    if int(loop["procs"]) != processes:
-        raise OutputError(
-            f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for"
-        )
-    if steps == 0 or atoms == 0:
-        raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed")
+    ran, steps, atoms = (int(loop[name]) for name in ("procs", "steps", "atoms"))
+    require(
+        ran == processes,
+        f"LAMMPS ran on {ran} processes instead of the {processes} that were asked for",
+    )
+    require(steps and atoms, f"{steps} steps with {atoms} atoms: nothing was computed")
     loop_time_s = positive(loop["time"], "the loop time", None)
     loop_s = printed(loop["time"], None, digits=6)
     before, _, behind = text.partition(line)
@@ -127,25 +133,18 @@ def parse(text: str, processes: int) -> LammpsOutput:
     require_intact(
         len(setup) == len(found), "the lines 'Setting up ...' are there twice"
     )
-    style = setup.get("Unit style", "none")
     _require_rates(behind, Span(steps, steps) / loop_s, atoms, setup)
     shares = _breakdown(behind, loop_s)
     rows = _thermo(before)
-    _require_steps(
-        rows,
-        whole(setup.get("Current step", "0"), None, "the current step"),
-        steps,
-        atoms,
-    )
-    _require_energies(
-        rows,
-        Span(1.5 - 1.5 / atoms, 1.5 - 1.5 / atoms)
-        if style == "lj"
-        else Span(0, math.inf),
-    )
-    why = "the program did not end normally"
+    begin = whole(setup.get("Current step", "0"), None, "the current step")
+    _require_steps(rows, begin, steps, atoms)
+    is_lj = setup.get("Unit style") == "lj"
+    by_atom = 1.5 - 1.5 / atoms
+    _require_energies(rows, Span(by_atom, by_atom) if is_lj else Span(0, math.inf))
     hours, minutes, seconds = only(
-        _LAST_LINE.findall(text), "last line 'Total wall time: ...'", why
+        _LAST_LINE.findall(text),
+        "last line 'Total wall time: ...'",
+        "the program did not end normally",
     )
     wall_s = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
     require_intact(
@@ -178,7 +177,10 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
             f"grid, MPI tasks or histograms are those of {count} processes",
         )
     there = [Span(int(made), int(made)) for made in _ATOMS.findall(text)[-1:]]
-    there += [printed(mean, None) * processes for mean in _LOCAL.findall(text)]
+    for mean, most, least in _LOCAL.findall(text):
+        spans = [printed(each or mean, None, digits=6) for each in (least, mean, most)]
+        require_mean(spans, processes, f"atoms of {processes} processes", None)
+        there.append(spans[1] * processes)
     for span in there:
         require_intact(
             span.meets(Span(atoms, atoms)),
@@ -198,8 +200,11 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
         expected = {"ns/day": in_ns, "hours/ns": Span(24, 24) / in_ns}
     else:
         expected = {"tau/day": a_day}
-    why = "the output is cut off or damaged"
-    found = only(_PERFORMANCE.findall(text), "whole line 'Performance: ...'", why)
+    found = only(
+        _PERFORMANCE.findall(text),
+        "whole line 'Performance: ...'",
+        "the output is cut off or damaged",
+    )
     *rates, (of_atoms, unit) = (part.split(" ") for part in found.split(", "))
     expected["timesteps/s"] = rate
     require_intact(
@@ -209,8 +214,10 @@ def _require_rates(text: str, rate: Span, atoms: int, setup: Mapping[str, str]) 
     )
     expected[unit] = rate * (atoms / _PREFIXES[unit.removesuffix("atom-step/s")])
     for value, name in (*rates, (of_atoms, unit)):
-        fits = printed(value, None).meets(expected[name])
-        require_intact(fits, f"{float(value):g} {name} do not fit the loop time")
+        require_intact(
+            printed(value, None).meets(expected[name]),
+            f"{float(value):g} {name} do not fit the loop time",
+        )
 
 
 def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
@@ -230,9 +237,9 @@ def _breakdown(text: str, loop_s: Span) -> dict[str, float]:
     averages = [printed(average.strip(), None) for _, average, _ in sections]
     shares = {name: two_decimals(share, None) for name, _, share in sections}
     for (name, share), average in zip(shares.items(), averages, strict=True):
-        is_share = (average * 100 / loop_s).meets(rounded(share))
         require_intact(
-            is_share, f"the time of {name} is not {share:g} % of the loop time"
+            (average * 100 / loop_s).meets(rounded(share)),
+            f"the time of {name} is not {share:g} % of the loop time",
         )
     require_sum(
         loop_s, averages, "the sections of the breakdown do not make the loop time"

@@ -200,12 +200,12 @@ def require_mean(
         (end + other * others) * (1 / (others + 1))
         for end, other in ((most, least), (least, most))
     )
+    middles = [(span.low + span.high) / 2 for span in spans]
     # Numbers that are printed alike keep their order.
-    in_order = least.low <= mean.low <= most.low
-    middle = (mean.low + mean.high) / 2
+    in_order = middles == sorted(middles)
     require_intact(
         in_order and lowest.low <= mean.high and mean.low <= highest.high,
-        f"{middle:.6g} is not the mean of {what} from {least.high:.6g} to {most.high:.6g}",
+        f"{middles[1]:.6g} is not the mean of {what} from {least.high:.6g} to {most.high:.6g}",
         line,
     )
 
