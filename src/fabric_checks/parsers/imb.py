@@ -272,7 +272,7 @@ def _with_exact_bandwidth(row: Row, moved_B: int) -> Row:
 def _find_block(text: str, benchmark: str, processes: int, mode: str | None) -> int:
     """Return where the only block of a benchmark on that many processes, in that mode, has its column
     titles."""
-    blocks: dict[str, list[int]] = defaultdict(list)
+    blocks = defaultdict[str, list[int]](list)
     for block in _BLOCK.finditer(text):
         count = re.search(r"(?m)^# +#processes = ([0-9]{1,9})\b", block[0])
         of_mode = re.search(r"(?m)^# +MODE: (\S+)", block[0])

@@ -346,9 +346,7 @@ KNOWN = (
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
 )
-_PATTERNS = [
-    re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _ in KNOWN
-]
+_PATTERNS = [re.compile(f"(?im){pattern}") for pattern, _, _ in KNOWN]
 
 #: What launchers print of a job that already failed: effects, and advice.
 _FAREWELL = re.compile(

@@ -69,7 +69,7 @@ def parse(text: str) -> dict[int, RankNetwork]:
     :raises OutputError: if two GPUs have one rank, or a rank, network or adapter is none of those that the
         log names.
     """
-    lines: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    lines = defaultdict[tuple[str, str, int], list[str]](list)
     for host, process, device, line in _INFO.findall(plain.cleaned(text)):
         lines[host, process, int(device)].append(line)
     ranks: dict[int, RankNetwork] = {}
@@ -127,7 +127,7 @@ def _of_rank(rank: RankNetwork, log: str, where: str) -> RankNetwork:
 def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
     """Return the ranks, with numbers by address on hosts where several of them call their GPU by the same
     number."""
-    hosts: dict[str, list[RankNetwork]] = defaultdict(list)
+    hosts = defaultdict[str, list[RankNetwork]](list)
     for of in ranks.values():
         hosts[of.host].append(of)
     order = {

@@ -19,7 +19,7 @@ _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _TAG = re.compile(r"(?m)^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:")
 #: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``; PALS puts the node
 #: before it.
-_RANK = re.compile(r"^(?:(?:[\w.-]{1,255} )? *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
+_RANK = re.compile(r"(?m)^(?:(?:[\w.-]{1,255} )? *[0-9]+:|\[[0-9]+\])(?: |$)")
 #: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also
 #: behind the beginning of a line.
 _LOG = (

@@ -138,8 +138,12 @@ def parse(text: str) -> RotateOutput:
     require(known, f"the options name an unknown pattern: {quoted(pattern)}")
     adapters = fabric.number_of(options, "adapters") or rails
     pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
+    measured = frame.select(pl.all().exclude("phase"))
     phases = {
-        phase: _transfers(frame.filter(pl.col("phase") == phase)) for phase in PHASES
+        phase: Transfers(
+            *map(pl.Series.to_numpy, measured.filter(frame["phase"] == phase))
+        )
+        for phase in PHASES
     }
     rounds = fabric.rounds(header)
     scanned = len(phases["scan"])
@@ -148,6 +152,7 @@ def parse(text: str) -> RotateOutput:
         f"the scan has {scanned} pairs; {rounds} rounds of {pairs} were asked for",
     )
     memory = _memory(header, options, nodes)
+    groups = header.get("groups", "none")
     # The numbers of GPUs are those of the processes of a node; which adapter one used is not printed.
     of_node = "GPU" if memory != "host" else "process" if rails > 1 else ""
     return RotateOutput(
@@ -160,7 +165,7 @@ def parse(text: str) -> RotateOutput:
         fabric.seconds(header, "transfers"),
         fabric.seconds(header, "elapsed"),
         phases,
-        _groups(header),
+        tuple(map(int, groups.split(" "))) if groups != "none" else (),
         nodes=nodes if of_node else (),
         memory=memory,
         rails=rails,
@@ -170,16 +175,12 @@ def parse(text: str) -> RotateOutput:
 
 def _numbered(nodes: Sequence[str], of_node: str) -> tuple[str, ...]:
     """Return a name for each rank: its node, and its number among what it is of that node."""
-    counted: Counter[str] = Counter()
+    counted = Counter[str]()
     names = []
     for node in nodes:
         names.append(f"node {node}, {of_node} {counted[node]}")
         counted[node] += 1
     return tuple(names)
-
-
-def _transfers(frame: pl.DataFrame) -> Transfers:
-    return Transfers(*(frame[name].to_numpy() for name in list(TABLE.columns)[:5]))
 
 
 def _memory(
@@ -210,9 +211,3 @@ def _memory(
             " let each see all GPUs of its node or one of its own",
         )
     return memory
-
-
-def _groups(header: Mapping[str, str]) -> tuple[int, ...]:
-    """Return the group of each rank by the header."""
-    text = header.get("groups", "none")
-    return () if text == "none" else tuple(map(int, text.split(" ")))

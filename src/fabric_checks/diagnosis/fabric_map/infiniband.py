@@ -202,7 +202,7 @@ def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
 
     :param switches: their names by key.
     """
-    fellows: dict[tuple[str, bool], list[Link]] = defaultdict(list)
+    fellows = defaultdict[tuple[str, bool], list[Link]](list)
     for link in fabric.links:
         for end in link.ends:
             fellows[end.key, _is_between(link, switches)].append(link)
@@ -272,7 +272,7 @@ def _hosts(
             f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)",
         )
         warnings.append(f"{found}: left out")
-    by_host: dict[str, list[Device]] = defaultdict(list)
+    by_host = defaultdict[str, list[Device]](list)
     for device in adapters:
         if device.name not in nameless:
             by_host[plain(device.name)].append(device)
@@ -286,7 +286,7 @@ def _ports(
     fabric: Fabric, number: Mapping[str, int]
 ) -> dict[str, dict[int, _HostPort]]:
     """Return the ports of adapters that are at a switch, by the adapter's key and the port's number."""
-    ports: dict[str, dict[int, _HostPort]] = defaultdict(dict)
+    ports = defaultdict[str, dict[int, _HostPort]](dict)
     for link in fabric.links:
         for (key, port), far in (link.ends, link.ends[::-1]):
             if key not in number and far.key in number:

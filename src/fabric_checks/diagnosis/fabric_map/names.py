@@ -130,8 +130,8 @@ def positions(
     A name that matches several hosts of the map is ambiguous and has no position; one of an adapter does not
     match another.
     """
-    exact: dict[str, list[int]] = defaultdict(list)
-    short: dict[str, list[int]] = defaultdict(list)
+    exact = defaultdict[str, list[int]](list)
+    short = defaultdict[str, list[int]](list)
     for number, name in enumerate(hosts):
         exact[name].append(number)
         short[plain(name)].append(number)
