@@ -84,15 +84,13 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
         sorted(found, key=lambda end: (natural(end.host), natural(end.device)))
     )
     shown = names_text(files)
-    is_small = len(ends) ** 2 <= MOST_PAIRS
     require(
-        is_small,
+        len(ends) ** 2 <= MOST_PAIRS,
         f"{shown}: {len(ends)} ends have too many pairs to be analysed; give a part",
     )
     frame = _rows(tables, [files.index(name) for name in names], ends)
-    is_across = not frame["within"].all()
     require(
-        is_across,
+        not frame["within"].all(),
         f"{shown}: there are several hosts, but no pair of two of them: give such pairs",
     )
     lines = _lines(tables, files, frame)

@@ -85,12 +85,9 @@ def _require_extremes(
     """
     largest, mean = max(values), harmonic_mean(values)
     slack = 1e-3 + 6e-4 * mean / (min(values) or 1)
-    is_right = (
-        abs(float(printed[1]) - largest) <= 6e-4
-        and abs(float(printed[2]) - mean) <= slack
-    )
     require(
-        is_right,
+        abs(float(printed[1]) - largest) <= 6e-4
+        and abs(float(printed[2]) - mean) <= slack,
         f"{which} has {printed[1]} as maximum and {printed[2]} as mean, but those of its matrix are "
         f"{largest:.3f} and {mean:.3f}: the file was edited, or mixed from two runs",
         line,

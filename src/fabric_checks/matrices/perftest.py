@@ -110,13 +110,12 @@ def _run(
         metric, factor, column, suffix = BANDWIDTH, _RATES[found["unit"]], 1, "bw"
     kind = _kind(part, suffix)
     for size_B, values, row in _rows(found, line):
-        is_right = (
+        require(
             _is_right_rate(size_B, values, factor)
             if column == 1
-            else _is_right_latency(values)
-        )
-        require(
-            is_right, f"the values of a row contradict each other: {quoted(row)}", line
+            else _is_right_latency(values),
+            f"the values of a row contradict each other: {quoted(row)}",
+            line,
         )
         yield (kind, metric, size_B), Row(one, other, values[column] * factor, line)
 

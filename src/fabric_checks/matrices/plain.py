@@ -123,9 +123,8 @@ def _of_matrix(lines: _Lines) -> Iterator[Row]:
         f"a table with a row for each pair has the header {','.join(_LONG)}",
         first,
     )
-    is_named = names and len(set(names)) == len(names)
     require(
-        is_named,
+        names and len(set(names)) == len(names),
         "a matrix with a name for each of its columns was expected, no name twice",
         first,
     )

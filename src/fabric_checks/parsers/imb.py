@@ -144,8 +144,11 @@ def parse(
     titles = _titles(program, benchmark)
     rows = _read_rows(text, _find_block(text, benchmark, processes, mode), titles)
     table.require_sizes(rows, sizes_B)
-    ends = re.findall(rf"(?m)^{_LAST_LINE} *$", text)
-    table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
+    table.only(
+        re.findall(rf"(?m)^{_LAST_LINE} *$", text),
+        f"last line {_LAST_LINE!r}",
+        "the program did not end normally",
+    )
     _require_repetitions(text, rows, program, mode)
     _require_positive(
         rows, may_be_nothing=program in ("IMB-NBC", "IMB-RMA") and "#bytes" in titles

@@ -179,9 +179,8 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
     *rows, totals = rows
     for row in rows:
-        is_below = len(row.line) == len(totals.line) and row.indent >= totals.indent
         require_intact(
-            is_below,
+            len(row.line) == len(totals.line) and row.indent >= totals.indent,
             f"a row of the table of times is not below the others: {quoted(row.line)}",
         )
         for at in _SECONDS:

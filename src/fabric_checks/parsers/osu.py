@@ -275,9 +275,8 @@ def _table(
                     title = " ".join(columns).replace("latency_us", "bandwidth_MBps")
                     columns = tuple(title.split())
                 has_sizes = "barrier" not in benchmark or program == "osu-py"
-                kind = _kind(benchmark)
                 osu_columns.require(
-                    columns, kind, has_sizes=has_sizes, line_number=number
+                    columns, _kind(benchmark), has_sizes=has_sizes, line_number=number
                 )
             rows.append(_row(line, number, columns))
     return columns, rows

@@ -134,8 +134,10 @@ def parse(text: str) -> RotateOutput:
     nodes, options = fabric.hosts(header), fabric.options(header)
     ranks, rails = len(nodes), fabric.number_of(options, "rails")
     pattern, confirm = options.get("pattern", ""), options.get("confirm", "")
-    known = pattern in rotate_patterns.PATTERNS
-    require(known, f"the options name an unknown pattern: {quoted(pattern)}")
+    require(
+        pattern in rotate_patterns.PATTERNS,
+        f"the options name an unknown pattern: {quoted(pattern)}",
+    )
     adapters = fabric.number_of(options, "adapters") or rails
     pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
     measured = frame.select(pl.all().exclude("phase"))

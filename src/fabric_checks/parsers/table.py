@@ -222,9 +222,8 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
     """
     for row in rows:
         value = row.values[column]
-        is_positive = value > 0 or (value == 0 and row.size_B < from_size_B)
         require(
-            is_positive,
+            value > 0 or (value == 0 and row.size_B < from_size_B),
             f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive",
             row.line,
         )
