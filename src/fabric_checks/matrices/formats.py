@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest, plain
 from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
 from fabric_checks.parsers import plain as plain_text
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
+from fabric_checks.parsers.table import require
 
 #: A module each with ``NAME``; ``SIGNATURE``, a pattern that no other format has; and ``parse(text) ->
 #: list[PairTable]``, which raises :class:`OutputError` for a text that is cut or contradicts itself.
@@ -57,12 +57,11 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
     if is_own:  # read as it is, with its check sum
         own = latency_map if "# fabric-checks latency_map " in text else rotate
         fitting["rotate or latency_map"] = lambda _: own.parse(text)
-    if len(fitting) > 1:
-        raise OutputError(
-            f"this is the output of {' and of '.join(fitting)} at once: give a file for each"
-        )
-    if not fitting:
-        raise OutputError(_why_unknown(cleaned))
+    require(
+        len(fitting) <= 1,
+        f"this is the output of {' and of '.join(fitting)} at once: give a file for each",
+    )
+    require(fitting, _why_unknown(cleaned))
     (read,) = fitting.values()
     found: list[PairTable] | RotateOutput | LatencyOutput = read(cleaned)
     return found

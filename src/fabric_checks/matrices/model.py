@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import size_text
+from fabric_checks.parsers.table import require
 
 BANDWIDTH, LATENCY = "bandwidth", "latency"
 #: The most characters of a name: those of DNS have 253.
@@ -96,10 +97,10 @@ class PairTable:
 
     def __post_init__(self) -> None:
         """Check the rules above."""
-        if not self.rows:
-            raise OutputError(
-                f"no pair with a value is in this output of {self.format}: give one that ran to its end"
-            )
+        require(
+            self.rows,
+            f"no pair with a value is in this output of {self.format}: give one that ran to its end",
+        )
         for one, other, value, line, _ in self.rows:
             if one == other or not 0 < value < math.inf:
                 pair = f"{quoted(str(one))} to {quoted(str(other))}"
@@ -135,10 +136,10 @@ class PairTable:
 def _require_name(end: End) -> None:
     """Raise :class:`OutputError` for an end whose name cannot be printed."""
     name = str(end)
-    if not (name.strip() and name.isprintable() and len(name) <= _LONGEST):
-        raise OutputError(
-            f"{quoted(name)} is no printable name of at most {_LONGEST} characters"
-        )
+    require(
+        name.strip() and name.isprintable() and len(name) <= _LONGEST,
+        f"{quoted(name)} is no printable name of at most {_LONGEST} characters",
+    )
 
 
 def unit(text: str) -> tuple[str, float]:
@@ -153,8 +154,8 @@ def unit(text: str) -> tuple[str, float]:
         .removesuffix("ec")
         .replace("\N{MICRO SIGN}", "u")
     )
-    if short not in UNITS:
-        raise OutputError(
-            f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)"
-        )
+    require(
+        short in UNITS,
+        f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)",
+    )
     return UNITS[short]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import fabric
+from fabric_checks.parsers.table import require
 
 TABLE = fabric.Table(
     "latency_map",
@@ -55,10 +55,10 @@ def parse(text: str) -> LatencyOutput:
         frame[name].to_numpy() for name in list(TABLE.columns)[2:5]
     )
     wanted = passes * fabric.rounds(header) * (len(hosts) // 2)
-    if len(starter) != wanted:
-        raise OutputError(
-            f"{wanted} pairs in {passes} passes were asked for, but {len(starter)} were measured"
-        )
+    require(
+        len(starter) == wanted,
+        f"{wanted} pairs in {passes} passes were asked for, but {len(starter)} were measured",
+    )
     return LatencyOutput(
         header,
         hosts,

@@ -19,6 +19,7 @@ from fabric_checks.parsers.table import (
     Span,
     only,
     printed,
+    require,
     require_intact,
     require_sum,
     whole,
@@ -73,12 +74,14 @@ def parse(text: str, processes: int) -> DynaOutput:
     if _ERROR.search(text):
         raise OutputError("LS-DYNA says 'E r r o r   t e r m i n a t i o n'")
     ran = _only(_PROCESSES.findall(text), "line 'MPP execution with ... procs'")
-    if ran != str(processes):
-        raise OutputError(f"{processes} processes were asked for, found {quoted(ran)}")
-    if not _NORMAL.search(text):
-        raise OutputError(
-            "no line 'N o r m a l    t e r m i n a t i o n': the run did not finish"
-        )
+    require(
+        ran == str(processes),
+        f"{processes} processes were asked for, found {quoted(ran)}",
+    )
+    require(
+        _NORMAL.search(text),
+        "no line 'N o r m a l    t e r m i n a t i o n': the run did not finish",
+    )
     table = _only(
         list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'"
     )
@@ -118,10 +121,9 @@ def parse(text: str, processes: int) -> DynaOutput:
 def _of_messages(text: str) -> str:
     """Return the part of an output that has the table of times: what was printed, or the file of messages."""
     before, *behind = text.split(f"\n{MESSAGES}\n")
-    if len(behind) > 1:
-        raise OutputError(
-            f"{len(behind)} lines {MESSAGES!r}: several runs printed this"
-        )
+    require(
+        len(behind) <= 1, f"{len(behind)} lines {MESSAGES!r}: several runs printed this"
+    )
     return next(
         (each for each in (*behind, before) if _TABLE.search(each)),
         "\n".join((before, *behind)),
@@ -156,10 +158,10 @@ def _table(text: str) -> dict[str, float]:
     """Return the clock seconds of each part, from the table that the text begins with, its own sums
     checked."""
     lines = text.lstrip("\n").split("\n")
-    if lines[0].split() != _TITLES:
-        raise OutputError(
-            f"the titles of the table of times were expected, found {quoted(lines[0])}"
-        )
+    require(
+        lines[0].split() == _TITLES,
+        f"the titles of the table of times were expected, found {quoted(lines[0])}",
+    )
     rows: list[_Row] = []
     for line in lines[1:]:
         if row := _row(line):

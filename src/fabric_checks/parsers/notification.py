@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, require
 
 #: How a receive is completed: MPI_Test in a loop, or MPI_Wait. The points are half of the round trip.
 WAYS = ("test", "wait")
@@ -40,10 +40,10 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     """
     output = fabric.read(text, TABLE, product(sizes_B))
     verdict, _, reason = output.header.get("blocking wait", "").partition(": ")
-    if verdict not in VERDICTS:
-        raise OutputError(
-            f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}"
-        )
+    require(
+        verdict in VERDICTS,
+        f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}",
+    )
     percent = output.header.get("cpu percent while waiting", "")
     cpu_percent = None
     if percent != "unknown":

@@ -14,6 +14,7 @@ from fabric_checks.parsers.table import (
     Span,
     only,
     positive,
+    require,
     require_intact,
     rounded,
     two_decimals,
@@ -81,10 +82,10 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
         "line 'NAS Parallel Benchmarks ... Benchmark'",
         "the program did not start",
     )
-    if first["name"] != name:
-        raise OutputError(
-            f"expected the output of {name}, found that of {quoted(first['name'])}"
-        )
+    require(
+        first["name"] == name,
+        f"expected the output of {name}, found that of {quoted(first['name'])}",
+    )
     reports = list(_REPORT.finditer(text, first.end()))
     report = only(
         reports,
