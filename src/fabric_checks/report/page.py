@@ -14,7 +14,7 @@ from markupsafe import Markup
 from fabric_checks import __version__
 from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
-from fabric_checks.core.text import plural_text
+from fabric_checks.core.text import names_text, plural_text
 from fabric_checks.records import reader, runs
 from fabric_checks.records.sources import Source
 from fabric_checks.report import svg_panels
@@ -62,8 +62,9 @@ def report(
         opened=opened,
         used=nodes_of(loaded.frame),
     )
-    now = datetime.now(timezone.utc)
-    return render(title or _title(results), shown, now), results
+    names = dict.fromkeys(name.partition(", ")[0] for name in results.machines)
+    of_all = f"{plural_text(len(names), 'Interconnect')} of {names_text(list(names))}"
+    return render(title or of_all, shown, datetime.now(timezone.utc)), results
 
 
 def sections(
@@ -97,13 +98,6 @@ def sections(
         closing.not_measured(results),
     ]
     return [section for section in found if section]
-
-
-def _title(results: Results) -> str:
-    names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
-    if len(names) > 3:
-        return f"Interconnects of {len(names)} machines"
-    return f"{plural_text(len(names), 'Interconnect')} of {' and '.join(names)}"
 
 
 def render(title: str, sections: Sequence[Section], when: datetime) -> str:

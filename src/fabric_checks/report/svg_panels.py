@@ -35,8 +35,7 @@ DAY_S = 86400
 COLOURS, DASHES = 7, 3
 #: The edges of the axes within a panel, as the template has them.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 312, 24, 160
-#: The quantity and unit of the axes across that need one, and the texts of their ticks.
-_UNITS_ACROSS = {"size": "message size, B"}
+#: The texts of the ticks across, by the kind of the axis.
 _TEXTS: Mapping[str, Callable[[float], str]] = {
     "size": lambda size_B: size_text(int(size_B)),
     "time": lambda day: f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}",
@@ -140,7 +139,7 @@ def panel(
         shortened(clean(of.name), 56),
         ticks_up,
         ticks_across,
-        _UNITS_ACROSS.get(of.x, ""),
+        of.x,
         list(map(across, of.marks)),
         lines,
     )

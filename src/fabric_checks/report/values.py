@@ -140,6 +140,14 @@ class Results:
         return [value for value in self.values if value.machine == machine]
 
     @cached_property
+    def last(self) -> Session:
+        """The last runs of all machines, as one session."""
+        of = self.latest.values()
+        cases = tuple(case for each in of for case in each.cases)
+        records = tuple(record for each in of for record in each.records)
+        return Session("", None, cases, records, archived=True)
+
+    @cached_property
     def headlines(self) -> list[Row]:
         """The headline values of the last runs; the records of their cells have the value as ``value_of``."""
         records = ({**value.record, "value_of": value} for value in self.values)

@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fabric_checks.core import files
@@ -38,6 +39,8 @@ _NOT_KEPT = (
 )
 
 Evaluated = TypeVar("Evaluated", cross_section.Report, latency_map.Report)
+#: The description of a map, and its drawings.
+Drawn = tuple[str, tuple[Markup, ...]]
 
 
 def results_folders(paths: Sequence[Path]) -> list[Path]:
@@ -57,24 +60,23 @@ def results_folders(paths: Sequence[Path]) -> list[Path]:
 
 
 def kept_output(
-    series: Value, folders: Sequence[Path], evaluate: Callable[[str], Evaluated]
+    series: Value, folders: Sequence[Path], evaluate: Callable[[str, Any], Evaluated]
 ) -> Evaluated | None:
     """Return the kept output of the last run of a series, evaluated; None if it is not kept or not whole.
 
     Where a case ran several times in a session only the last output is kept, so the value has to be the same.
 
-    :param folders: of :func:`results_folders`.
+    :param folders: of :func:`results_folders`. :param evaluate: returns an output evaluated, with the rate of
+        a link.
     """
     parts = Path(series.record["output"] or "").parts[1:]
     if not parts or not all(_NAME.fullmatch(part) for part in parts):
         return None
     for folder in folders:
         try:
-            found = evaluate(
-                files.read_text(
-                    folder.joinpath(*parts, "rfm_job.out"), folder, _LARGEST_B
-                )
-            )
+            path = folder.joinpath(*parts, "rfm_job.out")
+            text = files.read_text(path, folder, _LARGEST_B)
+            found = evaluate(text, series.record["link_MBps"])
         except (OSError, FabricError, ValueError):
             continue  # not there, not to be read, or not whole
         if math.isclose(found.metrics()[series.quantity], series.last, rel_tol=1e-6):
@@ -92,73 +94,70 @@ def pictures(
     """
     if family not in _MAPS:
         return []
-    quantity, draw = _MAPS[family]
-    found: list[Picture] = []
+    quantity, evaluate, drawn = _MAPS[family]
+    pictures: list[Picture] = []
     for machine in results.machines:
         values = results.of(machine, quantity, family=family)
-        if values:
-            last = max(values, key=_preference)
-            test = " ".join((*last.parameters.values(), last.layout))
-            name = f"Pairs of {results.label(machine, test)}"
-            found.append(draw(f"{key}-map-{len(found)}", name, last, folders))
-    return found
+        if not values:
+            continue
+        last = max(values, key=_preference)
+        test = " ".join((*last.parameters.values(), last.layout))
+        name = f"Pairs of {results.label(machine, test)}"
+        own = f"{key}-map-{len(pictures)}"
+        found = kept_output(last, folders, evaluate)
+        if found is None:
+            pictures.append(Picture(own, name, "Every pair.", absent=_NOT_KEPT))
+            continue
+        text, drawings = drawn(found)
+        notes = (_run_text(last), found.limits_text)
+        pictures.append(Picture(own, name, text, drawings, notes))
+    return pictures
 
 
 def _preference(value: Value) -> tuple[bool, int]:
     return value.record["ppn"] == 1, value.record["nodes"] or 0
 
 
-def _bandwidths(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
+def _bandwidths(found: cross_section.Report) -> Drawn:
     """Return heat map and histogram of the bandwidths of all pairs."""
-    link_MBps = of.record["link_MBps"]
-    found = kept_output(
-        of,
-        folders,
-        lambda text: cross_section.of_run(cross_section.read(text), link_MBps),
-    )
-    if found is None or found.matrix.measured.size < 2:
-        why = "only one pair" if found else _NOT_KEPT
-        return Picture(key, title, "The bandwidth of every pair.", absent=why)
     matrix = found.matrix
+    senders, receivers = map(matrix.host_labels, (matrix.senders, matrix.receivers))
     text = (
         "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a"
         f" link shared by 1, 2, ... pairs. {_spread_text(matrix.MBps, 'MB/s')}"
     )
-    text += _worst_text("senders", -matrix.MBps, matrix.host_labels(matrix.senders))
-    text += _worst_text(
-        "receivers", -matrix.MBps.T, matrix.host_labels(matrix.receivers)
-    )
-    drawn = svg_panels.pair_drawings(matrix, found.link_MBps)
-    return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
+    text += _worst_text("senders", -matrix.MBps, senders)
+    text += _worst_text("receivers", -matrix.MBps.T, receivers)
+    return text, svg_panels.pair_drawings(matrix, found.link_MBps)
 
 
-def _latencies(key: str, title: str, of: Value, folders: Sequence[Path]) -> Picture:
+def _latencies(found: latency_map.Report) -> Drawn:
     """Return the map of the latencies."""
-    found = kept_output(
-        of, folders, lambda text: latency_map.of_run(latency_map.read(text))
-    )
-    if found is None:
-        return Picture(key, title, "The latency of every pair.", absent=_NOT_KEPT)
     hosts, values_us = found.output.hosts, found.latency_us
     text = f"Latency of every pair. {_spread_text(values_us, 'us')}"
     text += _worst_text("nodes", values_us, hosts)
-    drawn = (svg_panels.heat_map(values_us, hosts, hosts),)
-    return Picture(key, title, text, drawn, notes=_notes(of, found.limits_text))
+    return text, (svg_panels.heat_map(values_us, hosts, hosts),)
 
 
-#: By family the quantity whose values have a map, and what draws it.
-_MAPS: Mapping[
-    str, tuple[str, Callable[[str, str, Value, Sequence[Path]], Picture]]
-] = {
-    CROSS_SECTION: ("median_bandwidth", _bandwidths),
-    LATENCY_MAP: ("median_latency", _latencies),
+#: By family the quantity whose values have a map, what evaluates an output, and what draws it.
+_MAPS: Mapping[str, tuple[str, Callable[[str, Any], Any], Callable[[Any], Drawn]]] = {
+    CROSS_SECTION: (
+        "median_bandwidth",
+        lambda text, link: cross_section.of_run(cross_section.read(text), link),
+        _bandwidths,
+    ),
+    LATENCY_MAP: (
+        "median_latency",
+        lambda text, _: latency_map.of_run(latency_map.read(text)),
+        _latencies,
+    ),
 }
 
 
-def _notes(of: Value, limits: str) -> tuple[str, str]:
-    """Return the run that a map is of, and what it would have found."""
+def _run_text(of: Value) -> str:
+    """Return the run that a map is of."""
     time, session, _ = of.runs[-1]
-    return f"Of the run {session}{f', {time:%Y-%m-%d}' if time else ''}.", limits
+    return f"Of the run {session}{f', {time:%Y-%m-%d}' if time else ''}."
 
 
 def _spread_text(values: NDArray[np.float64], unit: str) -> str:

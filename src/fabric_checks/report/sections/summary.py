@@ -17,7 +17,6 @@ from fabric_checks.core.text import (
     value_text,
 )
 from fabric_checks.core.verdict import Verdict, verdict
-from fabric_checks.records.record import Record
 from fabric_checks.records.runs import Session
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import (
@@ -84,7 +83,7 @@ def section(
         tuple(_sentences(results)),
         (
             _verdict(results, has_news, unfinished).value,
-            _counts(results, len(found), unfinished),
+            _counts(results.last, len(found), unfinished),
         ),
         _facts(results),
     )
@@ -102,11 +101,6 @@ def _seen(last: Session) -> Iterator[str]:
             yield f"{case.name} failed as expected: {case.reason}"
 
 
-def _records(results: Results) -> list[Record]:
-    """Return the records of the last run of each case."""
-    return [record for session in results.latest.values() for record in session.records]
-
-
 def _verdict(results: Results, has_news: object, unfinished: Sequence[str]) -> Verdict:
     words = set(map(verdict_of, results.latest.values()))
     return verdict(
@@ -118,29 +112,29 @@ def _verdict(results: Results, has_news: object, unfinished: Sequence[str]) -> V
     )
 
 
-def _counts(results: Results, to_look_at: int, unfinished: Sequence[str]) -> str:
+def _counts(last: Session, to_look_at: int, unfinished: Sequence[str]) -> str:
     """Return the counts that the verdict follows from, as a sentence."""
-    records = _records(results)
-    load, is_busy = load_text(records)
-    limits = would_have_found(records)
-    parts = [
+    load, is_busy = load_text(last.records)
+    limits = would_have_found(last.records)
+    parts = (
         load if is_busy else "",
         *unfinished,
         f"{to_look_at} to look at" if to_look_at else "",
-        counts_text([case for last in results.latest.values() for case in last.cases]),
-        references_text([record for record in records if record["metric"] is not None]),
+        counts_text(last.cases),
+        references_text(last.records),
         limits[:1].lower() + limits[1:],
-    ]
+    )
     return "; ".join(filter(None, parts)) + "."
 
 
 def _facts(results: Results) -> tuple[tuple[str, str], ...]:
     """Return where the values come from."""
-    records = _records(results)
+    records = results.last.records
     runs = {name for names in results.runs.values() for name in names}
-    dates = [time for value in results.values for time, _, _ in value.runs if time]
-    ends = (min(dates), max(dates)) if dates else ()
-    days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in ends)
+    dates = sorted(
+        time for value in results.values for time, _, _ in value.runs if time
+    )
+    days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (*dates[:1], *dates[-1:]))
     versions = dict.fromkeys(record["collection"] for record in records)
     return (
         ("on", where_text(records)),
