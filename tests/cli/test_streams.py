@@ -42,7 +42,6 @@ def shell(line, **options):
     "arguments",
     [
         *(
-            "new-session",
             "--help",
             "show few",
             "show few --json",
