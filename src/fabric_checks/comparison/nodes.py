@@ -12,7 +12,7 @@ from datetime import datetime
 import polars as pl
 from scipy.special import betaincinv
 
-from fabric_checks.records.findings import parsed
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import is_success
 
 #: The fields of records that this needs.
@@ -95,7 +95,7 @@ def _bad(cases: pl.DataFrame) -> tuple[Counter[str], int]:
     blamed = Counter[str]()
     failed = 0
     for result, text in cases.select("case_result", "findings").iter_rows():
-        found = parsed(json.loads(text)) if text else []
+        found = findings_of({"findings": text and json.loads(text)})
         named = [each.hosts for each in found if each.is_fault and each.hosts]
         blamed.update({hosts[0] for hosts in named if len(hosts) == 1})
         failed += not named and not is_success(result)

@@ -3,33 +3,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records.record import case_name
 
+_CASE = ("system", "partition", "environ", "test")
 #: The fields of records that are read.
-COLUMNS = (
-    "session",
-    "time",
-    "system",
-    "partition",
-    "environ",
-    "test",
-    "metric",
-    "elapsed_s",
-)
+COLUMNS = ("session", "time", *_CASE, "metric", "elapsed_s")
 #: How many runs of a case the medians are of: the latest.
 LATEST = 9
 
 
-@dataclass(frozen=True)
-class PlannedCase:
+class PlannedCase(msgspec.Struct, frozen=True):
     """A case that ReFrame would run, with the names that its records have.
 
     :param nodes: of the allocation; 1 for a simulation.
@@ -42,8 +33,7 @@ class PlannedCase:
     nodes: int
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The cases of a run that was not made; each would run ``passes`` times."""
 
     system: str
@@ -52,7 +42,7 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """Write it as JSON."""
-        path.write_text(json.dumps(asdict(self)))
+        path.write_bytes(msgspec.json.encode(self))
 
 
 def read_plan(path: Path) -> Plan:
@@ -61,15 +51,12 @@ def read_plan(path: Path) -> Plan:
     :raises RecordError: if it is not there or of another form.
     """
     try:
-        found = json.loads(path.read_text())
-        return Plan(
-            **{**found, "cases": tuple(PlannedCase(**case) for case in found["cases"])}
-        )
+        return msgspec.json.decode(path.read_bytes(), type=Plan)
     except OSError as error:
         raise RecordError(
             f"{path}: {error.strerror}; ci/run --cost writes it"
         ) from None
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise RecordError(
             f"{path}: this is not the plan of a run; ci/run --cost writes one"
         ) from None
@@ -81,14 +68,13 @@ def durations(frame: pl.DataFrame) -> dict[str, float]:
     :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does
         not count.
     """
-    case = ("system", "partition", "environ", "test")
     measured = frame.filter(
         pl.col("metric").is_not_null() & pl.col("elapsed_s").is_not_null()
     )
     medians = (
-        measured.unique([*case, "session", "time"])
+        measured.unique([*_CASE, "session", "time"])
         .sort("time")
-        .group_by(case)
+        .group_by(_CASE)
         .agg(pl.col("elapsed_s").tail(LATEST).median())
     )
     return {case_name(row): row["elapsed_s"] for row in medians.iter_rows(named=True)}
@@ -122,10 +108,14 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """
-    durations_s = (
-        (case.nodes, past.get(case_name(asdict(case)))) for case in plan.cases
-    )
-    known = [(nodes, time_s) for nodes, time_s in durations_s if time_s is not None]
+    durations_s = [
+        past.get(case_name(msgspec.structs.asdict(case))) for case in plan.cases
+    ]
+    known = [
+        (case.nodes, time_s)
+        for case, time_s in zip(plan.cases, durations_s, strict=True)
+        if time_s is not None
+    ]
     return Estimate(
         plan.system,
         plan.passes,

@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import msgspec
 
 from fabric_checks.core.finding import Finding
+from fabric_checks.records.record import Record
 
 
-def findings_of(record: Mapping[str, Any]) -> list[Finding]:
+def findings_of(record: Record) -> list[Finding]:
     """Return the findings of a record.
 
-    :raises KeyError, TypeError, ValueError: if one is none; validation leaves no such record.
+    :raises msgspec.ValidationError: if one is none; validation leaves no such record.
     """
-    return parsed(record.get("findings") or ())
-
-
-def parsed(data: Iterable[Mapping[str, Any]]) -> list[Finding]:
-    """Return findings from the plain data of a record."""
-    return list(map(Finding.of, data))
+    return msgspec.convert(record.get("findings") or [], list[Finding])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
@@ -74,14 +75,18 @@ def folded_ranks(ranks: Any) -> Any:
     pairs = [rank.rpartition(":")[::2] for rank in ranks]
     nodes = [
         (node, [cpus for _, cpus in of])
-        for node, of in groupby(pairs, key=lambda pair: pair[0])
+        for node, of in groupby(pairs, key=itemgetter(0))
     ]
-    rows = []
-    for cpus, of in groupby(nodes, key=lambda node: node[1]):
-        names = folded([node for node, _ in of])
-        is_same = len(cpus) > 1 and len(set(cpus)) == 1
-        rows.append([names, cpus[0], len(cpus)] if is_same else [names, cpus])
-    return rows
+    return [
+        _row([node for node, _ in of], cpus)
+        for cpus, of in groupby(nodes, key=itemgetter(1))
+    ]
+
+
+def _row(nodes: list[str], cpus: list[str]) -> list[Any]:
+    names = folded(nodes)
+    is_same = len(cpus) > 1 and len(set(cpus)) == 1
+    return [names, cpus[0], len(cpus)] if is_same else [names, cpus]
 
 
 @lru_cache(maxsize=16)

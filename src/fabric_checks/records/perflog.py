@@ -12,7 +12,7 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -81,9 +81,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         test=attributes["check_display_name"],
         case_result=attributes["check_result"],
         fail_reason=attributes["check_fail_reason"],
-        jobid=attributes["check_jobid"]
-        if "check_jobid" in attributes
-        else attributes.get("check_job_id"),
+        jobid=attributes.get("check_jobid", attributes.get("check_job_id")),
     )
     common = dict.fromkeys(FIELDS) | facts | asdict(case) | {"format": FORMAT}
     if common["output"] and common["case_result"] != "pass":
@@ -91,28 +89,28 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         common["output"] = common["output"].replace("output/", "stage/", 1)
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
-        common["time"] = datetime.fromtimestamp(
-            attributes["created"], timezone.utc
-        ).isoformat(timespec="seconds")
+        logged = datetime.fromtimestamp(attributes["created"], timezone.utc)
+        common["time"] = logged.isoformat(timespec="seconds")
     # The ranks know where they ran; accounting may be incomplete just after a short job.
     common["nodelist"] = common["nodelist"] or list(
         attributes["check_job_nodelist"] or []
     )
-    records = []
-    for key, (value, reference, lower, upper, unit, result) in (
-        attributes["check_perfvalues"] or {}
-    ).items():
-        if value is None:
-            continue  # the case failed before its values were taken
-        name = key.split(":")[-1]
-        of_metric = metrics.get(name, {})
-        known = None if of_metric.get("no_reference") else reference
-        records.append(
-            common
-            | of_metric
-            | asdict(Judgement(name, value, unit, known, lower, upper, result))
-        )
-    return records or [common]
+    values = attributes["check_perfvalues"] or {}
+    return [
+        common | _judged(key.split(":")[-1], value, metrics)
+        for key, value in values.items()
+        if value[0] is not None  # else the case failed before its values were taken
+    ] or [common]
+
+
+def _judged(
+    name: str, found: Sequence[Any], metrics: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the fields of a value, as ReFrame logs it and as its check declares its metric."""
+    value, reference, lower, upper, unit, result = found
+    facts = metrics.get(name, {})
+    known = None if facts.get("no_reference") else reference
+    return facts | asdict(Judgement(name, value, unit, known, lower, upper, result))
 
 
 def text_of(line: Mapping[str, Any]) -> bytes:
@@ -143,23 +141,11 @@ def append(path: Path, line: Mapping[str, Any]) -> None:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             end = os.lseek(descriptor, 0, os.SEEK_END)
-            start = _start_of_last_line(descriptor, end)
-            if start < end:
+            if end and os.pread(descriptor, 1, end - 1) != b"\n":
                 data = b"\n" + data
             _write_whole(descriptor, data, end, path)
         finally:
             os.close(descriptor)
-
-
-def _start_of_last_line(descriptor: int, end: int) -> int:
-    """Return where a last line without its end starts; ``end``, the size of the file, if there is none."""
-    while end:
-        start = max(0, end - 2**16)
-        found = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        end = start
-    return 0
 
 
 def _write_whole(descriptor: int, data: bytes, end: int, path: Path) -> None:

@@ -106,34 +106,31 @@ def _limits(
 ) -> tuple[datetime | None, datetime | None, dict[str, str]]:
     """Read what follows the path."""
     time, comma, fields = rest.partition(",")
-    since = until = None
-    if time:
-        first, dots, last = time[1:].partition("..")
-        if not dots:
-            raise RequestError(
-                f"{quoted(text)}: {quoted(time)} is not a time range; write @FROM..TO, as in @2026-11-01.."
-            )
-        since, until = _moment(text, first, end=False), _moment(text, last, end=True)
-        if since and until and since >= until:
-            raise RequestError(f"{quoted(text)}: {first} is not before {last}")
-    where: dict[str, str] = {}
     # A value may have commas; what begins the next field is a comma, a word and an equals sign.
-    for pair in re.split(r",(?=\w+=)", fields) if comma else ():
-        name, equals, value = pair.partition("=")
-        if not equals or name not in FIELDS:
-            near = [
-                f"{each}=VALUE" for each in difflib.get_close_matches(name, FIELDS, 1)
-            ]
-            hint = (
-                f"did you mean {near[0]}?"
-                if near
-                else f"FIELD is one of {', '.join(FIELDS)}"
-            )
-            raise RequestError(
-                f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}"
-            )
-        where[name] = _sound(value)
+    pairs = re.split(r",(?=\w+=)", fields) if comma else ()
+    where = dict(_field(text, pair) for pair in pairs)
+    if not time:
+        return None, None, where
+    first, dots, last = time[1:].partition("..")
+    if not dots:
+        raise RequestError(
+            f"{quoted(text)}: {quoted(time)} is not a time range; write @FROM..TO, as in @2026-11-01.."
+        )
+    since, until = _moment(text, first, end=False), _moment(text, last, end=True)
+    if since and until and since >= until:
+        raise RequestError(f"{quoted(text)}: {first} is not before {last}")
     return since, until, where
+
+
+def _field(text: str, pair: str) -> tuple[str, str]:
+    """Read FIELD=VALUE."""
+    name, equals, value = pair.partition("=")
+    if equals and name in FIELDS:
+        return name, _sound(value)
+    near = difflib.get_close_matches(name, FIELDS, 1)
+    hint = f"FIELD is one of {', '.join(FIELDS)}"
+    hint = f"did you mean {near[0]}=VALUE?" if near else hint
+    raise RequestError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}")
 
 
 def _moment(text: str, given: str, *, end: bool) -> datetime | None:
@@ -230,9 +227,21 @@ def files_of(path: Path, faults: Faults) -> Files:
     if not path.is_dir():
         _sort_in(path, None, found, faults)
         return found
+    for file in _in_folder(path, faults):
+        _sort_in(file, path, found, faults)
+    if not (found.json_lines or found.parquet) and not list(faults.lines()):
+        raise RecordError(
+            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it; start a run with"
+            " ci/run, or name a folder of results, a file of JSON lines, or an archive"
+        )
+    return found
+
+
+def _in_folder(path: Path, faults: Faults) -> Iterator[Path]:
+    """Yield the files of records below a folder, and note links that lead out of it."""
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
-        return found
+        return
     for parent, folders, names in os.walk(
         folder, onerror=lambda error: _note(error, faults)
     ):
@@ -242,13 +251,7 @@ def files_of(path: Path, faults: Faults) -> Files:
                 _is_outside(Path(parent, name), path, faults)
         for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
-                _sort_in(Path(parent, name), path, found, faults)
-    if not (found.json_lines or found.parquet) and not list(faults.lines()):
-        raise RecordError(
-            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it; start a run with"
-            " ci/run, or name a folder of results, a file of JSON lines, or an archive"
-        )
-    return found
+                yield Path(parent, name)
 
 
 def _note(error: OSError, faults: Faults) -> None:

@@ -28,6 +28,9 @@ _KINDS: dict[type, pl.DataType] = {
 #: Fields whose values are lists or objects. Their columns are JSON text.
 NESTED = tuple(name for name, kind in TYPES.items() if kind not in _KINDS)
 
+#: Text, or a time, that a case shares with no other.
+_OF_ITS_OWN = ("jobid", "time", "job_began", "output")
+
 #: The type of each field's column, in the order of :data:`fabric_checks.records.record.FIELDS`.
 COLUMNS: dict[str, pl.DataType] = {
     name: _KINDS.get(kind, pl.String()) for name, kind in TYPES.items()
@@ -36,42 +39,8 @@ COLUMNS: dict[str, pl.DataType] = {
 #: Text that a table repeats in many rows. In a ``compact`` table these columns are categories: each text is
 #: kept once, and a row has a number of four bytes.
 REPEATED = (
-    *(
-        "case",
-        "session",
-        "collection",
-        "reframe",
-        "system",
-        "partition",
-        "about",
-        "environ",
-        "check",
-        "test",
-        "parameters",
-    ),
-    *(
-        "layout",
-        "metric",
-        "quantity",
-        "unit",
-        "better",
-        "no_reference",
-        "evidence",
-        "reference_source",
-        "result",
-    ),
-    *(
-        "case_result",
-        "program",
-        "program_version",
-        "stack",
-        "spec_hash",
-        "spack",
-        "mpi",
-        "compiler",
-        "binding",
-    ),
-    *("fail_reason", "container", "image", "image_digest"),
+    "parameters",
+    *(name for name in COLUMNS if TYPES[name] is str and name not in _OF_ITS_OWN),
 )
 
 

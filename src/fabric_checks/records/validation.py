@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
 
@@ -11,25 +12,15 @@ import msgspec
 from msgspec import Meta
 
 from fabric_checks.core.errors import quoted
-from fabric_checks.core.finding import Severity
+from fabric_checks.core.finding import Finding
 from fabric_checks.core.metrics import Unit
 from fabric_checks.records.record import FORMAT, HINTS, Number
 
 #: Fields that every case has, and those that every value has. They are checked whatever is asked for.
 REQUIRED = (
-    *(
-        "format",
-        "case",
-        "session",
-        "time",
-        "system",
-        "partition",
-        "environ",
-        "check",
-        "test",
-    ),
-    *("metric", "value", "unit"),
-)
+    "format", "case", "session", "time", "system", "partition", "environ", "check", "test",
+    "metric", "value", "unit",
+)  # fmt: skip
 
 #: Earlier times are of a clock that was never set; later ones exceed the calendars of some programs.
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
@@ -51,21 +42,9 @@ class _Headline(_NamedHeadline, total=False):
     least_tasks: Number
 
 
-class _NamedFinding(TypedDict):
-    kind: str
-    severity: Severity
-    text: str
-
-
-class _Finding(_NamedFinding, total=False):
-    part: str
-    hosts: list[str]
-    details: list[str]
-    size: Number
-    size_unit: str
-    key: str
-    advice: str
-    data: dict[str, Any]
+@dataclass(frozen=True, kw_only=True)
+class _Finding(Finding):
+    size: Number | None = None
 
 
 class _Compared(TypedDict):
@@ -111,7 +90,7 @@ def require(name: str, value: Any) -> None:
 
     :raises ValueError: with the name and the fault.
     """
-    if value is None or name not in MEMBERS:
+    if value is None:
         return
     try:
         msgspec.convert(value, MEMBERS[name])
@@ -146,8 +125,5 @@ def cause_of(
         return "not a JSON object (nested too deeply)"
     text, _, path = str(error).partition(" - at `$")
     name = (field + path.rstrip("`")).lstrip(".")
-    return (
-        f"'{name}': {text[0].lower()}{text[1:]}"
-        if name
-        else f"{text[0].lower()}{text[1:]}"
-    )
+    where = f"'{name}': " if name else ""
+    return f"{where}{text[0].lower()}{text[1:]}"
