@@ -52,22 +52,12 @@ def spend(plan: Plan, lock: int) -> Summary:
         warnings=tuple(warnings),
         elapsed_s=elapsed_s,
     )
-    night = observed(night, session) if session else night
-    trouble.failures += night.failures
-    keep = partial(retention.archive_results, plan.results, plan.archive, plan.session)
-    left_out = trouble.attempt("the archive", keep) if night.measured else None
-    if left_out is not None:
-        night = night.with_more(warnings=left_out)
-        night = (
-            trouble.attempt("the history", partial(trends, plan.archive, night))
-            or night
-        )
-        night = (
-            trouble.attempt(
-                "the ports of cases", partial(carriers.changes, plan.archive, night)
-            )
-            or night
-        )
+    if session:
+        night = observed(night, session)
+        trouble.failures += night.failures
+    left_out = None
+    if night.measured:
+        night, left_out = _archived(plan, night, trouble)
     known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
     due = [line for line in night.warnings if line not in known]
     # What later steps add to the failures is the night's, too.
@@ -77,17 +67,38 @@ def spend(plan: Plan, lock: int) -> Summary:
     judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
     trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
     if night.measured:
-        report = partial(
-            retention.write_report,
-            plan.results,
-            plan.system,
-            plan.files / "report.html",
-        )
-        archive = None if left_out is None else plan.archive
-        trouble.attempt(
-            "the report", partial(report, archive=archive, left_out=left_out or ())
-        )
+        trouble.attempt("the report", partial(_report, plan, left_out))
     return _written(plan, judged, trouble, session)
+
+
+def _archived(
+    plan: Plan, night: Night, trouble: Trouble
+) -> tuple[Night, list[str] | None]:
+    """Add the records of a night to the archive, and to the night what its history shows.
+
+    :returns: also the records that are left out of the archive, a line each; None if it has none of them.
+    """
+    left_out = trouble.attempt(
+        "the archive",
+        lambda: retention.archive_results(plan.results, plan.archive, plan.session),
+    )
+    if left_out is None:
+        return night, None
+    night = night.with_more(warnings=left_out)
+    steps = {"the history": trends, "the ports of cases": carriers.changes}
+    for what, step in steps.items():
+        night = trouble.attempt(what, partial(step, plan.archive, night)) or night
+    return night, left_out
+
+
+def _report(plan: Plan, left_out: list[str] | None) -> None:
+    retention.write_report(
+        plan.results,
+        plan.system,
+        plan.files / "report.html",
+        archive=None if left_out is None else plan.archive,
+        left_out=left_out or (),
+    )
 
 
 def _cut_short(plan: Plan, last: list[Night]) -> list[str]:

@@ -15,10 +15,15 @@ from fabric_checks.core.text import count_text, first_of, names_text, value_text
 from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
-from fabric_checks.records.record import Record, is_success, never_began
+from fabric_checks.records.record import (
+    Record,
+    by_case,
+    case_name,
+    is_success,
+    never_began,
+)
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
-from fabric_checks.report.findings import by_case as of_cases
 from fabric_checks.report.texts import load_text
 from fabric_checks.schedulers.model import CANCELLED
 
@@ -43,66 +48,62 @@ class _Failure:
     @property
     def nodes(self) -> list[str]:
         """The nodes that it ran on."""
-        return list(self.records[0]["nodelist"] or ()) if self.records else []
+        return self._fact("nodelist") or []
 
     @property
     def node_faults(self) -> dict[str, str]:
         """The causes that keep its nodes out of service, by node."""
-        return (self.records[0]["node_faults"] or {}) if self.records else {}
+        return self._fact("node_faults") or {}
+
+    def _fact(self, name: str) -> Any:
+        return self.records[0][name] if self.records else None
 
     @property
     def kind(self) -> str:
         """What went wrong: ``cancelled`` by somebody, ``full`` disk, ``waiting`` in vain for nodes or out of
         them, ``build``, ``unbuilt`` for want of one, or ``failed``."""
-        reason = self.case.reason or ""
-        states = [
-            str(each["job_state"]) for each in self.records if not never_began(each)
-        ]
-        if CANCELLED in reason or any(
-            state.startswith("CANCELLED") for state in states
-        ):
+        waited = any(map(never_began, self.records))
+        if self._is_cancelled:
             return "cancelled"
-        if NO_ROOM.search(reason):
+        if NO_ROOM.search(self.case.reason or ""):
             return "full"
-        if self.node_faults or len(states) < len(self.records):
+        if self.node_faults or waited:
             return "waiting"
         if self.case.fixture:
             return "build"
         return "unbuilt" if self.case.result == "fail_deps" else "failed"
 
     @property
+    def _is_cancelled(self) -> bool:
+        began = [each for each in self.records if not never_began(each)]
+        return CANCELLED in (self.case.reason or "") or any(
+            str(each["job_state"]).startswith("CANCELLED") for each in began
+        )
+
+    @property
     def reason(self) -> str:
         """The first line of why it failed."""
-        lines = (self.case.reason or "").strip().splitlines()
-        return (
-            lines[0].strip()
-            if lines
-            else f"it ended with the result {self.case.result}"
-        )
+        default = f"it ended with the result {self.case.result}"
+        lines = (self.case.reason or "").strip().splitlines() or [default]
+        return lines[0].strip()
 
     @property
     def findings(self) -> list[Finding]:
         """A finding for each value that misses its reference, or one for the reason that ReFrame gives."""
         records = self.records if self.case.phase == "performance" else ()
         missed = [
-            each
+            self._miss(each)
             for each in records
             if each["result"] in ("fail", "xpass") and each["metric"]
         ]
-        return [self._miss(each) for each in missed] or [
-            self._finding(self.reason, cause(self.reason, self.name))
-        ]
+        return missed or [self._finding(self.reason, cause(self.reason, self.name))]
 
     def _miss(self, record: Record) -> Finding:
-        metric, value, reference = (
-            record["metric"],
-            record["value"],
-            record["reference"],
-        )
-        text = f"{metric} is {value_text(value)} {record['unit']}"
+        metric, reference = record["metric"], record["reference"]
+        text = f"{metric} is {value_text(record['value'])} {record['unit']}"
         share = 0.0
         if reference is not None:
-            share = (value - reference) / (abs(reference) or 1.0)
+            share = (record["value"] - reference) / (abs(reference) or 1.0)
             text += f"; the reference is {value_text(reference)}, {100 * abs(share):.0f} % off"
         where = f" on {', '.join(first_of(self.nodes))}" if self.nodes else ""
         return self._finding(
@@ -122,49 +123,39 @@ def observed(night: Night, session: Session) -> Night:
     Findings with a culprit come first. Failures are why the run itself cannot be trusted; warnings are
     limitations of single cases, the same as long as they stay so.
     """
-    by_case = of_cases(session.records)
-    measured = frozenset(
-        name
-        for name, records in by_case.items()
-        if any(each["metric"] for each in records)
-    )
+    cases = by_case(session.records)
+    measured = {case_name(each) for each in session.records if each["metric"]}
     failed = defaultdict[str, list[_Failure]](list)
     for case in runs.failed(session):
-        each = _Failure(case, by_case.get(case.name, ()))
+        each = _Failure(case, cases.get(case.name, ()))
         failed[each.kind].append(each)
-    findings, failures, notes = (
-        _entries(by_case, failed),
-        runs.other_faults(session),
-        list[str](),
-    )
+    findings, failures = _entries(cases, failed), runs.other_faults(session)
+    notes = list(map(_cancelled, filter(None, [failed["cancelled"]])))
     if full := failed["full"]:
         failures.append(
             f"{count_text(len(full), 'case')} had no room for their files: {full[0].reason}"
         )
-    if cancelled := failed["cancelled"]:
-        names, many = (
-            names_text([each.name for each in cancelled]),
-            count_text(len(cancelled), "case"),
-        )
-        notes = [f"{many} cancelled by somebody, which says nothing of nodes: {names}"]
     if not measured:
         causes = [each.findings[0].text for each in findings] or notes
-        failures += (
-            [f"no case gave a value: {'; '.join(first_of(causes))}"]
-            if causes or not failures
-            else []
-        )
+        if causes or not failures:
+            failures.append(f"no case gave a value: {'; '.join(first_of(causes))}")
         findings = []
-    blind, dim = sight.blind(by_case)
+    blind, dim = sight.blind(cases)
     return night.with_more(
         findings,
         failures,
-        (*dim, *notes, *sight.topology_notes(by_case)),
-        measured=measured,
-        limits=sight.limits(by_case),
+        (*dim, *notes, *sight.topology_notes(cases)),
+        measured=frozenset(measured),
+        limits=sight.limits(cases),
         blind=tuple(blind),
         **_counted(session),
     )
+
+
+def _cancelled(cases: Sequence[_Failure]) -> str:
+    names = names_text([each.name for each in cases])
+    many = count_text(len(cases), "case")
+    return f"{many} cancelled by somebody, which says nothing of nodes: {names}"
 
 
 def _counted(session: Session) -> dict[str, Any]:

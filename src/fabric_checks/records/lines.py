@@ -16,7 +16,7 @@ on each, which may all use the same CPUs.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Annotated, Any
@@ -55,26 +55,23 @@ _TYPES = validation.TYPES | {
 @lru_cache(maxsize=64)
 def _decoder(columns: frozenset[str]) -> msgspec.json.Decoder[Any]:
     """Return the decoder of lines that looks at some columns, besides those that every record has."""
-    value = msgspec.defstruct("Value", _members(OF_VALUE, columns), gc=False)
-    # Mypy knows no type that is made while the program runs.
-    values = ("values", list[value])  # type: ignore[valid-type]
-    group = msgspec.defstruct("Group", [values, *_members(OF_GROUP, columns)])
-    metrics: Any = ("metrics", list[group], [])  # type: ignore[valid-type]
+    value: Any = msgspec.defstruct("Value", _members(OF_VALUE, columns), gc=False)
+    group: Any = msgspec.defstruct(
+        "Group", [("values", list[value]), *_members(OF_GROUP, columns)]
+    )
+    metrics: tuple[Any, ...] = ("metrics", list[group], [])
     case = msgspec.defstruct("Case", [*_members(OF_CASE, columns), metrics])
     return msgspec.json.Decoder(case)
 
 
-def _members(names: Sequence[str], columns: Collection[str]) -> list[Any]:
+def _members(names: Sequence[str], columns: frozenset[str]) -> list[Any]:
+    """Return names, types and defaults of those fields that are required, and of others that are wanted."""
     required = [(name, _TYPES[name]) for name in names if name in validation.REQUIRED]
-    others = [
-        name for name in names if name in columns and name not in validation.REQUIRED
-    ]
-    return [
-        *required,
-        *(
-            (name, _TYPES[name], PASSED if name == "result" else None)
-            for name in others
-        ),
+    wanted = columns - {*validation.REQUIRED}
+    return required + [
+        (name, _TYPES[name], PASSED if name == "result" else None)
+        for name in names
+        if name in wanted
     ]
 
 
@@ -91,11 +88,8 @@ def case_of(line: bytes, columns: frozenset[str]) -> Any:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(validation.cause_of(error, jsonlines.parsed(line))) from None
     validation.require_case(case.time, case.system)
-    for holder, names in (
-        (case, OF_CASE),
-        *((group, OF_GROUP) for group in case.metrics),
-    ):
-        for name in columns & validation.MEMBERS.keys() & set(names):
+    for holder in (case, *case.metrics):
+        for name in columns & validation.MEMBERS.keys() & {*holder.__struct_fields__}:
             validation.require(name, getattr(holder, name))
     if "nodelist" in columns and case.nodelist is not None:
         case.nodelist = unfolded(case.nodelist)

@@ -20,7 +20,7 @@ from fabric_checks.records import archive, jsonlines, lines
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.series import aggregated, by_time
 from fabric_checks.records.sources import Faults, Source, condition, files_of
-from fabric_checks.records.table import COLUMNS, REPEATED, Report
+from fabric_checks.records.table import COLUMNS, Report
 
 #: The bytes of lines that are turned into a table at once.
 BATCH_B = 2**23
@@ -63,14 +63,12 @@ def load(
     wanted = _in_order(columns)
     frames: list[pl.DataFrame] = []
     faults: list[str] = []
-    text = pl.Categorical() if compact else pl.String()
-    named = [
-        pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted
-    ]
     for source in sources:
         noted = Faults()
         frame = by_time(pl.concat(records(source, _in_order({"time", *wanted}), noted)))
-        frames.append(frame.select(pl.lit(source.label, text).alias("side"), *named))
+        side = pl.lit(source.label, pl.Categorical()).alias("side")
+        frame = frame.select(side, *wanted)
+        frames.append(frame if compact else frame.cast({pl.Categorical: pl.String}))
         faults += noted.lines()
     return Loaded(pl.concat(frames), tuple(dict.fromkeys(faults)))
 

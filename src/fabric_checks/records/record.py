@@ -10,7 +10,7 @@ those of the columns of tables (:mod:`fabric_checks.records.table`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -239,6 +239,14 @@ def machine_name(of: Mapping[str, Any]) -> str:
 def case_name(of: Mapping[str, Any]) -> str:
     """Return the name of a case: its test, and where it ran."""
     return f"{of['test']} @{machine_name(of)}"
+
+
+def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return records by the name of their case."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(case_name(record), []).append(record)
+    return found
 
 
 def limit(reference: float, share: float | None) -> float | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,10 +24,18 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import count_text, uncoloured
 from fabric_checks.records import reader, table
-from fabric_checks.records.record import FIELDS, SUCCESS, Record, case_name, is_success
+from fabric_checks.records.record import (
+    FIELDS,
+    SUCCESS,
+    Record,
+    by_case,
+    case_name,
+    is_success,
+)
 from fabric_checks.records.sessions import started
 from fabric_checks.records.sources import Faults, Source
 
+_NOTHING = "no run has left results here; start one with ci/run"
 #: Clocks of hosts and of file servers differ, never by more than a day.
 _CLOCKS_DIFFER_S = 86400
 
@@ -54,6 +63,12 @@ class _Reported(msgspec.Struct):
     def key(self) -> tuple[str | None, str, str]:
         """Return how those name it that depend on it."""
         return self.unique_name, f"{self.system}:{self.partition}", self.environ
+
+    @property
+    def full_name(self) -> str:
+        """Return its name, see :func:`fabric_checks.records.record.case_name`."""
+        facts = msgspec.structs.asdict(self)
+        return case_name(facts | {"test": self.display_name or self.name})
 
 
 class _Pass(msgspec.Struct):
@@ -142,87 +157,89 @@ class Run:
     interrupted: bool = False
 
 
-def _read_report(path: Path, within: Path) -> tuple[tuple[Case, ...], float | None]:
-    """Return the cases of a run report, and how long the session took.
+@dataclass(frozen=True)
+class _Read:
+    """The cases of a run report, and how long the session took; or why that cannot be read."""
+
+    cases: tuple[Case, ...] = ()
+    elapsed_s: float | None = None
+    fault: str = ""
+
+
+def _read_report(path: Path | None, within: Path) -> _Read:
+    """Read a run report; it may be cut, as when the disk was full. Without one nothing is known.
 
     :param within: the folder of results; see :func:`fabric_checks.core.files.opened`.
-    :raises RecordError: if it is none, as one that was cut when the disk was full.
     """
+    if path is None:
+        return _Read()
     try:
         data = json.loads(files.read_bytes(path, within).decode(errors="replace"))
         report = msgspec.convert(data, _Report)
     except OSError as error:
-        raise RecordError(
-            f"{path}: {error.strerror}; the run report cannot be read"
-        ) from None
+        return _Read(fault=f"{path}: {error.strerror}; the run report cannot be read")
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise RecordError(
-            f"{path}: not a complete run report ({error}), for example because a disk was full: its cases are"
-            " unknown; delete it, or run them again"
-        ) from None
-    return _cases_of(
-        [_with_failed_dependencies(each.testcases) for each in report.runs]
-    ), (report.session_info.time_elapsed)
+        return _Read(
+            fault=f"{path}: not a complete run report ({error}), for example because a disk was full: its"
+            " cases are unknown; delete it, or run them again"
+        )
+    for each in report.runs:
+        _mark_failed_dependencies(each.testcases)
+    cases = _cases_of([case for each in report.runs for case in each.testcases])
+    return _Read(cases, report.session_info.time_elapsed)
 
 
-def _with_failed_dependencies(cases: list[_Reported]) -> list[_Reported]:
-    """Change the result of a case that ReFrame skipped because of a failed dependency to ``fail_deps``.
+def _mark_failed_dependencies(cases: Sequence[_Reported]) -> None:
+    """Change the result of cases that ReFrame skipped because of a failed dependency to ``fail_deps``.
 
     Of a chain ReFrame has ``fail_deps`` for the case whose dependency failed, and ``skip`` for those that
     depend on it.
     """
     failed = {case.key for case in cases if case.result in ("fail", "fail_deps")}
     skipped = [case for case in cases if case.result == "skip"]
-    while more := [
-        case
-        for case in skipped
-        if case.key not in failed and failed & {*case.dependencies_actual}
-    ]:
-        failed.update(case.key for case in more)
-        for case in more:
-            case.result = "fail_deps"
-    return cases
+    before = -1
+    while before < len(failed):
+        before = len(failed)
+        for case in skipped:
+            if failed.intersection(case.dependencies_actual):
+                case.result = "fail_deps"
+                failed.add(case.key)
 
 
-def _cases_of(passes: Sequence[Sequence[_Reported]]) -> tuple[Case, ...]:
+def _cases_of(reported: Sequence[_Reported]) -> tuple[Case, ...]:
     """Return the result of each case; a report may have several of a case.
 
     Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several
     times (``--reruns``), each counts, so it is the first that is no success.
     """
-    tried: dict[str, list[_Reported]] = {}
-    for each in passes:
-        for case in each:
-            name = case_name(
-                {**msgspec.structs.asdict(case), "test": case.display_name or case.name}
-            )
-            tried.setdefault(name, []).append(case)
+    tried = defaultdict[str, list[_Reported]](list)
+    for each in reported:
+        tried[each.full_name].append(each)
     # A retry is of cases that failed, and of builds that they need.
     earlier = [case for results in tried.values() for case in results[:-1]]
     is_rerun = any(not case.fixture and is_success(case.result) for case in earlier)
-    found = []
-    for name, results in tried.items():
-        bad = [case for case in results if not is_success(case.result)]
-        case = bad[0] if is_rerun and bad else results[-1]
-        values = case.perfvalues or {}
-        found.append(
-            Case(
-                name=name,
-                result=case.result,
-                phase=case.fail_phase,
-                reason=case.fail_reason or case.skip_reason,
-                fixture=case.fixture,
-                metrics=frozenset(
-                    key.split(":")[-1]
-                    for key, each in values.items()
-                    if each[0] is not None
-                ),
-                failed_before=not is_rerun
-                and any(each.result == "fail" for each in results[:-1]),
-                system=case.system,
-            )
-        )
-    return tuple(found)
+    return tuple(
+        _case(name, results, is_rerun=is_rerun) for name, results in tried.items()
+    )
+
+
+def _case(name: str, results: Sequence[_Reported], *, is_rerun: bool) -> Case:
+    *earlier, case = results
+    if is_rerun:
+        case = next((each for each in results if not is_success(each.result)), case)
+    values = case.perfvalues or {}
+    return Case(
+        name=name,
+        result=case.result,
+        phase=case.fail_phase,
+        reason=case.fail_reason or case.skip_reason,
+        fixture=case.fixture,
+        metrics=frozenset(
+            key.split(":")[-1] for key, value in values.items() if value[0] is not None
+        ),
+        failed_before=not is_rerun and any(each.result == "fail" for each in earlier),
+        system=case.system,
+    )
 
 
 def reports_of(results: Path) -> dict[str, Path]:
@@ -240,44 +257,45 @@ def load_session(results: Path, name: str | None = None) -> Session:
     :raises RecordError: if there are no results at all, or none of that name.
     """
     reports = reports_of(results)
-    if name is None:
-        if not reports:
-            # Of runs by a site's own settings, whose reports it has.
-            if any((results / "perflogs").glob("*/*/*.jsonl")):
-                raise RecordError(
-                    f"{results}: only records, and no report of a run: name {results / 'perflogs'}"
-                )
-            raise RecordError(
-                f"{results}: no run has left results here; start one with ci/run"
-            )
-        name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
+    name = name or _latest(results, reports)
     path, log = reports.get(name), _log(results, name)
     if path is None and log is None:
-        raise RecordError(
-            f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them"
-        )
+        raise _unknown(results, name)
     faults = Faults()
     began = started(name)
-    records = reader.of_session(
-        results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults
-    )
-    cases: tuple[Case, ...] = ()
-    elapsed_s, report_fault = None, ""
-    if path:
-        try:
-            cases, elapsed_s = _read_report(path, results)
-        except RecordError as error:
-            report_fault = str(error)
+    earliest_s = began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0
+    read = _read_report(path, results)
     return Session(
         name,
         path,
-        cases,
-        tuple(records),
+        read.cases,
+        tuple(reader.of_session(results, name, earliest_s, faults)),
         passed_over=_passed_over(log or ""),
         unreadable=tuple(faults.lines()),
-        report_fault=report_fault,
-        elapsed_s=elapsed_s,
+        report_fault=read.fault,
+        elapsed_s=read.elapsed_s,
         selected_none=path is None and "[==========] Running 0 check(s)" in (log or ""),
+    )
+
+
+def _latest(results: Path, reports: Mapping[str, Path]) -> str:
+    """Return the name of the latest session.
+
+    :raises RecordError: if there is none.
+    """
+    if reports:
+        return max(reports, key=lambda name: reports[name].stat().st_mtime_ns)
+    # Of runs by a site's own settings, whose reports it has.
+    if any((results / "perflogs").glob("*/*/*.jsonl")):
+        raise RecordError(
+            f"{results}: only records, and no report of a run: name {results / 'perflogs'}"
+        )
+    raise RecordError(f"{results}: {_NOTHING}")
+
+
+def _unknown(results: Path, name: str) -> RecordError:
+    return RecordError(
+        f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them"
     )
 
 
@@ -288,20 +306,15 @@ def ended_early(results: Path, name: str) -> str:
     :param results: a folder of results, or of records alone; :param name: of the run.
     """
     path = reports_of(results).get(name)
-    if path is None:
-        is_killed = (results / "logs" / f"{name}.log").exists()
-        return (
-            "ReFrame was killed: the cases that had ended are shown"
-            if is_killed
-            else ""
-        )
-    try:
-        cases = [case for case in _read_report(path, results)[0] if not case.fixture]
-    except RecordError as error:
-        return str(error)
+    if path is None and (results / "logs" / f"{name}.log").exists():
+        return "ReFrame was killed: the cases that had ended are shown"
+    read = _read_report(path, results)
+    cases = [case for case in read.cases if not case.fixture]
     left = sum(case.result == "abort" for case in cases)
+    if not left:
+        return read.fault
     of_all = f"{len(cases) - left} of {count_text(len(cases), 'case')}"
-    return f"the run was interrupted: {of_all} ran" if left else ""
+    return f"the run was interrupted: {of_all} ran"
 
 
 def _log(results: Path, name: str) -> str | None:
@@ -333,9 +346,7 @@ def session_of_records(path: Path, name: str | None) -> Session:
     """
     runs = [run.session for run in listed(path)[0]]
     if name and name not in runs:
-        raise RecordError(
-            f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them"
-        )
+        raise _unknown(path, name)
     name = name or runs[-1]
     loaded = reader.load([Source(str(path), path, where={"session": name})], FIELDS)
     return of_records(
@@ -347,14 +358,12 @@ def of_records(
     name: str, records: Sequence[Record], unreadable: tuple[str, ...] = ()
 ) -> Session:
     """Return a run that is known by its records, each case as the last of its own says."""
-    by_case: dict[str, list[Record]] = {}
-    for record in records:
-        by_case.setdefault(case_name(record), []).append(record)
-    cases = tuple(_case_of(case, of_case) for case, of_case in by_case.items())
+    cases = tuple(map(_case_of, by_case(records).items()))
     return Session(name, None, cases, tuple(records), (), unreadable, archived=True)
 
 
-def _case_of(name: str, records: Sequence[Record]) -> Case:
+def _case_of(named: tuple[str, Sequence[Record]]) -> Case:
+    name, records = named
     last = records[-1]
     return Case(
         name,
@@ -374,47 +383,35 @@ def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
 
     :raises RecordError: if there is none.
     """
-    found, faults = (
-        _runs_of_records(path) if only_records(path) else _runs_of_folder(path)
-    )
+    runs_of = _runs_of_records if only_records(path) else _runs_of_folder
+    found, faults = runs_of(path)
     if not found:
-        why = f"; {faults[0]}" if faults else ""
-        raise RecordError(
-            f"{path}: no run has left results here; start one with ci/run{why}"
-        )
-    order = sorted(
-        found,
-        key=lambda run: (
-            run.started or datetime.min.replace(tzinfo=timezone.utc),
-            run.session,
-        ),
-    )
-    return order, faults
+        raise RecordError("; ".join([f"{path}: {_NOTHING}", *faults[:1]]))
+    found.sort(key=lambda run: (run.started is not None, run.started, run.session))
+    return found, faults
 
 
 def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
-    faults: list[str] = []
-    found = []
     reports = reports_of(results)
-    for name, path in reports.items():
-        try:
-            cases, _ = _read_report(path, results)
-        except RecordError as error:
-            faults.append(str(error))
-            cases = ()
-        ran = [case for case in cases if not case.fixture and case.result != "skip"]
-        systems = tuple(dict.fromkeys(case.system for case in ran))
-        passed = sum(is_success(case.result) for case in ran)
-        counts = (
-            (len(ran), passed, any(case.result == "abort" for case in ran))
-            if ran
-            else ()
-        )
-        found.append(Run(name, started(name), systems, *counts))
-    for log in sorted((results / "logs").glob("*.log")):
-        if log.stem not in reports:
-            found.append(Run(log.stem, started(log.stem)))
-    return found, tuple(faults)
+    read = {name: _read_report(path, results) for name, path in reports.items()}
+    found = [_run(name, report.cases) for name, report in read.items()]
+    logs = sorted(path.stem for path in (results / "logs").glob("*.log"))
+    found += [_run(name) for name in logs if name not in reports]
+    return found, tuple(report.fault for report in read.values() if report.fault)
+
+
+def _run(name: str, cases: Sequence[Case] = ()) -> Run:
+    ran = [case for case in cases if not case.fixture and case.result != "skip"]
+    if not ran:
+        return Run(name, started(name))
+    return Run(
+        name,
+        started(name),
+        systems=tuple(dict.fromkeys(case.system for case in ran)),
+        cases=len(ran),
+        passed=sum(is_success(case.result) for case in ran),
+        interrupted=any(case.result == "abort" for case in ran),
+    )
 
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
@@ -427,17 +424,10 @@ def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
         "session", maintain_order=True
     ):
         last = group.unique(case, keep="last", maintain_order=True)
+        began = started(str(name)) or group["time"][0]
+        systems = tuple(last["system"].unique(maintain_order=True))
         passed = last.filter(pl.col("case_result").is_in(SUCCESS)).height
-        systems = tuple(last["system"].unique(maintain_order=True).to_list())
-        found.append(
-            Run(
-                str(name),
-                started(str(name)) or group["time"][0],
-                systems,
-                last.height,
-                passed,
-            )
-        )
+        found.append(Run(str(name), began, systems, last.height, passed))
     return found, loaded.faults
 
 
@@ -464,22 +454,21 @@ def failed(session: Session) -> list[Case]:
 def other_faults(session: Session) -> list[str]:
     """Return the reasons apart from failed cases why a session is no success, one line each."""
     cases = [case for case in session.cases if not case.fixture]
+    recorded = by_case(session.records)
     faults = [*session.passed_over, *filter(None, [session.report_fault])]
     if session.was_killed:
         faults.append(
             "ReFrame ended before it could write its report, for example because it was killed: the records"
-            f" are those of {len({case_name(record) for record in session.records})} cases that had ended;"
+            f" are those of {len(recorded)} cases that had ended;"
             " run it again"
         )
     elif not session.report_fault and all(case.result == "skip" for case in cases):
         faults.append(_why_no_case(session, cases))
-    logged: dict[str, set[str]] = {}
-    for record in session.records:
-        logged.setdefault(case_name(record), set()).add(record["metric"])
     for case in cases:
         if case.result == "pass" and not case.metrics:
             faults.append(f"nothing was measured: {case.name} passed without a value")
-        lost = case.metrics - logged.get(case.name, set())
+        kept = recorded.get(case.name, ())
+        lost = case.metrics.difference(record["metric"] for record in kept)
         if lost:
             faults.append(
                 f"not in the perflog: {len(lost)} of {len(case.metrics)} metrics of {case.name}"

@@ -26,6 +26,7 @@ from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import (
     Record,
     bounds,
+    by_case,
     case_name,
     is_success,
     machine_name,
@@ -144,11 +145,6 @@ def where_text(of: Sequence[Record]) -> str:
         names_text(list(mpis), 4),
     )
     return "; ".join(filter(None, parts))
-
-
-def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Return records by the name of their case."""
-    return by_key(records, case_name)
 
 
 def would_have_found(records: Sequence[Record]) -> str:
