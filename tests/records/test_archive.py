@@ -134,7 +134,7 @@ def test_small_batches_come_to_the_same(tmp_path, monkeypatch):
     )
     archive_writer.add(path, tmp_path / "large")
     monkeypatch.setattr(reader, "BATCH_B", 5000)
-    monkeypatch.setattr(archive_writer, "BATCH_B", 10_000)
+    monkeypatch.setattr(archive_writer, "BATCH_ROWS", 20)
     outcome = archive_writer.add(path, tmp_path / "small")
     assert canonical(exported(tmp_path / "small")) == canonical(
         exported(tmp_path / "large")
@@ -293,3 +293,23 @@ def test_a_file_that_a_writer_deletes_meanwhile_is_named(two, tmp_path, monkeypa
         assert (
             "the archive is being written; try again" in faults[0] and len(faults) == 1
         )
+
+
+def test_what_is_long_on_a_large_machine_is_once_in_a_file_and_in_each_record(tmp_path):
+    ports = {"nodes": {"n1": {"hsn0": {"sent_B": 1.0}}, "n2": {}}}
+    placement = [f"{node}:{core}" for node in ("n1", "n2") for core in range(64)]
+    facts = {"nodelist": ["n1", "n2"], "ports": ports, "placement": placement}
+    path = write(
+        tmp_path / "a.jsonl",
+        [record(metric=f"m{number}", **facts) for number in range(3)],
+    )
+    archive_writer.add(path, tmp_path / "archive")
+    (file,) = files(tmp_path / "archive")
+    raw = pl.read_parquet(file, hive_partitioning=False)
+    assert raw["ports"].null_count() == raw["nodelist"].null_count() == 2
+    assert len(raw["placement"][0]) < len(json.dumps(placement)) / 2
+    # Also of a value that is not the first of its case, and by a node of it.
+    for sought in (",metric=m2", ",nodelist=n2,metric=m1"):
+        source = sources.parse(f"{tmp_path / 'archive'}{sought}")
+        (row,) = reader.load([source]).frame.to_dicts()
+        assert facts.items() <= record_of(row).items()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sound results, from wherever they are."""
 
-import json
 import os
 from itertools import chain
 
@@ -11,25 +10,13 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archive_writer, reader, series, sources
 from fabric_checks.records.sources import Faults
-from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
+from fabric_checks.records.table import COLUMNS, REPEATED, record_of
 from tests.builders import failed, load, record, write
 
 
 def as_records(frame):
     """Return the rows of a table as the objects that they came from, which do not name their case."""
-    rows = (
-        frame.drop("side")
-        .with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
-        .to_dicts()
-    )
-    return [
-        {
-            name: json.loads(value) if value and name in NESTED else value
-            for name, value in row.items()
-        }
-        | {"case": None}
-        for row in rows
-    ]
+    return [record_of(row) | {"case": None} for row in frame.drop("side").to_dicts()]
 
 
 def test_all_fields_come_out_as_they_went_in(tmp_path):

@@ -5,7 +5,7 @@ a system.
 An addition to a month writes a new file with the next number N, and then deletes the files that it replaces.
 Until these are gone, the file with the greatest number counts; so no reader sees half a month, whatever ends
 a writer. A file has the columns :data:`fabric_checks.records.table.COLUMNS`, which any program that reads
-Parquet can use.
+Parquet can use; of those in :data:`ONCE` a case has the value in one of its rows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from fabric_checks.records.table import COLUMNS, REPEATED
 #: The most rows of a file: a system with ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
 
+#: What all values of a case share and what is long on a large machine: with a copy in each row, a month of
+#: nights on a thousand nodes would be tens of gigabytes before it is compressed.
+ONCE = ("nodelist", "ports")
+
 
 def folder_of(folder: Path, system: str, month: str) -> Path:
     """Return the folder of a month of a system; no name of a system leads out of the archive."""
@@ -33,6 +37,15 @@ def number_of(name: str) -> int | None:
     """Return the number N in the name of a file; None if the name is not of that form."""
     found = re.fullmatch(r"records-(\d{1,9})\.parquet", name, re.ASCII)
     return int(found[1]) if found else None
+
+
+def without_copies(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records in which those of a case have the columns of :data:`ONCE` once, as files have them."""
+    rows = frame.with_row_index("_row")
+    first = rows.filter(pl.col("case").is_first_distinct()).select("_row", *ONCE)
+    # A join, as Polars writes the text below a null that `when` makes.
+    joined = rows.drop(ONCE).join(first, on="_row", how="left", maintain_order="left")
+    return joined.select(frame.columns)
 
 
 def superseded(names: Iterable[str]) -> set[str]:
@@ -69,6 +82,10 @@ def read(
                 f"its column {quoted(wrong[0])} is not one of an archive's; it is left out",
             )
         _require_sane(path, rows.select(pl.len()).collect().item())
+        once = [pl.col(name) for name in ONCE if name in columns]
+        rows = rows.with_columns(
+            each.drop_nulls().first().over("case") for each in once
+        )
         if condition is not None:
             rows = rows.filter(condition)
         return rows.select(map(_column, columns) if compact else columns).collect()

@@ -25,8 +25,8 @@ from fabric_checks.records.record import FIELDS, MEASUREMENT
 from fabric_checks.records.sources import Faults, Source
 from fabric_checks.records.table import COLUMNS
 
-#: The size in bytes of the rows that are kept in memory before they are written.
-BATCH_B = 2**26
+#: How many rows are kept in memory before they are written.
+BATCH_ROWS = 2**16
 _ROWS_A_GROUP = 200_000
 
 
@@ -67,7 +67,7 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
             for frame in frames:
                 read += frame.height
                 batch.append(frame)
-                if sum(part.estimated_size() for part in batch) >= BATCH_B:
+                if sum(part.height for part in batch) >= BATCH_ROWS:
                     added += write(pl.concat(batch), folder, written)
                     batch.clear()
             if batch:
@@ -134,7 +134,8 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
         MEASUREMENT, keep="first", maintain_order=True
     )
     content = io.BytesIO()
-    rows.sort("time", maintain_order=True).write_parquet(
+    rows = archive.without_copies(rows.sort("time", maintain_order=True))
+    rows.write_parquet(
         content, compression="zstd", compression_level=9, row_group_size=_ROWS_A_GROUP
     )
     try:

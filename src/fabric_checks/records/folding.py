@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -89,11 +89,23 @@ def _row(nodes: list[str], cpus: list[str]) -> list[Any]:
     return [names, cpus[0], len(cpus)] if is_same else [names, cpus]
 
 
-@lru_cache(maxsize=16)
-def unfolded_ranks(rows: tuple[Any, ...]) -> list[str]:
-    """Return node and CPUs of each rank; cases of equal rows share the list, which nobody is to change.
+class Ranks(NamedTuple):
+    """The ranks of some nodes, of which each has the same.
 
-    :param rows: texts as they are, or frozen objects with nodes, cpus and count.
+    :param nodes: their names, folded or not; :param cpus: the CPUs of each rank, or those that all have.
+    :param times: how many ranks have these.
+    """
+
+    nodes: str | tuple[str, ...]
+    cpus: str | tuple[str, ...]
+    times: int = 1
+
+
+@lru_cache(maxsize=16)
+def unfolded_ranks(rows: tuple[str | Ranks, ...]) -> list[str]:
+    """Return node and CPUs of each rank, as in a record; cases of equal rows share the list, which nobody is
+    to change.
+
     :raises ValueError: if that is no placement.
     """
     ranks: list[str] = []
@@ -101,6 +113,8 @@ def unfolded_ranks(rows: tuple[Any, ...]) -> list[str]:
         if isinstance(row, str):
             ranks.append(row)
             continue
-        cpus = [row.cpus] * row.count if isinstance(row.cpus, str) else row.cpus
+        if not 0 < row.times <= MOST:
+            raise ValueError("more ranks on a node than any machine has")
+        cpus = [row.cpus] * row.times if isinstance(row.cpus, str) else row.cpus
         ranks += [f"{node}:{each}" for node in unfolded(row.nodes) for each in cpus]
     return ranks

@@ -26,29 +26,16 @@ import polars as pl
 from msgspec import Meta
 
 from fabric_checks.records import jsonlines, validation
-from fabric_checks.records.folding import MOST, unfolded, unfolded_ranks
+from fabric_checks.records.folding import unfolded, unfolded_ranks
 from fabric_checks.records.record import FIELDS, OF_CASE, OF_GROUP, OF_VALUE
-from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
+from fabric_checks.records.table import COLUMNS, NESTED, PLACEMENT, REPEATED
 from fabric_checks.records.writing import PASSED
-
-
-class Ranks(msgspec.Struct, array_like=True, frozen=True):
-    """The ranks of some nodes, of which each has the same.
-
-    :param nodes: their names, folded or not; :param cpus: the CPUs of each rank, or those that all have.
-    :param count: how many ranks have these.
-    """
-
-    nodes: str | tuple[str, ...]
-    cpus: str | tuple[str, ...]
-    count: Annotated[int, Meta(ge=1, le=MOST)] = 1
-
 
 #: The types of fields in lines.
 _TYPES = validation.TYPES | {
     "time": Annotated[datetime, Meta(tz=True)],
     "nodelist": str | list[str] | None,
-    "placement": tuple[str | Ranks, ...] | None,
+    "placement": PLACEMENT | None,
 }
 
 
@@ -94,7 +81,7 @@ def case_of(line: bytes, columns: frozenset[str]) -> Any:
     if "nodelist" in columns and case.nodelist is not None:
         case.nodelist = unfolded(case.nodelist)
     if "placement" in columns and case.placement is not None:
-        case.placement = unfolded_ranks(case.placement)
+        unfolded_ranks(case.placement)  # which is kept, as it is a thousandth of that
     return case
 
 
@@ -107,6 +94,8 @@ def records_of(case: Any) -> list[dict[str, Any]]:
     common["time"] = case.time.astimezone(timezone.utc).isoformat()
     if case.jobid is not None:
         common["jobid"] = str(case.jobid)
+    if case.placement is not None:
+        common["placement"] = unfolded_ranks(case.placement)
     facts = dict.fromkeys(FIELDS) | common
     records = []
     for group in case.metrics:

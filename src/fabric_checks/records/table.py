@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn records into rows of tables, and rows into records.
 
-A column has the type of its field, lists and objects are JSON text, and times are in UTC.
+A column has the type of its field, lists and objects are JSON text, and times are in UTC. The placement is
+folded as in the lines of cases.
 """
 
 from __future__ import annotations
@@ -11,9 +12,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import polars as pl
 
+from fabric_checks.records.folding import Ranks, unfolded_ranks
 from fabric_checks.records.record import FIELDS, TYPES
+
+#: The placement of a case as lines and tables have it.
+PLACEMENT = tuple[str | Ranks, ...]
 
 #: Is called with the number of a line or row, and its fault.
 Report = Callable[[int, str], None]
@@ -50,13 +56,15 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     record: dict[str, Any] = {name: row.get(name) for name in FIELDS}
     for name in NESTED:
         if record[name] is not None:
-            record[name] = _parsed(record[name])
+            record[name] = _parsed(record[name], is_placement=name == "placement")
     if record["time"] is not None:
         record["time"] = record["time"].isoformat()
     return record
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Any:
+def _parsed(text: str, *, is_placement: bool) -> Any:
     """Return what JSON text has; all values of a case share it."""
+    if is_placement:
+        return unfolded_ranks(msgspec.json.decode(text, type=PLACEMENT))
     return json.loads(text)
