@@ -9,7 +9,7 @@ sections of the families.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fabric_checks.core.paths import ROOT
@@ -153,24 +153,27 @@ def table(
     kept = [(ask, values) for ask, values in columns if any(values)]
     if not kept:
         return None
-    by_machine = zip(
-        results.machines, zip(*(values for _, values in kept), strict=True), strict=True
-    )
-    rows: list[tuple[str, tuple[Cell | str | None, ...]]] = [
-        (machine, tuple(value and number(value) for value in of))
-        for machine, of in by_machine
-    ]
+    rows = list(_rows(results.machines, [values for _, values in kept]))
+    shown = [ask for ask, _ in kept]
+    rows += _published_rows(shown, published)
+    heads = tuple(ask.head for ask in shown)
+    return Table(key, caption, "machine", heads, tuple(rows))
+
+
+def _rows(
+    machines: Sequence[str], columns: Sequence[Sequence[Value | None]]
+) -> Iterator[tuple[str, tuple[Cell | str | None, ...]]]:
+    for machine, *values in zip(machines, *columns, strict=True):
+        yield machine, tuple(value and number(value) for value in values)
+
+
+def _published_rows(
+    asks: Sequence[Ask], published: Platforms
+) -> Iterator[tuple[str, tuple[Cell | str, ...]]]:
     for name, known in published.items():
-        found = [known.get((ask.layout, ask.quantity)) for ask, _ in kept]
+        found = [known.get((ask.layout, ask.quantity)) for ask in asks]
         if any(found):
-            rows.append((f"{name} (published)", tuple(map(_published_cell, found))))
-    return Table(
-        key,
-        caption,
-        "machine",
-        tuple(ask.head for ask, _ in kept),
-        tuple(rows),
-    )
+            yield f"{name} (published)", tuple(map(_published_cell, found))
 
 
 def _published_cell(published: PublishedValue | None) -> Cell | str:
@@ -239,14 +242,16 @@ def _all_of(values: Sequence[Value], name: str) -> str:
     )
 
 
+def _is_between_nodes(results: Results) -> bool:
+    return any((value.record["nodes"] or 0) > 1 for value in results.values)
+
+
 def section(results: Results, published: bool = False) -> Section | None:
     """Return the tables that have a value; None if none has, or if nothing was measured between nodes.
 
     :param published: whether to show the platforms of the document itself, next to the machines.
     """
-    if not published and all(
-        (value.record["nodes"] or 0) < 2 for value in results.values
-    ):
+    if not published and not _is_between_nodes(results):
         return None
     known = published_platforms() if published else {}
     listed = (
@@ -259,12 +264,9 @@ def section(results: Results, published: bool = False) -> Section | None:
     intro = (
         "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005),"
         " for these machines. MB/s is 10^6 bytes a second."
-        + (
-            " Published values are as printed in 2005, and were not measured here."
-            if published
-            else ""
-        ),
     )
+    if published:
+        intro += " Published values are as printed in 2005, and were not measured here."
     return Section(
-        "tables", "As in the SAND report", (platforms(results), *tables), intro
+        "tables", "As in the SAND report", (platforms(results), *tables), (intro,)
     )
