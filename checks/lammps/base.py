@@ -190,8 +190,9 @@ class LammpsCheck(ProgramMixin, FabricCheck):
             physics.require(output, self.problem, copies, platform.machine())
         return output
 
-    def values_of(self, output):
-        """Return the metrics that every input has."""
+    def measure(self, text):
+        output = self.read(text)
+        self.time_s = output.loop_time_s
         return {
             "loop_time": output.loop_time_s,
             "timestep_rate": output.steps / output.loop_time_s,

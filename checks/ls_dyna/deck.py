@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPP-DYNA on a deck of the site's: speed-up, and what another decomposition gains."""
 
-from reframe.core.builtins import run_after
-from reframe.utility import udeps
+import reframe  # noqa: F401  (ReFrame loads only files that import it)
 
 from fabric_checks import parsers
 from fabric_checks.core import families
@@ -11,10 +10,10 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 
 from ..base import FabricCheck
+from ..baseline import Baseline, SpeedUp, name_of_case
 from ..builds import built_by_spack
 from ..registration import check
 
-ONE_RANK = "1x1"
 #: Parts of the table of times: the work on elements, and contact, whose share grows with bad balance.
 SHARES = {
     "element_processing_share": ("Element processing", "larger"),
@@ -68,7 +67,7 @@ class DynaDeck(ProgramMixin, FabricCheck):
     def measure(self, text):
         output = parsers.ls_dyna.parse(text, self.num_tasks)
         self.note_version("ls_dyna", output.version)
-        self.elapsed_s, total_s = output.elapsed_s, sum(output.clock_s.values())
+        self.time_s, total_s = output.elapsed_s, sum(output.clock_s.values())
         return {
             "elapsed_time": output.elapsed_s,
             "time_per_cycle": 1e6 * output.elapsed_s / output.cycles,
@@ -81,7 +80,7 @@ class DynaDeck(ProgramMixin, FabricCheck):
 
 
 @check(compare=False)
-class MppDyna(DynaDeck):
+class MppDyna(SpeedUp, DynaDeck):
     """Elapsed time of a crash simulation with its own decomposition, its parts, and the speed-up against one
     process.
 
@@ -91,53 +90,9 @@ class MppDyna(DynaDeck):
     descr = "MPP-DYNA"
     layout = layouts("any")
 
-    @run_after("init")
-    def depend_on_one_rank(self):
-        """The speed-up is against one process, run just before in the same environment."""
-        if self.current_layout.tasks > 1:
-            self.depends_on(type(self).of(ONE_RANK), how=udeps.by_case)
-
-    @classmethod
-    def of(cls, layout):
-        """Return the name of the case in a layout."""
-        (variant,) = cls.get_variant_nums(layout=layout)
-        return cls.variant_name(variant)
-
-    def metrics(self):
-        more = [
-            Metric(
-                "speed_up",
-                "1",
-                "larger",
-                about="Elapsed time on one process over that here",
-            ),
-            Metric(
-                "parallel_efficiency",
-                "%",
-                "larger",
-                about="Speed-up over the number of processes",
-            ),
-        ]
-        return super().metrics() + (more if self.current_layout.tasks > 1 else [])
-
-    def read_dependencies(self):
-        """Take the time on one process from the case this one depends on."""
-        if self.current_layout.tasks > 1:
-            self.one_rank_s = self.getdep(type(self).of(ONE_RANK)).elapsed_s
-
-    def measure(self, text):
-        values = super().measure(text)
-        if self.current_layout.tasks > 1:
-            speed_up = self.one_rank_s / self.elapsed_s
-            values |= {
-                "speed_up": speed_up,
-                "parallel_efficiency": 100 * speed_up / self.current_layout.tasks,
-            }
-        return values
-
 
 @check(compare=False)
-class MppDynaDecomposition(DynaDeck):
+class MppDynaDecomposition(Baseline, DynaDeck):
     """The same deck with the decomposition of the site's pfile, and how many times as fast that is.
 
     Source: Jonsson and Magro, who gained 1.7 to 2.1 times on two processors by another decomposition.
@@ -152,26 +107,18 @@ class MppDynaDecomposition(DynaDeck):
         """The option that names the pfile."""
         return (f"p={self.program['pfile']}",)
 
-    @run_after("init")
-    def depend_on_the_other(self):
-        """The gain is against the deck's own decomposition in the same layout, run just before."""
-        self.depends_on(MppDyna.of(self.layout), how=udeps.by_case)
+    @property
+    def baseline(self):
+        """The deck's own decomposition in the same layout."""
+        return name_of_case(MppDyna, layout=self.layout)
 
     def metrics(self):
+        about = "Elapsed time with the deck's own decomposition over that here"
         return [
             *super().metrics(),
-            Metric(
-                "decomposition_gain",
-                "1",
-                "larger",
-                about="Elapsed time with the deck's own decomposition over that here",
-            ),
+            Metric("decomposition_gain", "1", "larger", about=about),
         ]
-
-    def read_dependencies(self):
-        """Take the time with the deck's own decomposition from the case this one depends on."""
-        self.own_s = self.getdep(MppDyna.of(self.layout)).elapsed_s
 
     def measure(self, text):
         values = super().measure(text)
-        return {**values, "decomposition_gain": self.own_s / self.elapsed_s}
+        return values | {"decomposition_gain": self.baseline_s / self.time_s}
