@@ -80,7 +80,7 @@ class FabricCheck(
                             keep_profile                the file of the profile among those that are kept
                             enter_by_launcher           options of the launcher, where it enters an image
                             bound_pending_time          max_pending_time
-                            find_program                program; facts: program, program_version, stack
+                            find_program                facts: program, program_version, stack
                             OWN                         the same for our own programs; lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * every launch but the

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.metrics import Metric, curve, point
+from fabric_checks.reframe_ext.mixins import NO_SIZES
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,38 @@ class Curve:
     one_way: bool = False
     about: str = ""
     mode: str | None = None
+
+
+#: Columns that several suites have.
+MESSAGE_RATE = Curve(
+    "message_rate",
+    "Mmsg/s",
+    "larger",
+    "message_rate_per_s",
+    1e-6,
+    about="Messages a second, summed over the pairs",
+)
+OVERALL_TIME = Curve(
+    "overall_time",
+    "us",
+    "smaller",
+    "overall_us",
+    about="Time of the collective with work meanwhile",
+)
+COMMUNICATION_TIME = Curve(
+    "communication_time",
+    "us",
+    "smaller",
+    "communication_us",
+    about="Time of the collective alone",
+)
+OVERLAP = Curve(
+    "overlap",
+    "%",
+    "larger",
+    "overlap_percent",
+    about="Overlap of the collective with work, as its suite defines it",
+)
 
 
 class Tables(RegressionTestPlugin):
@@ -67,3 +100,14 @@ class Tables(RegressionTestPlugin):
             for c in own
             for size in self.sizes_of(c)
         }
+
+
+class Barrier(RegressionTestPlugin):
+    """A barrier: its table has one row, and it has no buffers."""
+
+    devices = ()
+    validates = False
+    settings = NO_SIZES
+    sizes_B = [0]
+    has_zero = False
+    has_sizes = False

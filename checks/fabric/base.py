@@ -82,12 +82,8 @@ class Sweep(SizesMixin, OwnProgram):
 
     def arguments(self):
         """Return the sizes, and the time of a point."""
-        words = [
-            "--min-size",
-            str(self.sizes_B[0]),
-            "--max-size",
-            str(self.sizes_B[-1]),
-        ]
+        first, last = str(self.sizes_B[0]), str(self.sizes_B[-1])
+        words = ["--min-size", first, "--max-size", last]
         if self.seconds_per_point is not None:
             words += ["--max-seconds-per-point", str(self.seconds_per_point)]
         return words

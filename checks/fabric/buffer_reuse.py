@@ -90,18 +90,13 @@ class BufferReuse(Sweep):
 
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
-        latency = {
-            percent: output.times_us("latency", reuse_percent=percent)
-            for percent in buffer_reuse.PERCENTS
-        }
-        bandwidth = {
-            percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
-            for percent in buffer_reuse.PERCENTS
-        }
-        values = {}
-        for name, by_percent in (("latency", latency), ("bandwidth", bandwidth)):
-            for percent, by_size in by_percent.items():
-                values |= points(f"{name}_reuse_{percent}", by_size)
+        latency, bandwidth, values = {}, {}, {}
+        for percent in buffer_reuse.PERCENTS:
+            times_us = output.times_us("stream", reuse_percent=percent)
+            bandwidth[percent] = bandwidth_MBps(times_us)
+            latency[percent] = output.times_us("latency", reuse_percent=percent)
+            values |= points(f"latency_reuse_{percent}", latency[percent])
+            values |= points(f"bandwidth_reuse_{percent}", bandwidth[percent])
         # The worst over the sizes: buffers that are all new against one that is used again and again.
         values["fresh_buffer_latency_ratio"] = max(
             latency[0][s] / latency[100][s] for s in self.sizes_B

@@ -56,19 +56,17 @@ class Notification(Sweep):
         return "simulated" not in self.current_partition.features
 
     def metrics(self):
+        about = "Share of a CPU that the process uses while it waits"
+        ways = notification.WAYS
+        shares = ways if self.has_cpu_time else ()
         return [
             *(
-                Metric(
-                    f"{way}_cpu_share",
-                    "%",
-                    "smaller",
-                    about="Share of a CPU that the process uses while it waits",
-                )
-                for way in (notification.WAYS if self.has_cpu_time else ())
+                Metric(f"{way}_cpu_share", "%", "smaller", about=about)
+                for way in shares
             ),
             *(
                 metric
-                for way in notification.WAYS
+                for way in ways
                 for metric in curve(
                     f"{way}_time", "us", "smaller", self.sizes_B, about=TIME
                 )
@@ -81,10 +79,8 @@ class Notification(Sweep):
         self._add_findings(
             Finding(kind="blocking wait", severity=Severity.NOTE, text=verdict)
         )
-        values = {
-            f"{way}_cpu_share": share
-            for way, share in (self.output.cpu_percent or {}).items()
-        }
+        shares = self.output.cpu_percent or {}
+        values = {f"{way}_cpu_share": share for way, share in shares.items()}
         for way in notification.WAYS:
             values |= points(f"{way}_time", self.output.times_us(way))
         return values

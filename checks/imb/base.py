@@ -25,14 +25,6 @@ BANDWIDTH = Curve(
     about="Bandwidth as IMB counts it: of a pair, or of a process in a ring",
 )
 ONE_WAY = replace(BANDWIDTH, one_way=True)
-MESSAGE_RATE = Curve(
-    "message_rate",
-    "Mmsg/s",
-    "larger",
-    "message_rate_per_s",
-    1e-6,
-    about="Messages a second, summed over the pairs",
-)
 
 
 class ImbProgram(Tables, SizesMixin, ProgramMixin, FabricCheck):

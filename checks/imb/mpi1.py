@@ -7,12 +7,13 @@ from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
-from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..devices import CUDA, HOST, DeviceMemory
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, ONE_WAY, TIME, ImbProgram
+from ..tables import MESSAGE_RATE, Barrier
+from .base import BANDWIDTH, ONE_WAY, TIME, ImbProgram
 
 LARGEST_B = 4 * 2**20
 #: Repetitions at most, and MiB at most, of what is measured well.
@@ -40,6 +41,7 @@ class ImbCheck(DeviceMemory, ImbProgram):
     """
 
     family = families.PAIRS
+    tags = {"imb", "pt2pt"}
     devices = (CUDA,)
     needs_of = {"device": {CUDA: ("imb_cuda",)}}
     curves = (TIME,)
@@ -82,7 +84,6 @@ class ImbPointToPoint(ImbCheck):
     descr = "IMB-MPI1 between two processes"
     benchmark = parameter(["PingPong", "PingPing"], type=str)
     layout = layouts("pair")
-    tags = {"imb", "pt2pt"}
     levels = Levels(
         nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]}
     )
@@ -108,7 +109,6 @@ class ImbSource(ImbCheck):
         type=str,
     )
     layout = layouts("pair")
-    tags = {"imb", "pt2pt"}
     thorough = False
     curves = (TIME, ONE_WAY)
 
@@ -120,7 +120,6 @@ class ImbBand(ImbCheck):
     descr = "IMB-MPI1 bandwidth and message rate"
     benchmark = parameter(["Uniband", "Biband"], type=str)
     layout = layouts("pairs")
-    tags = {"imb", "pt2pt"}
     levels = Levels(ppn_ratio={"benchmark": ["Uniband"]})
     thorough = False
     repetitions = (20, 1)
@@ -139,7 +138,6 @@ class ImbParallel(ImbCheck):
     descr = "IMB-MPI1 between neighbours"
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
     layout = layouts("several")
-    tags = {"imb", "pt2pt"}
     levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
     headlines = (screen.pair("both ways", "bandwidth", rank=2, benchmark="Sendrecv"),)
     curves = (TIME, BANDWIDTH)
@@ -175,17 +173,13 @@ class ImbCollective(ImbCheck):
 
 
 @check()
-class ImbBarrier(ImbCheck):
+class ImbBarrier(Barrier, ImbCheck):
     """A barrier over all processes."""
 
     descr = "IMB-MPI1 barrier"
-    devices = ()  # there is no buffer
     family = families.COLLECTIVES
     benchmark = "Barrier"
     layout = layouts("several")
     tags = {"imb", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("time", rank=1),)
-    settings = NO_SIZES
-    rows_B = [0]
-    has_sizes = False

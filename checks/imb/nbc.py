@@ -4,36 +4,11 @@
 from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
-from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from ..tables import Curve
+from ..tables import COMMUNICATION_TIME, OVERALL_TIME, OVERLAP, Barrier, Curve
 from .base import ImbProgram
-
-OVERLAP = (
-    Curve(
-        "overall_time",
-        "us",
-        "smaller",
-        "overall_us",
-        about="Time of the collective with work meanwhile",
-    ),
-    Curve(
-        "communication_time",
-        "us",
-        "smaller",
-        "communication_us",
-        about="Time of the collective alone",
-    ),
-    Curve("work_time", "us", "smaller", "compute_us", about="Time of the work alone"),
-    Curve(
-        "overlap",
-        "%",
-        "larger",
-        "overlap_percent",
-        about="Overlap of the collective with work, as its suite defines it",
-    ),
-)
 
 
 class ImbNonBlockingProgram(ImbProgram):
@@ -44,7 +19,14 @@ class ImbNonBlockingProgram(ImbProgram):
     needs = ("imb_nbc",)
     tags = {"imb", "collective", "nbc"}
     repetitions = (100, 4)
-    curves = OVERLAP
+    curves = (
+        OVERALL_TIME,
+        COMMUNICATION_TIME,
+        Curve(
+            "work_time", "us", "smaller", "compute_us", about="Time of the work alone"
+        ),
+        OVERLAP,
+    )
 
 
 @check()
@@ -77,12 +59,9 @@ class ImbNonBlocking(ImbNonBlockingProgram):
 
 
 @check()
-class ImbNonBlockingBarrier(ImbNonBlockingProgram):
+class ImbNonBlockingBarrier(Barrier, ImbNonBlockingProgram):
     """A non-blocking barrier with work meanwhile; see :class:`ImbNonBlocking`."""
 
     descr = "IMB-NBC non-blocking barrier"
     benchmark = "Ibarrier"
     layout = layouts("several", scan=False)
-    settings = NO_SIZES
-    rows_B = [0]
-    has_sizes = False

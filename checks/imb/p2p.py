@@ -7,7 +7,8 @@ from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, TIME, ImbProgram
+from ..tables import MESSAGE_RATE
+from .base import BANDWIDTH, TIME, ImbProgram
 
 
 def prime_factors(number):

@@ -9,7 +9,7 @@ from reframe.core.builtins import parameter, run_before, variable
 from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import EnvironExtras, Extras
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
@@ -34,6 +34,18 @@ COLLECTIVES = [
     "sendrecv",
 ]
 BUS = "Bus bandwidth by nccl-tests' definition, which is comparable with the rate of links"
+IN_PLACE_RATIO = Metric(
+    "in_place_ratio",
+    "1",
+    "larger",
+    about="Peak bus bandwidth in place over that out of place",
+)
+SLOWEST_ITERATION = Metric(
+    "slowest_iteration_to_median",
+    "1",
+    "smaller",
+    about="Slowest iteration of the largest size over the median",
+)
 #: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
 LOG = "nccl"
 ITERATIONS = f"{LOG}/iterations.json"
@@ -98,14 +110,8 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     def command(self):
         """Go through all sizes in one launch."""
         program = self.program["command"].format(benchmark=self.benchmark)
-        sizes = [
-            "-b",
-            str(self.sizes_B[0]),
-            "-e",
-            str(self.sizes_B[-1]),
-            "-f",
-            str(self.size_factor),
-        ]
+        first, last = str(self.sizes_B[0]), str(self.sizes_B[-1])
+        sizes = ["-b", first, "-e", last, "-f", str(self.size_factor)]
         words = [program, *sizes, "-g", "1", "-c", "1", *self.setting_options]
         if self.times_iterations:
             words += ["-I", "1", "-J", ITERATIONS]
@@ -129,8 +135,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     def times_iterations(self):
         """Whether the program writes the time of each iteration: from some release on, between several
         GPUs."""
-        version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
-        release = [int(number) for number in re.findall(r"\d+", version)]
+        release = list(map(int, re.findall(r"\d+", self.program["version"])))
         can = self.iterations_since and release >= self.iterations_since
         return (
             can
@@ -150,50 +155,18 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         self.keep_files = [*self.keep_files, LOG]
 
     def metrics(self):
-        times = curve(
-            "time",
-            "us",
-            "smaller",
-            self.sizes_B,
-            about="Time of the collective, out of place",
+        times, apart, in_place = (
+            curve(quantity, unit, better, self.sizes_B, about=about)
+            for quantity, unit, better, about in (
+                ("time", "us", "smaller", "Time of the collective, out of place"),
+                ("bus_bandwidth", "MB/s", "larger", f"{BUS}, out of place"),
+                ("in_place_bus_bandwidth", "MB/s", "larger", f"{BUS}, in place"),
+            )
         )
         if self.num_tasks == 1:
             return times
-        return [
-            *times,
-            *curve(
-                "bus_bandwidth",
-                "MB/s",
-                "larger",
-                self.sizes_B,
-                about=f"{BUS}, out of place",
-            ),
-            *curve(
-                "in_place_bus_bandwidth",
-                "MB/s",
-                "larger",
-                self.sizes_B,
-                about=f"{BUS}, in place",
-            ),
-            Metric(
-                "in_place_ratio",
-                "1",
-                "larger",
-                about="Peak bus bandwidth in place over that out of place",
-            ),
-            *(
-                [
-                    Metric(
-                        "slowest_iteration_to_median",
-                        "1",
-                        "smaller",
-                        about="Slowest iteration of the largest size over the median",
-                    )
-                ]
-                if self.times_iterations
-                else []
-            ),
-        ]
+        spread = [SLOWEST_ITERATION] if self.times_iterations else []
+        return [*times, *apart, *in_place, IN_PLACE_RATIO, *spread]
 
     def measure(self, text):
         from fabric_checks.parsers import nccl_tests
@@ -210,17 +183,15 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             {size: each.bus_MBps for size, each in of.items()}
             for of in (output.out_of_place, output.in_place)
         )
-        return {
+        values = {
             **times,
             **points("bus_bandwidth", apart),
             **points("in_place_bus_bandwidth", in_place),
-            "in_place_ratio": max(in_place.values()) / max(apart.values()),
-            **(
-                self.spread_of_iterations(output.out_of_place)
-                if self.times_iterations
-                else {}
-            ),
+            IN_PLACE_RATIO.name: max(in_place.values()) / max(apart.values()),
         }
+        if self.times_iterations:
+            values |= self.spread_of_iterations(output.out_of_place)
+        return values
 
     def spread_of_iterations(self, out_of_place):
         """Return the ratio of the slowest iteration of the largest size to the median."""
@@ -234,10 +205,9 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         times_us = nccl_tests.iterations(
             path.read_text(errors="replace"), out_of_place
         )[self.sizes_B[-1]]
-        times_us = (
-            times_us[1:] or times_us
-        )  # in the first one processes wait for each other
-        return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
+        # In the first one processes wait for each other.
+        times_us = times_us[1:] or times_us
+        return {SLOWEST_ITERATION.name: max(times_us) / median(times_us)}
 
     def judge_network(self):
         """Note the ways of the GPUs to other nodes, and what stands out.

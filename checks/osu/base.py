@@ -11,7 +11,6 @@ from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.reframe_ext.mixins import ProgramMixin, SizesMixin, optional
 from fabric_checks.software.suites.osu import can_verify, known_fault
 
@@ -47,14 +46,6 @@ BANDWIDTH = Curve(
     about="Bandwidth of windows of messages, summed over pairs and directions",
 )
 ONE_WAY = replace(BANDWIDTH, one_way=True)
-MESSAGE_RATE = Curve(
-    "message_rate",
-    "Mmsg/s",
-    "larger",
-    "message_rate_per_s",
-    1e-6,
-    about="Messages a second, summed over the pairs",
-)
 
 
 class OsuProgram(ProgramMixin, FabricCheck):
@@ -93,10 +84,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
     @property
     def is_port(self):
         """Whether the program is one of mpi4py's ports, which take no options."""
-        return (
-            EnvironExtras.of(self.current_environ).programs["osu"]["program"]
-            == "osu-py"
-        )
+        return self.program["program"] == "osu-py"
 
     def call_of_port(self, program):
         """Return the command line that calls a port's function with the changed settings as its arguments."""
@@ -182,9 +170,7 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
 
         Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
         """
-        least_B = EnvironExtras.of(self.current_environ).programs["osu"][
-            "smallest_message_B"
-        ]
+        least_B = self.program["smallest_message_B"]
         if self.benchmark.removesuffix("_persistent") in parsers.osu.REDUCTIONS:
             return 4 if least_B == 0 else 1
         return least_B if self.has_zero else 1

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU blocking and non-blocking collectives."""
 
+from dataclasses import replace
+
 from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
+from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..registration import check
-from ..tables import Curve
-from .base import LATENCY, MiB, OsuCheck
+from ..tables import COMMUNICATION_TIME, OVERALL_TIME, OVERLAP, Barrier
+from .base import MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
 C_ONLY = [
@@ -22,52 +24,36 @@ C_ONLY = [
     "reduce_scatter",
     "scatterv",
 ]
-#: These came with later releases.
-C_ONLY_7_3 = [
-    "alltoallw",
-    *(f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw")),
-]
-C_ONLY_7_4 = ["reduce_scatter_block"]
-NON_BLOCKING = [
-    "iallgather",
-    "iallgatherv",
-    "iallreduce",
-    "ialltoall",
-    "ialltoallv",
-    "ialltoallw",
-    "ibcast",
-    "igather",
-    "igatherv",
-    "ireduce",
-    "iscatter",
-    "iscatterv",
-]
-NON_BLOCKING_7_3 = ["ireduce_scatter"]
-NON_BLOCKING_7_4 = ["ireduce_scatter_block"]
+PERSISTENT = [f"{name}_persistent" for name in (*PORTED, *C_ONLY, "alltoallw")]
+#: The benchmarks, each with the features that an environment has to have for it.
+BLOCKING = {
+    **dict.fromkeys(PORTED, ()),
+    **dict.fromkeys(C_ONLY, ("osu_c",)),
+    **dict.fromkeys(["alltoallw", *PERSISTENT], ("osu_c", "osu_7_3")),
+    "reduce_scatter_block": ("osu_c", "osu_7_4"),
+}
+NON_BLOCKING = {
+    **dict.fromkeys(
+        [
+            "iallgather",
+            "iallgatherv",
+            "iallreduce",
+            "ialltoall",
+            "ialltoallv",
+            "ialltoallw",
+            "ibcast",
+            "igather",
+            "igatherv",
+            "ireduce",
+            "iscatter",
+            "iscatterv",
+        ],
+        (),
+    ),
+    "ireduce_scatter": ("osu_7_3",),
+    "ireduce_scatter_block": ("osu_7_4",),
+}
 NEIGHBOURHOOD = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
-OVERLAP = (
-    Curve(
-        "overall_time",
-        "us",
-        "smaller",
-        "overall_us",
-        about="Time of the collective with work meanwhile",
-    ),
-    Curve(
-        "communication_time",
-        "us",
-        "smaller",
-        "pure_comm_us",
-        about="Time of the collective alone",
-    ),
-    Curve(
-        "overlap",
-        "%",
-        "larger",
-        "overlap_percent",
-        about="Overlap of the collective with work, as its suite defines it",
-    ),
-)
 #: OSU leaves out, without a word, sizes whose buffers for all processes together are larger than this.
 MEMORY_LIMIT_B = 512 * MiB
 
@@ -77,6 +63,7 @@ class OsuCollectives(OsuCheck):
 
     family = families.COLLECTIVES
     folder = "collective"
+    tags = {"osu", "collective"}
 
     @property
     def most_B(self):
@@ -103,36 +90,21 @@ class OsuCollective(OsuCollectives):
     """Time of a blocking collective, averaged over the processes; with persistent requests too."""
 
     descr = "OSU blocking collective"
-    benchmark = parameter([*PORTED, *C_ONLY, *C_ONLY_7_3, *C_ONLY_7_4], type=str)
-    needs_of = {
-        **OsuCheck.needs_of,
-        "benchmark": {
-            **dict.fromkeys(C_ONLY, ("osu_c",)),
-            **dict.fromkeys(C_ONLY_7_3, ("osu_c", "osu_7_3")),
-            **dict.fromkeys(C_ONLY_7_4, ("osu_c", "osu_7_4")),
-        },
-    }
+    benchmark = parameter(list(BLOCKING), type=str)
+    needs_of = OsuCheck.needs_of | {"benchmark": BLOCKING}
     layout = layouts("several")
-    tags = {"osu", "collective"}
     headlines = screen.collectives("latency")
-    curves = (LATENCY,)
 
 
 @check()
-class OsuBarrier(OsuCollectives):
+class OsuBarrier(Barrier, OsuCollectives):
     """Time of a barrier, averaged over the processes."""
 
     descr = "OSU barrier"
     benchmark = "barrier"
-    devices = ()  # there is no buffer
-    validates = False
     layout = layouts("several")
-    tags = {"osu", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("latency"),)
-    settings = NO_SIZES
-    sizes_B = [0]
-    has_sizes = False
 
 
 @check()
@@ -144,7 +116,6 @@ class OsuPersistentBarrier(OsuBarrier):
     levels = Levels()
     headlines = ()
     needs = ("osu_c", "osu_7_3")
-    tags = {"osu", "collective"}
 
 
 @check()
@@ -155,12 +126,25 @@ class OsuNeighbourhood(OsuCollectives):
     benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
     layout = layouts("ring", scan=False, needs=needs)
-    tags = {"osu", "collective"}
     has_zero = False
 
 
+class OsuWithWork(OsuCollectives):
+    """Non-blocking collectives with work meanwhile."""
+
+    family = families.NON_BLOCKING
+    tags = {"osu", "collective", "nbc"}
+    needs = ("osu_c",)
+    has_zero = False
+    curves = (
+        OVERALL_TIME,
+        replace(COMMUNICATION_TIME, column="pure_comm_us"),
+        OVERLAP,
+    )
+
+
 @check()
-class OsuNonBlocking(OsuCollectives):
+class OsuNonBlocking(OsuWithWork):
     """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their
     overlap.
 
@@ -169,51 +153,25 @@ class OsuNonBlocking(OsuCollectives):
     """
 
     descr = "OSU non-blocking collective"
-    family = families.NON_BLOCKING
-    benchmark = parameter(
-        [*NON_BLOCKING, *NON_BLOCKING_7_3, *NON_BLOCKING_7_4], type=str
-    )
-    needs = ("osu_c",)
-    needs_of = {
-        **OsuCheck.needs_of,
-        "benchmark": {
-            **dict.fromkeys(NON_BLOCKING_7_3, ("osu_7_3",)),
-            **dict.fromkeys(NON_BLOCKING_7_4, ("osu_7_4",)),
-        },
-    }
+    benchmark = parameter(list(NON_BLOCKING), type=str)
+    needs_of = OsuCheck.needs_of | {"benchmark": NON_BLOCKING}
     layout = layouts("several", scan=False)
-    tags = {"osu", "collective", "nbc"}
-    has_zero = False
-    curves = OVERLAP
 
 
 @check()
-class OsuNonBlockingBarrier(OsuCollectives):
+class OsuNonBlockingBarrier(Barrier, OsuWithWork):
     """A non-blocking barrier with work meanwhile; see :class:`OsuNonBlocking`."""
 
     descr = "OSU non-blocking barrier"
-    family = families.NON_BLOCKING
     benchmark = "ibarrier"
-    devices = ()  # there is no buffer
-    validates = False
-    needs = ("osu_c",)
     layout = layouts("several", scan=False)
-    tags = {"osu", "collective", "nbc"}
-    settings = NO_SIZES
-    sizes_B = [0]
-    has_sizes = False
-    curves = OVERLAP
 
 
 @check()
-class OsuNonBlockingNeighbourhood(OsuCollectives):
+class OsuNonBlockingNeighbourhood(OsuWithWork):
     """A non-blocking collective with the neighbours of a ring only; see :class:`OsuNonBlocking`."""
 
     descr = "OSU non-blocking neighbourhood collective"
-    family = families.NON_BLOCKING
     benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
     layout = layouts("ring", scan=False, needs=needs)
-    tags = {"osu", "collective", "nbc"}
-    has_zero = False
-    curves = OVERLAP

@@ -6,11 +6,10 @@ from reframe.core.builtins import parameter, variable
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.reframe_ext.mixins import NO_SIZES, layouts
 
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, ONE_WAY, OsuCheck, Window
+from .base import BANDWIDTH, HOST, ONE_WAY, OsuCheck, Window
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -57,10 +56,8 @@ class OsuOneSided(OsuCheck):
 
     def read(self, text):
         output = super().read(text)
-        asked, found = (
-            parsers.osu.SYNCHRONISATIONS[self.synchronisation],
-            output.header.get("Synchronization"),
-        )
+        asked = parsers.osu.SYNCHRONISATIONS[self.synchronisation]
+        found = output.header.get("Synchronization")
         if found != asked:
             raise OutputError(
                 f"the synchronisation {asked} was asked for, but the output names {found}"
@@ -78,7 +75,6 @@ class OsuOneSidedLatency(OsuOneSided):
     )
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
     layout = layouts("pair")
-    curves = (LATENCY,)
 
 
 @check()
@@ -95,14 +91,7 @@ class OsuOneSidedAtomic(OsuOneSided):
     def sizes_B(self):
         """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages
         either."""
-        return [
-            8
-            if EnvironExtras.of(self.current_environ).programs["osu"][
-                "smallest_message_B"
-            ]
-            == 0
-            else 1
-        ]
+        return [8 if self.program["smallest_message_B"] == 0 else 1]
 
 
 @check()

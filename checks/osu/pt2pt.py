@@ -13,7 +13,8 @@ from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..registration import check
-from .base import BANDWIDTH, LATENCY, MESSAGE_RATE, ONE_WAY, OsuCheck, Window
+from ..tables import MESSAGE_RATE
+from .base import BANDWIDTH, ONE_WAY, OsuCheck, Window
 
 
 class OsuPointToPoint(OsuCheck):
@@ -21,6 +22,7 @@ class OsuPointToPoint(OsuCheck):
 
     family = families.PAIRS
     folder = "pt2pt"
+    tags = {"osu", "pt2pt"}
     device_buffers = "D D"
 
 
@@ -59,7 +61,6 @@ class OsuLatency(OsuPointToPoint):
     descr = "OSU latency"
     benchmark = "latency"
     layout = layouts("pair")
-    tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (screen.pair("latency", "latency"),)
 
@@ -71,7 +72,6 @@ class OsuMultiLatency(OsuPointToPoint):
     descr = "OSU latency of many pairs at once"
     benchmark = "multi_lat"
     layout = layouts("pairs")
-    tags = {"osu", "pt2pt"}
 
 
 @check()
@@ -82,7 +82,6 @@ class OsuBandwidth(OsuWindows):
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str)
     layout = layouts("pair")
-    tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
         screen.pair("bandwidth", "bandwidth", benchmark="bw"),
@@ -91,9 +90,7 @@ class OsuBandwidth(OsuWindows):
 
     def measure(self, text):
         # mpi4py's port of bibw counts the bytes of one direction, OSU's own program those of both.
-        factor = (
-            2 if (self.benchmark, self.program["program"]) == ("bibw", "osu-py") else 1
-        )
+        factor = 2 if self.benchmark == "bibw" and self.is_port else 1
         return {name: factor * value for name, value in super().measure(text).items()}
 
 
@@ -105,7 +102,6 @@ class OsuMessageRate(OsuWindows):
     benchmark = "mbw_mr"
     needs = ("osu_c",)
     layout = layouts("pairs")
-    tags = {"osu", "pt2pt"}
     levels = Levels(procurement=True)
     headlines = (screen.pair("message rate", "message_rate", rank=1),)
     curves = (ONE_WAY, MESSAGE_RATE)
@@ -134,8 +130,6 @@ class OsuConcurrentLatency(OsuPointToPoint):
     devices = ()  # a forked process has none
     needs = ("osu_c",)
     layout = layouts("pair")
-    tags = {"osu", "pt2pt"}
-    curves = (LATENCY,)
 
     @run_before("run")
     def require_cores(self):
@@ -178,9 +172,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     benchmark, folder = "latency_persistent", "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
     layout = layouts("pair")
-    tags = {"osu", "pt2pt"}
     has_zero = False
-    curves = (LATENCY,)
 
 
 @check()
@@ -192,4 +184,3 @@ class OsuPersistentBandwidth(OsuWindows):
     folder = "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
     layout = layouts("pair")
-    tags = {"osu", "pt2pt"}

@@ -36,9 +36,7 @@ def checks(tmp_path_factory):
             if not c.check.is_fixture() and not comparison(c.check)
         ]
         for check in found:
-            check.baseline_s = (
-                1.0  # what the case it depends on would have measured
-            )
+            check.baseline_s = 1.0  # what the case it depends on would have measured
         # The other inputs on one process have no golden output; their form is that of lj.
         found = [
             c

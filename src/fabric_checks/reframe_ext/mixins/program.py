@@ -57,24 +57,26 @@ class ProgramMixin(RegressionTestPlugin):
         if version:
             self.facts.program_version = version
 
+    @property
+    def program(self) -> dict[str, Any]:
+        """The environment's description of the suite, with the view of a Spack build."""
+        described = EnvironExtras.of(self.current_environ).programs[self.suite]
+        built = getattr(self, "built", None)
+        if built is None:
+            return described
+        return {
+            key: value.replace("{view}", str(built.view))
+            if isinstance(value, str)
+            else value
+            for key, value in described.items()
+        }
+
     @run_after("setup")
     def find_program(self):
-        """Take over the environment's description of the suite."""
-        self.program = dict(EnvironExtras.of(self.current_environ).programs[self.suite])
-        built = getattr(self, "built", None)
-        if built is not None:
-            view = str(built.view)
-            self.program |= {
-                k: v.replace("{view}", view)
-                for k, v in self.program.items()
-                if isinstance(v, str)
-            }
-        facts = self.facts
-        facts.program, facts.program_version = (
-            self.program["program"],
-            self.program["version"],
-        )
-        facts.stack = self.program["stack"]
+        """Note the program that the environment names."""
+        facts, program = self.facts, self.program
+        facts.program, facts.program_version = program["program"], program["version"]
+        facts.stack = program["stack"]
 
     @run_before("run")
     def look_for_program(self):
