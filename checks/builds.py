@@ -72,37 +72,38 @@ class FabricPrograms(Build):
     @run_before("compile")
     def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
-        if why := EnvironExtras.of(self.current_environ).not_set_up:
-            if not self.is_dry_run():
-                raise EnvironError(why)
-            getlogger().warning(
-                f"a run of {self.current_environ.name} would fail: {why}"
-            )
-        # A failure is left to whoever needs a program that was not built, and names the compiler's error.
-        build = build_own(self.current_environ.cc, profiler=self.profile)
-        container, mounted = self.container, [self.stagedir, home() / "programs"]
-        if container and container.by_launcher:
-            build = [
-                *one_process(container, mounted, self.current_partition.access),
-                *build,
-            ]
-        commands = [
-            f"{' '.join(inside(container, [shlex.join(build)], mounted))} || true"
-        ]
-        if container:
-            commands.insert(0, f"mkdir -p {mounted[1]}")
-        if container and not container.by_launcher:
-            commands.append("rm -f ports; make ports CC=cc || true")
-        folders = {
-            suite: folder_of(each)
-            for suite, each in EnvironExtras.of(self.current_environ).programs.items()
-        }
+        extras = EnvironExtras.of(self.current_environ)
+        if extras.not_set_up and not self.is_dry_run():
+            raise EnvironError(extras.not_set_up)
+        if extras.not_set_up:
+            name = self.current_environ.name
+            getlogger().warning(f"a run of {name} would fail: {extras.not_set_up}")
+        folders = {name: folder_of(each) for name, each in extras.programs.items()}
         noted = [
             f"echo {folder} > {suite}{FOLDER}"
             for suite, folder in folders.items()
             if "$" in folder
         ]
-        self.build_system.commands = [*commands, *noted]
+        self.build_system.commands = [*self._build_commands(), *noted]
+
+    def _build_commands(self):
+        """Return the lines that build; a failure is left to whoever needs a program, and names the compiler's
+        error."""
+        build = build_own(self.current_environ.cc, profiler=self.profile)
+        container, mounted = self.container, [self.stagedir, home() / "programs"]
+        if container is None:
+            return [f"{shlex.join(build)} || true"]
+        lines = [f"mkdir -p {mounted[1]}"]
+        if container.by_launcher:
+            access = self.current_partition.access
+            build = [*one_process(container, mounted, access), *build]
+            return [*lines, f"{shlex.join(build)} || true"]
+        build = inside(container, [shlex.join(build)], mounted)
+        return [
+            *lines,
+            f"{' '.join(build)} || true",
+            "rm -f ports; make ports CC=cc || true",
+        ]
 
     @sanity_function
     def programs_exist(self):

@@ -74,27 +74,28 @@ def gpu_layouts(needs, *, alone=False, most=None):
     :param most: processes, see :func:`fabric_checks.reframe_ext.mixins.layout.within`.
     :param alone: whether the program can run as one process: it does where a partition has a single GPU.
     """
-    found = set()
     able = {kind for kind, feature in needs.items() if offered(feature)}
-    for partition in partitions() if able else ():
-        gpus = gpus_of(partition)
-        if not gpus or not able & set(partition.features):
-            continue
-        fit = all_layouts_of(partition)
-        of_all = within(most, [each for each in fit if each.ppn == gpus], partition)
-        whole = {
-            layout for layout in of_all if layout.nodes in (1, 2, of_all[-1].nodes)
-        }
-        if not whole:
-            getlogger().warning(
-                f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing"
-                f" is measured between GPUs; add {gpus} to extras['ppn']",
-                cache=True,
-            )
-        single = alone and whole == {Layout(1, 1)}
-        found |= {
-            layout
-            for layout in (*whole, Layout(2, 1))
-            if layout in fit and (single or layout.tasks > 1)
-        }
+    found = {
+        layout
+        for partition in partitions()
+        if able & set(partition.features) and gpus_of(partition)
+        for layout in _of_gpus(partition, most, alone)
+    }
     return parameter(map(str, sorted(found)), type=str)
+
+
+def _of_gpus(partition, most, alone):
+    """Return the layouts of :func:`gpu_layouts` in one partition."""
+    gpus, fit = gpus_of(partition), all_layouts_of(partition)
+    of_all = within(most, [each for each in fit if each.ppn == gpus], partition)
+    whole = [each for each in of_all if each.nodes in (1, 2, of_all[-1].nodes)]
+    if not whole:
+        getlogger().warning(
+            f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing"
+            f" is measured between GPUs; add {gpus} to extras['ppn']",
+            cache=True,
+        )
+    if whole == [Layout(1, 1)]:
+        return whole if alone else []
+    pair = Layout(2, 1)
+    return [each for each in fit if each.tasks > 1 and each in (*whole, pair)]

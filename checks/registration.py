@@ -62,28 +62,26 @@ def offered_part(cls):
         ]
         if kept != values:
             body[name] = parameter(kept, type=type(values[0]))
-    return (
-        make_test(
-            cls.__name__,
-            (cls,),
-            {"__doc__": cls.__doc__, **body},
-            module=cls.__module__,
-        )
-        if body
-        else cls
-    )
+    if not body:
+        return cls
+    return variant_of(cls, cls.__name__, {"__doc__": cls.__doc__, **body})
+
+
+def variant_of(cls, name, body, *mixins):
+    """Return a class of this name that is derived from a check, in the module of that."""
+    return make_test(name, (*mixins, cls), body, module=cls.__module__)
 
 
 def on_device(cls):
     """Return the variant of a check with buffers in device memory, if a partition and an environment have
     it."""
-    here = kinds_here() if cls.devices else []
-    needed = {
-        kind: cls.needs_of.get("device", {}).get(kind, ())
+    needs = cls.needs_of.get("device", {})
+    here = set(kinds_here()) if cls.devices else ()
+    found = [
+        kind
         for kind in cls.devices
-        if kind in here
-    }
-    found = [kind for kind, more in needed.items() if offered(*cls.needed(), *more)]
+        if kind in here and offered(*cls.needed(), *needs.get(kind, ()))
+    ]
     if not found:
         return []
     body = {
@@ -95,7 +93,7 @@ def on_device(cls):
     }
     if getattr(cls, "device_buffers", ""):
         body["settings"] = {"device_buffers": ""}
-    return [make_test(cls.__name__ + ON_DEVICE, (cls,), body, module=cls.__module__)]
+    return [variant_of(cls, cls.__name__ + ON_DEVICE, body)]
 
 
 def add_ppn_ratio(cls):
@@ -113,6 +111,4 @@ def add_ppn_ratio(cls):
             "counterparts": found,
         }
         name = cls.__name__ + ppn_ratio.SUFFIX
-        register_test(
-            make_test(name, (PpnRatioMixin, cls), body, module=cls.__module__)
-        )
+        register_test(variant_of(cls, name, body, PpnRatioMixin))

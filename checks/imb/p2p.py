@@ -6,15 +6,10 @@ from reframe.core.builtins import parameter
 from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
+from ..grids import prime_factors
 from ..registration import check
 from ..tables import MESSAGE_RATE
 from .base import BANDWIDTH, TIME, ImbProgram
-
-
-def prime_factors(number):
-    """Return how many prime factors a number has: 12 has three."""
-    divisor = next((d for d in range(2, int(number**0.5) + 1) if number % d == 0), None)
-    return 1 + prime_factors(number // divisor) if divisor else int(number > 1)
 
 
 class ImbP2P(ImbProgram):
@@ -60,7 +55,9 @@ class ImbStencil2D(ImbP2P):
     descr = "IMB-P2P stencil of two dimensions"
     benchmark = "Stencil2D"
     # IMB refuses a grid that is flat.
-    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2)
+    layout = layouts(
+        "several", where=lambda layout: len(prime_factors(layout.tasks)) > 1
+    )
 
 
 @check()
@@ -69,4 +66,6 @@ class ImbStencil3D(ImbP2P):
 
     descr = "IMB-P2P stencil of three dimensions"
     benchmark = "Stencil3D"
-    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3)
+    layout = layouts(
+        "several", where=lambda layout: len(prime_factors(layout.tasks)) > 2
+    )

@@ -15,6 +15,7 @@ from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
+from ..grids import grid
 from . import physics
 
 PROBLEMS = ["lj", "chain", "eam", "chute", "rhodo"]
@@ -42,27 +43,6 @@ def timesteps(rank=0):
         )
         for order, problem in enumerate(PROBLEMS, 30)
     )
-
-
-def grid(count, dimensions):
-    """Return factors of ``count``, one for each dimension, as equal as its prime factors allow, the largest
-    first.
-
-    >>> grid(12, 3)
-    [3, 2, 2]
-    """
-    factors = [1] * dimensions
-    divisor = count
-    while divisor > 1:
-        # Largest prime factors first, each to the smallest side so far.
-        largest = max(
-            d
-            for d in range(2, divisor + 1)
-            if divisor % d == 0 and all(d % e for e in range(2, d))
-        )
-        factors[factors.index(min(factors))] *= largest
-        divisor //= largest
-    return sorted(factors, reverse=True)
 
 
 def note_compared(facts, times_s):
