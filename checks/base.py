@@ -6,7 +6,6 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
-from fabric_checks.core.extras import Extras
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     ContainerMixin,
@@ -98,7 +97,7 @@ class FabricCheck(
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_image                  facts: container, image, image_digest
                             note_build                  facts: spec, spec_hash, spack
-        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding,
+        sanity              validate                    facts: node_faults, mpi, placement, binding,
                                                         ports; values
         before performance  declare_performance         perf_variables
         after performance   require_references          a failure, if the file of references is wrong
@@ -135,9 +134,10 @@ class FabricCheck(
     PROGRAM begin with the command that enters it (ContainerMixin).
     """
 
-    #: The kinds of device memory, ``cuda`` and ``rocm``, that its buffers can be in: then it has a variant
-    #: with them (``checks/registration.py``).
-    devices: tuple[str, ...] = ()
+    #: The kinds of GPU that it is about, ``cuda`` and ``rocm``. Where no partition has one of them, the class
+    #: is no check, and nobody misses it. Other checks can have buffers in the memory of those that
+    #: ``needs_of`` names under ``device``: then there is a variant with them (``checks/registration.py``).
+    only_on: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
     #: Whether programs that can verify the data that they transfer do so, in a launch of its own.
@@ -162,7 +162,7 @@ class FabricCheck(
         """Return the options of a program in the partition's ``extras['program_options']``, and those of
         ``-S``."""
         return [
-            *Extras.of(self.current_partition).program_options.get(program, []),
+            *self.extras.program_options.get(program, []),
             *self.program_options,
         ]
 
@@ -207,7 +207,7 @@ class FabricCheck(
         """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the
         layout."""
         layout = self.current_layout
-        shared = " --shared" if Extras.of(self.current_partition).oversubscribed else ""
+        shared = " --shared" if self.extras.oversubscribed else ""
         probe = Path(self.fabric_programs.stagedir) / "placement"
         return " ".join(
             self.inside([f"{probe} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"])

@@ -56,11 +56,16 @@ class DeviceMemory(RegressionTestPlugin):
 class ProcessPerGpu(RegressionTestPlugin):
     """One process a GPU: it runs only on partitions whose nodes have as many as the layout needs."""
 
+    only_on = (CUDA, ROCM)
+
     @run_after("init")
     def ask_for_gpus(self):
-        """Leave out the partitions with fewer GPUs a node."""
+        """Leave out the partitions with fewer GPUs a node, or with other ones."""
+        kinds, least = set(self.only_on), self.current_layout.ppn
         self.run_only_on(
-            lambda partition: gpus_of(partition) >= self.current_layout.ppn
+            lambda partition: (
+                gpus_of(partition) >= least and kinds & set(partition.features)
+            )
         )
 
 

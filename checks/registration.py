@@ -15,7 +15,7 @@ from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 from .devices import kinds_here
 
 
-def check(*, compare=True, only_on=()):
+def check(*, compare=True):
     """Make a class a check, if some environment of the current system has the features that it needs.
 
     Every instance costs milliseconds of each start, and some classes have many: values of parameters that
@@ -24,12 +24,10 @@ def check(*, compare=True, only_on=()):
 
     :param compare: whether there is a second check, ``<name>PpnRatio``, of one process a node against more.
         It is left out where the current system has no two layouts to compare.
-    :param only_on: kinds of devices; where no partition has one of them, the class is no check, and nobody
-        misses it.
     """
 
     def register(cls):
-        if only_on and not set(only_on) & set(kinds_here()):
+        if cls.only_on and not set(cls.only_on) & set(kinds_here()):
             return cls
         # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
         if why_left_out(cls):
@@ -76,11 +74,12 @@ def on_device(cls):
     """Return the variant of a check with buffers in device memory, if a partition and an environment have
     it."""
     needs = cls.needs_of.get("device", {})
-    here = set(kinds_here()) if cls.devices else ()
+    values = parameter_values(cls)
+    needs = {} if "device" in values else cls.needs_of.get("device", {})
     found = [
         kind
-        for kind in cls.devices
-        if kind in here and offered(*cls.needed(), *needs.get(kind, ()))
+        for kind in kinds_here()
+        if kind in needs and offered(*cls.needed(), *needs[kind])
     ]
     if not found:
         return []

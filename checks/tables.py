@@ -105,7 +105,7 @@ class Tables(RegressionTestPlugin):
 class Barrier(RegressionTestPlugin):
     """A barrier: its table has one row, and it has no buffers."""
 
-    devices = ()
+    needs_of = {}
     validates = False
     settings = NO_SIZES
     sizes_B = [0]

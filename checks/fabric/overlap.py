@@ -64,9 +64,7 @@ class OverlapCheck(Sweep):
     def range_B(self):
         """The smallest and the largest message without ``-S``."""
         first, last = self.work_B
-        return first, min(
-            last, Extras.of(self.current_partition).largest_work_B or last
-        )
+        return first, min(last, self.extras.largest_work_B or last)
 
     def metrics(self):
         return [

@@ -7,7 +7,6 @@ from datetime import date
 from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
@@ -217,7 +216,7 @@ class Rotate(OwnProgram):
     def link_MBps(self):
         """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show
         it."""
-        return Extras.of(self.current_partition).link_MBps
+        return self.extras.link_MBps
 
 
 @check(compare=False)
@@ -245,7 +244,7 @@ class RotateOnDevice(DeviceMemory, Rotate):
     uses_topology = False
 
     def arguments(self):
-        nics = Extras.of(self.current_partition).nics
+        nics = self.extras.nics
         shared = self.rails > nics and self.rails % nics == 0
         return [
             *super().arguments(),

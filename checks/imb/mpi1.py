@@ -42,7 +42,6 @@ class ImbCheck(DeviceMemory, ImbProgram):
 
     family = families.PAIRS
     tags = {"imb", "pt2pt"}
-    devices = (CUDA,)
     needs_of = {"device": {CUDA: ("imb_cuda",)}}
     curves = (TIME,)
     thorough = True

@@ -9,7 +9,6 @@ from reframe.core.builtins import parameter, run_before, variable
 from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
@@ -234,11 +233,11 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         else:
             found = gpu_paths.findings(ranks)
         self._add_findings(*found)
-        if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
+        if why := gpu_paths.disproof(ranks, self.extras.fabric):
             raise SanityError(why)
 
 
-@check(compare=False, only_on=(CUDA,))
+@check(compare=False)
 class NcclCollective(GpuCollective):
     """A collective of NCCL between NVIDIA's GPUs; see :class:`GpuCollective`."""
 
@@ -246,16 +245,16 @@ class NcclCollective(GpuCollective):
     suite = "nccl_tests"
     built = built_by_spack("nccl_tests")
     iterations_since = [2, 19, 2]
-    partition_features = [CUDA]
+    only_on = (CUDA,)
     layout = gpu_layouts({CUDA: suite}, alone=True)
 
 
-@check(compare=False, only_on=(ROCM,))
+@check(compare=False)
 class RcclCollective(GpuCollective):
     """A collective of RCCL between AMD's GPUs; see :class:`GpuCollective`."""
 
     descr = "rccl-tests"
     suite = "rccl_tests"
     built = built_by_spack("rccl_tests")
-    partition_features = [ROCM]
+    only_on = (ROCM,)
     layout = gpu_layouts({ROCM: suite}, alone=True)

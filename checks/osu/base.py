@@ -161,7 +161,6 @@ class OsuCheck(DeviceMemory, Tables, SizesMixin, OsuProgram):
     most_B = 4 * MiB
     #: Whether the program has `-c`, with which it verifies the data that it received.
     validates = True
-    devices = ("cuda", "rocm")
     needs_of = {"device": {"cuda": ("osu_cuda",), "rocm": ("osu_rocm",)}}
 
     @property

@@ -127,7 +127,7 @@ class OsuConcurrentLatency(OsuPointToPoint):
 
     descr = "OSU latency with many threads or processes on a side"
     benchmark = parameter(["latency_mt", "latency_mp"], type=str)
-    devices = ()  # a forked process has none
+    needs_of = {}  # a forked process has no device
     needs = ("osu_c",)
     layout = layouts("pair")
 

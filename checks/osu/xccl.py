@@ -19,13 +19,12 @@ class OsuXccl(ProcessPerGpu, OsuCheck):
 
     family = "Collectives between GPUs"
     device = parameter(kinds_here(), type=str)
-    devices = ()  # there is no variant with buffers of the host
     needs = ("osu_c", "osu_xccl")
     validates = False
     has_zero = False
 
 
-@check(compare=False, only_on=(CUDA, ROCM))
+@check(compare=False)
 class OsuXcclCollective(OsuXccl):
     """Time of a collective of NCCL, averaged over the processes."""
 
@@ -66,7 +65,7 @@ class OsuXcclPair(OsuXccl):
     tags = {"osu", "nccl", "pt2pt"}
 
 
-@check(compare=False, only_on=(CUDA, ROCM))
+@check(compare=False)
 class OsuXcclLatency(OsuXcclPair):
     """Ping-pong latency of NCCL between two processes: half the round trip."""
 
@@ -74,7 +73,7 @@ class OsuXcclLatency(OsuXcclPair):
     benchmark = "xccl_latency"
 
 
-@check(compare=False, only_on=(CUDA, ROCM))
+@check(compare=False)
 class OsuXcclBandwidth(OsuXcclPair):
     """Bandwidth of NCCL between two processes with a window of messages in flight, one way and both ways."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS
 from fabric_checks.core import locks
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.reframe_ext.mixins import LayoutMixin, layout
@@ -16,7 +17,7 @@ from tests.core.test_locks import Holder
 
 def case(dry_run=False, **extras):
     return SimpleNamespace(
-        current_partition=SimpleNamespace(extras=extras),
+        extras=Extras(**extras),
         display_name="a check",
         is_dry_run=lambda: dry_run,
         max_pending_time=None,

@@ -9,7 +9,7 @@ from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers.placement import RankPlace
-from fabric_checks.reframe_ext.mixins import PlacementMixin, PortsMixin
+from fabric_checks.reframe_ext.mixins import LayoutMixin, PlacementMixin, PortsMixin
 from fabric_checks.software import packages
 from tests.conftest import TESTS
 
@@ -21,7 +21,8 @@ MUCH = TREE.replace("port_xmit_data\t251000", "port_xmit_data\t251000000")
 class Check(PortsMixin, PlacementMixin):
     """A check, as far as the mixin needs it."""
 
-    ports_program = "/x/ports"
+    ports_program, launch_suffix = "/x/ports", ""
+    extras = LayoutMixin.extras
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
         self.stagedir, self.current_layout, self.moved = (

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.reframe_ext.mixins import LayoutMixin
 from fabric_checks.reframe_ext.mixins.topology import ANSWER, ASK, TopologyMixin
 from fabric_twins.model.routing import routes
 from lab.faults import fabric
@@ -26,6 +27,7 @@ class Check(TopologyMixin):
     """A check, as far as the mixin needs it."""
 
     uses_topology = True
+    extras = LayoutMixin.extras
 
     def __init__(
         self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras

@@ -11,12 +11,10 @@ writes JSON to FILE: the cases with the values of the attributes, in the form of
 
 from __future__ import annotations
 
-import json
-import sys
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-
-from reframe.core.exceptions import ReframeError
 
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.paths import ROOT
@@ -24,33 +22,28 @@ from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins.references import check_names
 
 
-def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]:
-    """Return all check names and the cases of a system.
-
-    :param folder: for ReFrame's files.
-    """
-    internals.take_own_system(system, folder)
-    ordered, _ = internals.load_cases(ROOT / "checks")
+def describe(system: str, *attributes: str) -> dict[str, Any]:
+    """Return all check names and the cases of a system."""
     cases = []
-    for case in ordered:
-        internals.set_up(case)
-        if not case.check.is_fixture():
-            cases.append(data_of(case, attributes))
+    with TemporaryDirectory() as folder:
+        internals.take_own_system(system, Path(folder))
+        for case in internals.load_cases(ROOT / "checks")[0]:
+            internals.set_up(case)
+            if not case.check.is_fixture():
+                cases.append(data_of(case, attributes))
     return {"checks": sorted(check_names()), "cases": cases}
 
 
-def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
+def data_of(case: Any, attributes: Iterable[str]) -> dict[str, Any]:
     """Return the data of a case that was set up, for :meth:`fabric_checks.references.cases.Case.of`."""
     check, extras = case.check, Extras.of(case.partition)
     values = {
+        name: str(getattr(check, name)) for name in attributes if hasattr(check, name)
+    }
+    values |= {
         "$system": check.current_system.name,
         "$partition": case.partition.fullname,
         "$environ": case.environ.name,
-        **{
-            name: str(getattr(check, name))
-            for name in attributes
-            if hasattr(check, name)
-        },
     }
     return {
         "check": type(check).__name__,
@@ -66,15 +59,5 @@ def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Write the cases of the system that the command line names."""
-    system, path, *attributes = sys.argv[1:]
-    try:
-        content = describe(system, Path(path).parent, attributes)
-    except ReframeError as error:
-        sys.exit(f"{system}: {error}".splitlines()[0])
-    Path(path).write_text(json.dumps(content))
-
-
 if __name__ == "__main__":
-    main()
+    internals.answer(describe)

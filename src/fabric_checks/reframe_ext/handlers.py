@@ -26,11 +26,8 @@ def create_jsonlines_handler(site_config, config_prefix):
     """
     basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
     prefix = site_config.get("systems/0/prefix")
-    return PerflogHandler(
-        Path(
-            results() if prefix == "." else prefix, os.path.expandvars(basedir)
-        ).absolute()
-    )
+    folder = Path(results() if prefix == "." else prefix, os.path.expandvars(basedir))
+    return PerflogHandler(folder.absolute())
 
 
 class PerflogHandler(JsonLinesHandler):

@@ -9,14 +9,16 @@ test of each that fails when ReFrame changes that.
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import os
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import reframe
 import reframe.core.logging as rfm_logging
@@ -26,39 +28,14 @@ from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.frontend import cli, dependencies
-from reframe.frontend.executors import Runner, TestCase, generate_testcases
+from reframe.frontend import cli, dependencies, executors
 from reframe.frontend.loader import RegressionCheckLoader
 from reframe.utility.osext import change_dir
 
 from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.paths import ROOT
 
-__all__ = [
-    "OLDEST",
-    "SlurmScheduler",
-    "TestCase",
-    "check_of",
-    "end_pbs_job",
-    "follow_links_to_stage",
-    "job_script",
-    "load_cases",
-    "log_results_by",
-    "look_in",
-    "nodespec",
-    "note",
-    "parameter_values",
-    "require_reframe",
-    "require_system",
-    "select_only",
-    "set_up",
-    "set_up_anew",
-    "take_own_system",
-    "take_system",
-    "where_called",
-    "without_deprecated_alias",
-]
-
+TestCase: TypeAlias = executors.TestCase
 T = TypeVar("T", bound=type[RegressionTest])
 
 # Classes of checks
@@ -313,6 +290,20 @@ def take_own_system(name: str, folder: Path | None = None) -> None:
     take_system(files.split(os.pathsep), name, folder)
 
 
+def answer(make: Callable[..., Any]) -> None:
+    """Write what a function makes of a system, as JSON, to a file; the command line has both, and more
+    arguments.
+
+    Why: ReFrame has one system per process, and loads a module once, so each system needs its own process.
+    """
+    system, path, *more = sys.argv[1:]
+    try:
+        content = make(system, *more)
+    except ReframeError as error:
+        sys.exit(f"{system}: {error}".splitlines()[0])
+    Path(path).write_text(json.dumps(content))
+
+
 def load_cases(
     folder: Path, variables: Mapping[str, str] | None = None
 ) -> tuple[list[TestCase], list[TestCase]]:
@@ -326,7 +317,7 @@ def load_cases(
     checks = RegressionCheckLoader(
         [str(folder)], recurse=True, external_vars=variables
     ).load_all(force=True)
-    graph, skipped = dependencies.build_deps(generate_testcases(checks))
+    graph, skipped = dependencies.build_deps(executors.generate_testcases(checks))
     return dependencies.toposort(graph), skipped
 
 
@@ -373,18 +364,16 @@ def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
     environment, which runs what they have in ``$(...)``. Those may be of another site: they, and its
     commands, are left out.
     """
-    found: list[tuple[list[str], list[str]]] = []
+    found: list[str] = []
 
     def take(commands: list[str], *_: object, **__: object) -> None:
-        found.append((check.job.scheduler.emit_preamble(check.job), commands))
+        found.extend(commands)
 
     check._rfm_dry_run = True
     check.job.prepare = take
     check.run()
-    (script,) = found
-    return tuple(
-        [line for each in part for line in each.split("\n")] for part in script
-    )  # type: ignore[return-value]
+    directives = check.job.scheduler.emit_preamble(check.job)
+    return "\n".join(directives).split("\n"), "\n".join(found).split("\n")
 
 
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:
@@ -396,7 +385,7 @@ def select_only(take: Callable[[list[TestCase], int], None]) -> None:
     :param take: gets the cases, and how often they would run.
     """
 
-    class Handing(Runner):
+    class Handing(executors.Runner):
         def runall(self, testcases, restored_cases=None):
             if self._timeout:
                 raise CommandLineError(

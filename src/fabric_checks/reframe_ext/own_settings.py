@@ -97,11 +97,11 @@ def _require_extras(partition: SystemPartition) -> None:
 
 def _require_environments() -> None:
     """Refuse a system on which no check can run: no partition has an environment with an MPI."""
-    system, (_, *files) = runtime().system, runtime().site_config.sources
     if layout.partitions():
         return
     for partition in layout.with_mpi():
         raise ConfigError(f"{partition.fullname}: {layout.NO_CORES}")
+    system, (_, *files) = runtime().system, runtime().site_config.sources
     if system.name == "generic":  # ReFrame's own, which any host matches
         lack = "ReFrame has its built-in settings only: name yours with -C"
         if files:
@@ -109,31 +109,27 @@ def _require_environments() -> None:
         raise ConfigError(
             f"{lack}, or add -C {ROOT / 'config/settings.py'}, whose 'local' is any host"
         )
-    environs = dict.fromkeys(
-        environ.name
-        for partition in system.partitions
-        for environ in partition.environs
-    )
+    environs = [environ.name for each in system.partitions for environ in each.environs]
     if environs:
         raise ConfigError(
             f"the system {system.name} has no environment with an MPI for the checks: give one of"
-            f" {', '.join(environs)} the features 'mpi' and 'mpicc', or choose another --system; {PAGE} has"
-            " the lines"
-        )
-    settings = runtime().site_config
-    listed = {
-        name
-        for partition in settings.get("systems/0/partitions")
-        for name in partition["environs"]
-    }
-    remedy = "list one in the `environs` of its partitions, or choose another --stack, --mpi or --system"
-    if listed:  # ReFrame has left out those that do not match
-        patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
-        remedy = (
-            f"none that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+            f" {', '.join(dict.fromkeys(environs))} the features 'mpi' and 'mpicc', or choose another"
+            f" --system; {PAGE} has the lines"
         )
     of = f" of the stack {stack!r}" if (stack := selected_stack()) else ""
-    raise ConfigError(f"the system {system.name} has no environment{of}: {remedy}")
+    raise ConfigError(f"the system {system.name} has no environment{of}: {_remedy()}")
+
+
+def _remedy() -> str:
+    """Return what to do about a system without any environment."""
+    settings = runtime().site_config
+    partitions = settings.get("systems/0/partitions")
+    listed = {name for partition in partitions for name in partition["environs"]}
+    if not listed:
+        return "list one in the `environs` of its partitions, or choose another --stack, --mpi or --system"
+    # ReFrame has left out those that do not match.
+    patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
+    return f"none that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
 
 
 def _require_subfolders() -> None:
@@ -197,9 +193,8 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
     for case in internals.load_cases(ROOT / "checks")[0]:
         if not case.check.is_fixture():
             suite = Path(inspect.getfile(type(case.check))).parent.name
-            cases.setdefault(
-                f"{case.partition.fullname} with {case.environ.name}", Counter()
-            )[suite] += 1
+            where = f"{case.partition.fullname} with {case.environ.name}"
+            cases.setdefault(where, Counter())[suite] += 1
     left_out: dict[str, list[str]] = {}
     for check, reason in layout.LEFT_OUT.items():
         left_out.setdefault(reason, []).append(check)

@@ -17,6 +17,7 @@ import re
 import runpy
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,24 +56,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         # ReFrame selects the first system whose host name patterns match, so one that matches any machine is
         # the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
-        is_first, has_others = _named(folder / "settings.py")
-        if not is_first:  # the environments of the other files are theirs, also those that have names of ours
-            for environment in found["environments"]:
-                environment.setdefault(
-                    "target_systems", [system["name"] for system in systems]
-                )
-        wanted = _system()
-        if is_first and not has_others:
-            if wanted:
-                internals.require_system(wanted, systems)
-            mode, levels = _option("--mode"), [each["name"] for each in modes()]
-            if mode and mode not in levels:
-                raise ConfigError(f"there is no mode {mode!r}; {near(mode, levels)}")
+        _stand_back(folder / "settings.py", systems, found["environments"])
         for system in systems:
-            if has_others and _matches_any_machine(system):
-                system[
-                    "hostnames"
-                ] = []  # it is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
                 partition["environs"] = environments_for(
@@ -125,33 +110,60 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
         "logging": [],
         "storage": [],
     }
-    for file in [
-        file for kind in _KINDS for file in sorted((folder / kind).glob("*.py"))
-    ]:
-        defined = runpy.run_path(str(file))
-        if file.parent.name not in defined:
-            raise ConfigError(f"{file}: defines no list {file.parent.name!r}")
-        for kind in _KINDS:
-            found[kind] += defined.get(kind, [])
-        own = {
-            "target_systems": [system["name"] for system in defined.get("systems", [])]
-        }
-        if "handlers_perflog" in defined:
-            # ReFrame uses a system's own entry instead of the general one.
-            found["logging"].append(
-                {"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **own}
-            )
-        found["storage"] += [entry | own for entry in defined.get("storage", [])]
     for kind in _KINDS:
-        names = [
-            (item["name"], *item.get("target_systems", ())) for item in found[kind]
-        ]
-        for name in names:
-            if names.count(name) > 1:  # ReFrame would use one of them without a warning
-                raise ConfigError(
-                    f"{folder / kind}: two files define {name[0]!r}; give one another name"
-                )
+        for file in sorted((folder / kind).glob("*.py")):
+            defined = runpy.run_path(str(file))
+            if kind not in defined:
+                raise ConfigError(f"{file}: defines no list {kind!r}")
+            _add(found, defined)
+    for kind in _KINDS:
+        names = Counter(
+            (each["name"], *each.get("target_systems", ())) for each in found[kind]
+        )
+        ((name, *_), count), *_ = names.most_common(1)
+        if count > 1:  # ReFrame would use one of them without a warning
+            raise ConfigError(
+                f"{folder / kind}: two files define {name!r}; give one another name"
+            )
     return found
+
+
+def _add(found: dict[str, list[Data]], defined: Data) -> None:
+    """Add the lists of a file to those of all; its destinations of results are for its own systems."""
+    for kind in _KINDS:
+        found[kind] += defined.get(kind, [])
+    own = {"target_systems": [each["name"] for each in defined.get("systems", [])]}
+    if "handlers_perflog" in defined:
+        # ReFrame uses a system's own entry instead of the general one.
+        handlers = [_JSON_LINES, *defined["handlers_perflog"]]
+        found["logging"].append({"handlers_perflog": handlers, **own})
+    found["storage"] += [entry | own for entry in defined.get("storage", [])]
+
+
+def _stand_back(own: Path, systems: list[Data], environments: list[Data]) -> None:
+    """Leave to other files of settings what is theirs; where there are none, refuse unknown names.
+
+    :raises ConfigError: with the names that there are.
+    """
+    is_first, has_others = _named(own)
+    if not is_first:  # the environments of the other files are theirs, also those that have names of ours
+        names = [system["name"] for system in systems]
+        for environment in environments:
+            environment.setdefault("target_systems", names)
+    if has_others:
+        # A system for any host is one of the other files', in whichever order they are named.
+        for system in filter(_matches_any_machine, systems):
+            system["hostnames"] = []
+    elif is_first:
+        _require_names(systems)
+
+
+def _require_names(systems: list[Data]) -> None:
+    if wanted := _system():
+        internals.require_system(wanted, systems)
+    mode, levels = _option("--mode"), [each["name"] for each in modes()]
+    if mode and mode not in levels:
+        raise ConfigError(f"there is no mode {mode!r}; {near(mode, levels)}")
 
 
 def _matches_any_machine(system: Data) -> bool:
@@ -212,21 +224,14 @@ def _logging(prefix: Path, session: str) -> Data:
     require_room(prefix / "logs")
     log = {
         "type": "sessionlog",
-        "name": str(
-            prefix / "logs" / f"{session}.log"
-        ),  # by which the report is found for a session
+        # By this name the report is found for a session.
+        "name": str(prefix / "logs" / f"{session}.log"),
         "level": "debug",
         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }
+    screen = {"type": "stream", "name": "stdout", "level": "info"}
     return {
-        "handlers$": [
-            {
-                "type": "stream",
-                "name": "stdout",
-                "level": "info",
-                "format": "%(message)s",
-            }
-        ],
+        "handlers$": [screen | {"format": "%(message)s"}],
         "handlers": [log] if _is_run() else [],
         "handlers_perflog": [_JSON_LINES],
     }

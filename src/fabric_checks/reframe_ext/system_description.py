@@ -10,16 +10,15 @@ turns it into a configuration of ReFrame, with which nothing can be run.
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import reframe.core.runtime as rt
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.exceptions import ConfigError, ReframeError
+from reframe.core.exceptions import ConfigError
+from reframe.core.systems import SystemPartition
 
 from fabric_checks.core import extras
 from fabric_checks.core.errors import RecordError
@@ -40,6 +39,8 @@ EXTRAS = tuple(
 #: the first are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
 _FOR_REFRAME = ("descr", "access", "resources", "sched_options", "processor")
 _LINES = ("prepare_cmds", "modules", "env_vars")
+#: The extras of an environment that a description has.
+_OF_ENVIRON = ("programs", "without", "blocking_wait", containers.KEY)
 #: Braces in the command of a program, other than its placeholders.
 _BRACES = re.compile(
     r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}"
@@ -55,46 +56,34 @@ def describe(name: str) -> dict[str, Any]:
         for partition in system.partitions
         for environ in partition.environs
     }
-    partitions = []
-    for partition in system.partitions:
-        sizes = {
-            "cores": Extras.of(partition).cores or partition.processor.num_cores,
-            "gpus": gpus_of(partition),
-        }
-        own = {
-            key: partition.extras[key]
-            for key in EXTRAS
-            if key in partition.extras and key not in sizes
-        }
-        partitions.append(
-            {
-                "name": partition.name,
-                "features": list(partition.features),
-                "extras": own | {key: value for key, value in sizes.items() if value},
-                "environs": [environ.name for environ in partition.environs],
-                "scheduler": partition.scheduler.registered_name,
-                "launcher": partition.launcher_type.registered_name,
-                **_raw(
-                    f"systems/0/partitions/@{partition.name}", (*_FOR_REFRAME, *_LINES)
-                ),
-            }
-        )
     return {
         "name": system.name,
         "descr": system.descr,
-        "partitions": partitions,
+        "partitions": list(map(_described, system.partitions)),
         "environments": [
             {
-                "name": environ.name,
+                "name": name,
                 "features": list(environ.features),
-                **{
-                    key: environ.extras.get(key, {})
-                    for key in ("programs", "without", "blocking_wait", containers.KEY)
-                },
-                **_raw(f"environments/@{environ.name}", _LINES),
+                **{key: environ.extras.get(key, {}) for key in _OF_ENVIRON},
+                **_raw(f"environments/@{name}", _LINES),
             }
-            for environ in environs.values()
+            for name, environ in environs.items()
         ],
+    }
+
+
+def _described(partition: SystemPartition) -> dict[str, Any]:
+    given, extras = partition.extras, Extras.of(partition)
+    own = {key: given[key] for key in EXTRAS if key in given}
+    own["cores"] = extras.cores or partition.processor.num_cores
+    own["gpus"] = gpus_of(partition)
+    keys = ("scheduler", "launcher", *_FOR_REFRAME, *_LINES)
+    return {
+        **_raw(f"systems/0/partitions/@{partition.name}", keys),
+        "name": partition.name,
+        "features": list(partition.features),
+        "environs": [environ.name for environ in partition.environs],
+        "extras": own,
     }
 
 
@@ -160,11 +149,7 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
             *map(_environment, data["environments"]),
             *({"name": name} for name in idle),
         ]
-    except SchemaError as error:
-        raise RecordError(
-            f"the description of the system is malformed: {error}"
-        ) from None
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (SchemaError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise RecordError(
             f"the description of the system is malformed ({type(error).__name__}: {error})"
         ) from None
@@ -243,15 +228,5 @@ def _name(data: Any) -> str:
     return data
 
 
-def main() -> None:
-    """Write the description of the system that the command line names."""
-    name, path = sys.argv[1:]
-    try:
-        content = describe(name)
-    except ReframeError as error:
-        sys.exit(f"{name}: {error}".splitlines()[0])
-    Path(path).write_text(json.dumps(content))
-
-
 if __name__ == "__main__":
-    main()
+    internals.answer(describe)

@@ -46,29 +46,30 @@ def inside(
     """
     if container is None or container.by_launcher:
         return list(words)
-    is_podman = container.platform == "Podman"
-    given = {option.partition("=")[0] for option in container.options}
-    own = [
-        option
-        for option in PODMAN_OPTIONS
-        if is_podman and option.partition("=")[0] not in given
-    ]
-    platform = ContainerPlatform.create("Docker" if is_podman else container.platform)
+    if container.platform == "Podman":
+        # ReFrame lacks Podman, which takes Docker's options and starts containers as processes of the job.
+        given = {option.partition("=")[0] for option in container.options}
+        own = [each for each in PODMAN_OPTIONS if each.partition("=")[0] not in given]
+        line = _launch("Docker", container, own, '"$@"', folders)
+        line = line.replace("docker run", "podman run $keep", 1)
+        return ["bash", "-c", shlex.quote(_KEEP + line), "podman", *words]
+    return [_launch(container.platform, container, [], " ".join(words), folders)]
+
+
+def _launch(
+    platform_name: str | None,
+    container: Container,
+    own: Sequence[str],
+    command: str,
+    folders: Sequence[str | Path],
+) -> str:
+    """Return ReFrame's command line for a command in an image."""
+    platform = ContainerPlatform.create(platform_name)
     platform.image, platform.options = container.image, [*own, *container.options]
-    platform.command = '"$@"' if is_podman else " ".join(words)
+    platform.command = command
     platform.mount_points = [(str(folder), str(folder)) for folder in folders]
     platform.mount_stagedir, platform.workdir = None, str(folders[0])
-    line = platform.launch_command(str(folders[0]))
-    if not is_podman:
-        return [line]
-    # ReFrame lacks Podman, which takes Docker's options, and starts its containers as processes of the job.
-    return [
-        "bash",
-        "-c",
-        shlex.quote(_KEEP + line.replace("docker run", "podman run $keep", 1)),
-        "podman",
-        *words,
-    ]
+    return str(platform.launch_command(str(folders[0])))
 
 
 def launcher_options(
@@ -126,18 +127,18 @@ class ContainerMixin(RegressionTestPlugin):
         """The container of this environment in this partition, or None."""
         return containers.of(self.current_partition, self.current_environ)
 
+    @property
+    def _mounted(self) -> list[str]:
+        return [self.stagedir, self.fabric_programs.stagedir]
+
     def inside(self, words: list[str]) -> list[str]:
         """Return the command line of a program inside the image, if there is one."""
-        return inside(
-            self.container, words, [self.stagedir, self.fabric_programs.stagedir]
-        )
+        return inside(self.container, words, self._mounted)
 
     @run_after("setup")
     def enter_by_launcher(self):
         """Let the launcher enter the image, if that is how it is done."""
-        entering = launcher_options(
-            self.container, [self.stagedir, self.fabric_programs.stagedir]
-        )
+        entering = launcher_options(self.container, self._mounted)
         self.job.launcher.options = [*self.job.launcher.options, *entering]
 
     @run_before("run")
@@ -164,12 +165,14 @@ class ContainerMixin(RegressionTestPlugin):
         container = self.container
         if container is None or self.is_dry_run():
             return
+        facts = self.facts
+        facts.container, facts.image = container.platform, container.image
         in_store = re.search(r"^sha256:\w+$", self._text_of(FOUND), re.MULTILINE)
-        digest = containers.digest_here(container) or (
-            in_store[0] if in_store else None
+        facts.image_digest = (
+            containers.digest_here(container)
+            or (in_store and in_store[0])
+            or f"unknown ({container.image})"
         )
-        self.facts.container, self.facts.image = container.platform, container.image
-        self.facts.image_digest = digest or f"unknown ({container.image})"
         if text := self._network():
             self._add_findings(
                 Finding(kind="container", severity=Severity.NOTE, text=text)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before
@@ -53,10 +52,6 @@ class LaunchesMixin(RegressionTestPlugin):
     ``placement_probe``.
     """
 
-    launched: Layout | None = None
-    num_tasks: Any
-    num_tasks_per_node: Any
-
     @run_after("init")
     def allow_time_for_all(self):
         """Allow the time limit of the check for each launch."""
@@ -67,40 +62,16 @@ class LaunchesMixin(RegressionTestPlugin):
         """Run only where the partition has options to launch fewer processes than it has room for."""
 
         def is_able(partition: SystemPartition) -> bool:
-            if Extras.of(partition).launch_options is None:
+            has_options = Extras.of(partition).launch_options is not None
+            if not has_options:
                 name = partition.fullname
                 getlogger().warning(
                     f"{name} has no extras['launch_options']: nothing is compared within one job there",
                     cache=True,
                 )
-            return Extras.of(partition).launch_options is not None
+            return has_options
 
         self.run_only_on(is_able)
-
-    @contextmanager
-    def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the
-        launch."""
-        before = self.launched, self.num_tasks, self.num_tasks_per_node
-        self.launched, self.num_tasks, self.num_tasks_per_node = (
-            layout,
-            layout.tasks,
-            layout.ppn,
-        )
-        try:
-            yield
-        finally:
-            self.launched, self.num_tasks, self.num_tasks_per_node = before
-
-    @property
-    def probe_output(self) -> str:
-        """The file with the output of a launch's placement probe, in the stage folder."""
-        return f"placement-{self.current_layout}.txt"
-
-    @property
-    def ports_folder(self) -> str:
-        """The folder with the port counters of a launch's nodes, in the stage folder."""
-        return f"ports-{self.current_layout}"
 
     @run_before("run")
     def probe_placement(self):
@@ -125,14 +96,16 @@ class LaunchesMixin(RegressionTestPlugin):
     def _launch(self, layout: Layout) -> str:
         """Return the launcher's part of a command line for a layout that may be smaller than the
         allocation."""
-        numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
-        launcher, own = (
-            self.job.launcher,
-            launch_options(self.current_partition, **numbers),
+        job, launcher = self.job, self.job.launcher
+        job.num_tasks, job.num_tasks_per_node = layout.tasks, layout.ppn
+        own = launch_options(
+            self.current_partition,
+            nodes=layout.nodes,
+            ppn=layout.ppn,
+            tasks=layout.tasks,
         )
-        self.job.num_tasks, self.job.num_tasks_per_node = layout.tasks, layout.ppn
         with temp_setattr(launcher, "options", [*launcher.options, *own]):
-            return str(launcher.run_command(self.job))
+            return str(launcher.run_command(job))
 
     def verify_placement(self):
         """Verify the placement of every launch, and record the last one."""
@@ -196,17 +169,13 @@ class PpnRatioMixin(LaunchesMixin):
         Pairs that share a node's links are not among the corners of the layouts, but of interest.
         """
         on_few = max(layout.nodes for layout in self.launches) <= SMOKE_NODES
-        return (
-            {SMOKE, NIGHTLY}
-            if on_few and includes(self.levels.ppn_ratio, self)
-            else set()
-        )
+        is_one = on_few and includes(self.levels.ppn_ratio, self)
+        return {SMOKE, NIGHTLY} if is_one else set()
 
     def metrics(self) -> list[Metric]:
         """Declare a comparison for every metric of both layouts; for one launch, the check's own metrics."""
         if self.launched:
-            own: list[Metric] = super().metrics()
-            return own
+            return super().metrics()  # type: ignore[no-any-return]
         return [comparison.metric for comparison in self._comparisons()]
 
     def _comparisons(self) -> list[ppn_ratio.Comparison]:
@@ -226,15 +195,13 @@ class PpnRatioMixin(LaunchesMixin):
         self.facts.findings = None
         compared = {}
         for comparison in self._comparisons():
-            of = {
-                str(layout): values[layout][comparison.of.name]
-                for layout in self.launches
-            }
-            compared[comparison.metric.name] = comparison.value(of)
-            self.facts.metrics[comparison.metric.name].compared = {
-                "metric": comparison.of.name,
-                "quantity": comparison.of.quantity,
-                "unit": comparison.of.unit,
+            name, own = comparison.metric.name, comparison.of
+            of = {str(layout): values[layout][own.name] for layout in self.launches}
+            compared[name] = comparison.value(of)
+            self.facts.metrics[name].compared = {
+                "metric": own.name,
+                "quantity": own.quantity,
+                "unit": own.unit,
                 "values": of,
             }
         return compared

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import parameter, run_after, run_before, variable
+from reframe.core.builtins import parameter, run_after, run_before
+from reframe.core.environments import Environment
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
+from reframe.utility import temp_setattr
 
 from fabric_checks.core import families, locks
 from fabric_checks.core.errors import FabricError
@@ -65,6 +67,11 @@ def partitions() -> list[SystemPartition]:
     ]
 
 
+def environs() -> list[Environment]:
+    """Return the environments of these partitions."""
+    return [environ for partition in partitions() for environ in partition.environs]
+
+
 def all_layouts_of(partition: SystemPartition) -> list[Layout]:
     """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in
     ``layouts``.
@@ -93,11 +100,7 @@ def gpus_of(partition: SystemPartition) -> int:
 
 def offered(*features: str) -> bool:
     """Return whether some environment of the current system has all of these features."""
-    return any(
-        set(features) <= set(environ.features)
-        for partition in partitions()
-        for environ in partition.environs
-    )
+    return any(set(features) <= set(environ.features) for environ in environs())
 
 
 def is_for(ranks: str, layout: Layout, partition: SystemPartition) -> bool:
@@ -192,12 +195,10 @@ def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
     """Return why the current system has no case of a check class, and note it; None if it has some."""
     why, needed = None, cls.needed()
     if not offered(*needed):
-        offers = [
-            set(environ.features)
-            for partition in partitions()
-            for environ in partition.environs
+        lacking = [
+            [need for need in needed if need not in environ.features]
+            for environ in environs()
         ]
-        lacking = [[need for need in needed if need not in each] for each in offers]
         fewest = min(lacking, key=len, default=list(needed))
         why = f"no environment has {' and '.join(fewest)}"
     elif not parameter_values(cls)["layout"]:
@@ -235,14 +236,13 @@ class LayoutMixin(RegressionTestPlugin):
     #: The processes a node of its layouts on several nodes, see :func:`is_for`.
     ranks_between_nodes = "any"
 
-    #: Features that a partition has to have for this check.
-    #:
-    #: :type: :class:`List[str]`
-    #: :default: ``[]``
-    partition_features = variable(list, value=[])
-
     #: The current launch of several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
+
+    @property
+    def extras(self) -> Extras:
+        """What the site's settings say of the partition."""
+        return Extras.of(self.current_partition)
 
     @property
     def current_layout(self) -> Layout:
@@ -254,10 +254,21 @@ class LayoutMixin(RegressionTestPlugin):
         """The layouts that the program is launched in, one after the other."""
         return [self.current_layout]
 
+    @property
+    def launch_suffix(self) -> str:
+        """What the names of the files of one launch of several have behind their stem."""
+        return f"-{self.current_layout}" if len(self.launches) > 1 else ""
+
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Make one launch the current one; a single one always is."""
-        yield
+        """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the
+        launch."""
+        with (
+            temp_setattr(self, "launched", layout),
+            temp_setattr(self, "num_tasks", layout.tasks),
+            temp_setattr(self, "num_tasks_per_node", layout.ppn),
+        ):
+            yield
 
     def outputs(self, last: str) -> dict[Layout, str]:
         """Return the output of each launch, given the last one."""
@@ -275,7 +286,6 @@ class LayoutMixin(RegressionTestPlugin):
             lambda partition: (
                 set(self.launches) <= set(all_layouts_of(partition))
                 and is_for(self.ranks_between_nodes, self.current_layout, partition)
-                and set(self.partition_features) <= set(partition.features)
             )
         )
         more = [
@@ -283,21 +293,15 @@ class LayoutMixin(RegressionTestPlugin):
             for name, by in self.needs_of.items()
             for need in by.get(str(getattr(self, name, "")), ())
         ]
-        self.valid_prog_environs = [
-            " ".join(
-                f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more))
-            )
-        ]
+        features = dict.fromkeys((*self.needed(), *more))
+        self.valid_prog_environs = [" ".join(f"+{name}" for name in features)]
 
     def run_only_on(self, is_able: Callable[[SystemPartition], bool]) -> None:
         """Leave out the partitions that the check cannot run on."""
-        offered = [
-            partition
-            for partition in partitions()
-            if partition.fullname in self.valid_systems
-        ]
         self.valid_systems = [
-            partition.fullname for partition in offered if is_able(partition)
+            partition.fullname
+            for partition in partitions()
+            if partition.fullname in self.valid_systems and is_able(partition)
         ]
 
     @classmethod
@@ -337,14 +341,13 @@ class LayoutMixin(RegressionTestPlugin):
     def bound_pending_time(self):
         """Take the partition's bound, unless the check or the command line sets one."""
         if self.max_pending_time is None:
-            self.max_pending_time = (
-                Extras.of(self.current_partition).max_pending_time or MAX_PENDING_TIME
-            )
+            own = self.extras.max_pending_time
+            self.max_pending_time = own or MAX_PENDING_TIME
 
     @run_before("run", always_last=True)
     def leave_time_to_the_launcher(self):
         """Drop the limit of the job where the launcher has a better one, as for simulations."""
-        if Extras.of(self.current_partition).launcher_bounds_time:
+        if self.extras.launcher_bounds_time:
             self.time_limit = None
 
     @run_before("run", always_last=True)
@@ -356,7 +359,7 @@ class LayoutMixin(RegressionTestPlugin):
 
         :raises FabricError: with the holder, if it is not free in time.
         """
-        path = Extras.of(self.current_partition).host_lock
+        path = self.extras.host_lock
         if not path or self.is_dry_run():
             return
         try:

@@ -13,7 +13,6 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError, PlacementError
-from fabric_checks.core.extras import Extras
 
 # Modules that read and judge a job's files are imported after the job: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -34,8 +33,6 @@ class PlacementMixin(RegressionTestPlugin):
     (:class:`ContainerMixin`).
     """
 
-    #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
-    hosts = ()
     _ranks_of: Mapping[str, Sequence[RankPlace]] = MappingProxyType({})
 
     @property
@@ -46,7 +43,7 @@ class PlacementMixin(RegressionTestPlugin):
     @property
     def probe_output(self):
         """The file with the output of the placement probe, in the stage folder."""
-        return "placement.txt"
+        return f"placement{self.launch_suffix}.txt"
 
     @run_before("run")
     def probe_placement(self):
@@ -72,22 +69,17 @@ class PlacementMixin(RegressionTestPlugin):
         path = Path(self.stagedir) / self.probe_output
         try:
             found = placement_parser.parse(path.read_text(errors="replace"))
-        except OSError as error:
-            raise SanityError(
-                self.with_cause(f"placement probe: {path}: {error.strerror}")
-            ) from None
-        except OutputError as error:
-            raise SanityError(
-                self.with_cause(f"placement probe: {path}: {error}")
-            ) from None
+        except (OSError, OutputError) as error:
+            why = getattr(error, "strerror", error)
+            what = self.with_cause(f"placement probe: {path}: {why}")
+            raise SanityError(what) from None
         facts = self.facts
         facts.mpi, facts.compiler = found.mpi, found.compiler
         facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))
         facts.placement = [f"{rank.node}:{rank.cpus}" for rank in found.ranks]
         facts.binding = placement.binding(found.ranks)
         self._ranks_of = {**self._ranks_of, str(self.current_layout): found.ranks}
-        self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
-        oversubscribed = Extras.of(self.current_partition).oversubscribed
+        oversubscribed = self.extras.oversubscribed
         try:
             placement.verify(found.ranks, self.current_layout, oversubscribed)
         except PlacementError as error:

@@ -13,7 +13,6 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
@@ -45,7 +44,7 @@ class PortsMixin(RegressionTestPlugin):
     @property
     def ports_folder(self) -> str:
         """The folder with a file of port counters for each node, in the stage folder."""
-        return "ports"
+        return f"ports{self.launch_suffix}"
 
     @property
     def has_ports(self) -> bool:
@@ -111,29 +110,27 @@ class PortsMixin(RegressionTestPlugin):
     def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
         from fabric_checks.software import packages
 
+        recorded = list(filter(self._has_ports_in, self.launches))
+        if not recorded:
+            return None
         try:
             packages.require(["scipy"], "they evaluate the port counters")
         except packages.MissingPackageError as error:
-            if not any(map(self._has_ports_in, self.launches)):
-                return None
             why = f"the port counters were not evaluated: {error}"
             self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
-            return why if Extras.of(self.current_partition).fabric else None
+            return why if self.extras.fabric else None
         from fabric_checks.analysis import placement
         from fabric_checks.ports import evaluation  # SciPy, which may be missing
 
-        extras = Extras.of(self.current_partition)
         disproof: str | None = None
-        for layout in self.launches:
+        for layout in recorded:
             with self.launched_in(layout):
-                if not self.has_ports:
-                    continue
                 nodes, unknown = self._nodes()
                 judged = evaluation.evaluate(
                     nodes,
                     unknown,
-                    fabric=extras.fabric,
-                    link_MBps=extras.link_MBps,
+                    fabric=self.extras.fabric,
+                    link_MBps=self.extras.link_MBps,
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
                     ranks=self.ranks,

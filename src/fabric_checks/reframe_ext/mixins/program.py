@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class ProgramMixin(RegressionTestPlugin):
         if version:
             self.facts.program_version = version
 
-    @property
+    @cached_property
     def program(self) -> dict[str, Any]:
         """The environment's description of the suite, with the view of a Spack build."""
         described = EnvironExtras.of(self.current_environ).programs[self.suite]

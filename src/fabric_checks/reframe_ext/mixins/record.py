@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import reframe.utility.sanity as sn
 from reframe.core.builtins import (
@@ -23,7 +25,7 @@ from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import EnvironExtras, Extras
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
@@ -112,7 +114,8 @@ class RecordMixin(RegressionTestPlugin):
                 "dry run: nothing is run, measured or judged, and nothing is recorded",
                 cache=True,
             )
-        metrics = self.recorded_metrics()
+        metrics, layout = self.recorded_metrics(), self.current_layout
+        sizes_B = [each.size_B for each in metrics if each.size_B is not None]
         without = EnvironExtras.of(self.current_environ).without
         self.facts = Facts(
             session=sessions.session_id(),
@@ -122,46 +125,32 @@ class RecordMixin(RegressionTestPlugin):
             parameters=self.own_parameters,
             output=self._output(),
             about=self.current_partition.descr or self.current_system.descr or None,
-            link_MBps=Extras.of(self.current_partition).link_MBps,
-            layout=str(self.current_layout),
-            nodes=self.current_layout.nodes,
-            ppn=self.current_layout.ppn,
-            tasks=self.current_layout.tasks,
+            link_MBps=self.extras.link_MBps,
+            layout=str(layout),
+            nodes=layout.nodes,
+            ppn=layout.ppn,
+            tasks=layout.tasks,
             not_offered={
                 name: why for name, why in without.items() if _is_asked_for(name)
             },
-            sizes_B=list(
-                dict.fromkeys(
-                    metric.size_B for metric in metrics if metric.size_B is not None
-                )
-            ),
+            sizes_B=list(dict.fromkeys(sizes_B)),
             metrics=self._facts_of(metrics),
         )
 
     def _facts_of(self, metrics: Sequence[Metric]) -> dict[str, MetricFacts]:
         """Return the declared facts of each metric for its record, by name."""
-        found = {}
-        for metric in metrics:
-            headline = next(
-                (
-                    each
-                    for each in self.headlines
-                    if each.fits(metric.quantity, self.own_parameters)
-                ),
-                None,
-            )
-            found[metric.name] = MetricFacts(
+        return {
+            metric.name: MetricFacts(
                 metric.quantity,
                 metric.size_B,
                 metric.better,
                 one_way=metric.one_way,
-                headline=asdict(headline)
-                if headline and self.current_layout.tasks >= headline.least_tasks
-                else None,
+                headline=_headline(self, metric),
                 meaning=metric.about,
                 can_be_zero=metric.can_be_zero,
             )
-        return found
+            for metric in metrics
+        }
 
     @run_after("setup")
     def require_packages(self):
@@ -213,11 +202,8 @@ class RecordMixin(RegressionTestPlugin):
             return None
         elapsed = round(float(ended[2]) - float(began[2]), 2)
         # ReFrame and schedulers end a job soon after its limit; twice the limit belongs to another job.
-        return (
-            elapsed
-            if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit)
-            else None
-        )
+        most = 2 * (self.time_limit or math.inf)
+        return elapsed if 0 <= elapsed <= most else None
 
     def note_load(self):
         """Record how busy the first node was before and after the case."""
@@ -243,14 +229,10 @@ class RecordMixin(RegressionTestPlugin):
 
     def _output(self) -> str | None:
         """Return the output folder relative to the results; None in a dry run, or outside of the results."""
-        if not self.outputdir:
+        folder = Path(self.outputdir or "/")
+        if not folder.is_relative_to(results()):
             return None
-        folder = Path(self.outputdir)
-        return (
-            str(folder.relative_to(results()))
-            if folder.is_relative_to(results())
-            else None
-        )
+        return str(folder.relative_to(results()))
 
     @sanity_function
     def validate(self):
@@ -294,11 +276,8 @@ class RecordMixin(RegressionTestPlugin):
 
     def _declare_more(self):
         """Declare the metrics that only this run has, such as those that need a topology."""
-        more = [
-            metric
-            for metric in self.recorded_metrics()
-            if metric.name not in self.facts.metrics
-        ]
+        known = self.facts.metrics
+        more = [each for each in self.recorded_metrics() if each.name not in known]
         if more:
             self.facts.metrics |= self._facts_of(more)
             self.read_references()
@@ -318,11 +297,8 @@ class RecordMixin(RegressionTestPlugin):
         """Return a message about a failure with its cause, as far as the job's output has it."""
         from fabric_checks.parsers import launch_errors
 
-        logs = (
-            sorted(Path(self.stagedir).glob(self.program_logs))
-            if self.program_logs
-            else []
-        )
+        pattern = self.program_logs
+        logs = sorted(Path(self.stagedir).glob(pattern)) if pattern else []
         names = [
             str(self.stderr),
             str(self.stdout),
@@ -351,6 +327,15 @@ class RecordMixin(RegressionTestPlugin):
         if self.unwritten:
             why, self.unwritten = self.unwritten, ""
             raise LoggingError(why)
+
+
+def _headline(check: RecordMixin, metric: Metric) -> dict[str, Any] | None:
+    """Return the headline that fits a metric of a check; None in a layout that has no such value."""
+    for each in check.headlines:
+        if each.fits(metric.quantity, check.own_parameters):
+            has_value = check.current_layout.tasks >= each.least_tasks
+            return asdict(each) if has_value else None
+    return None
 
 
 def _iso(seconds: float) -> str:

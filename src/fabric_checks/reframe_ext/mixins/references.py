@@ -62,18 +62,14 @@ def _load_checked(path: Path) -> ReferenceFile:
 
     file = reference_file.load(path)
     partitions = runtime().system.partitions
-    environs = dict.fromkeys(
-        environ.name for partition in partitions for environ in partition.environs
-    )
+    environs = {each.name for partition in partitions for each in partition.environs}
     for suffix in ("", "-spack"):
-        family = [f"{mpi}{suffix}" for mpi in WHEEL_MPIS]
-        if environs.keys() & set(family):
-            environs |= dict.fromkeys(
-                family
-            )  # a run has the selected MPIs; the file is for all
+        family = {f"{mpi}{suffix}" for mpi in WHEEL_MPIS}
+        if environs & family:  # a run has the selected MPIs; the file is for all
+            environs |= family
     known = {
         "$partition": [partition.fullname for partition in partitions],
-        "$environ": list(environs),
+        "$environ": sorted(environs),
         "$system": [runtime().system.name],
         "layout": list(map(str, layouts_of("any"))),
     }
@@ -97,10 +93,8 @@ def path_of(
         "general/0/reference_prefix"
     )
     named = file or Extras.of(partition).references
-    path = (
-        Path(folder or ROOT / "config" / "references")
-        / f"{str(named or system).removesuffix('.yaml')}.yaml"
-    )
+    name = str(named or system).removesuffix(".yaml")
+    path = Path(folder or ROOT / "config" / "references", f"{name}.yaml")
     return path, not named and not path.exists()
 
 
@@ -182,14 +176,11 @@ class ReferencesMixin(RegressionTestPlugin):
                     f"{file.path}: {name}: $index names {error.name!r}, which the check does not have"
                 ) from None
         case = self._reference_case()
-        extras = Extras.of(self.current_partition)
         derived = line_rate.references(
-            file.derived, metrics, extras, f"{file.path}: {name}: derived", **case
+            file.derived, metrics, self.extras, f"{file.path}: {name}: derived", **case
         )
         self._derived = {
-            metric: each.source
-            for metric, each in derived.items()
-            if metric not in found
+            metric: derived[metric].source for metric in derived.keys() - found.keys()
         }
         complete, reasons = reference_file.complete(
             file, found, metrics, derived, **case
@@ -221,14 +212,10 @@ class ReferencesMixin(RegressionTestPlugin):
             evidence = file.evidence_of(
                 metric=metric.name, held=noted.no_reference is None, **case
             )
+            source = None
             if evidence is not None:
-                noted.evidence, noted.reference_source = (
-                    evidence.evidence,
-                    evidence.source or None,
-                )
-            noted.reference_source = self._derived.get(
-                metric.name, noted.reference_source
-            )
+                noted.evidence, source = evidence.evidence, evidence.source or None
+            noted.reference_source = self._derived.get(metric.name, source)
 
     @run_after("performance")
     def require_references(self):

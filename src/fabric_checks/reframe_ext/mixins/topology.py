@@ -13,7 +13,6 @@ from reframe.core.builtins import run_before
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC, UNKNOWN_ROUTING
@@ -73,7 +72,7 @@ class TopologyMixin(RegressionTestPlugin):
     def _asks_slurm(self) -> bool:
         scheduler = self.current_partition.scheduler.registered_name
         return (
-            not Extras.of(self.current_partition).topology
+            not self.extras.topology
             and self.current_layout.nodes > 1
             and scheduler in SLURM
         )
@@ -81,32 +80,20 @@ class TopologyMixin(RegressionTestPlugin):
     def _routing(self, of_source: str = UNKNOWN_ROUTING) -> str:
         """Return the routing of the fabric: as given, as the source of the map has it, or as the ports
         suggest."""
-        given = Extras.of(self.current_partition).routing
+        given = self.extras.routing
         if given or of_source != UNKNOWN_ROUTING:
             return str(given or of_source)
-        kinds = {
-            next(
-                (
-                    ROUTING_OF_PORTS[key]
-                    for key in ROUTING_OF_PORTS
-                    if name.startswith(key)
-                ),
-                UNKNOWN_ROUTING,
-            )
-            for name in Extras.of(self.current_partition).fabric
-        }
+        kinds = set(map(_routing_of, self.extras.fabric))
         return kinds.pop() if len(kinds) == 1 else UNKNOWN_ROUTING
 
     def group_options(self) -> list[str]:
         """Return the option that names the switch of each node, where routing is not known to be static."""
         if self._asks_slurm and self._routing() != STATIC:
             return ["--groups", "slurm"]
+        if not self.extras.topology:
+            return []
         try:
-            known = (
-                self._read_topology()
-                if Extras.of(self.current_partition).topology
-                else None
-            )
+            known = self._read_topology()
         except (FabricError, OSError):
             return []  # known_fabric notes it
         if known is None or self._routing(known.routing) == STATIC:
@@ -160,10 +147,7 @@ class TopologyMixin(RegressionTestPlugin):
         ]
 
     def _topology_files(self) -> list[Path]:
-        return [
-            ROOT / "config" / "systems" / name
-            for name in Extras.of(self.current_partition).topology
-        ]
+        return [ROOT / "config" / "systems" / name for name in self.extras.topology]
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
@@ -176,7 +160,7 @@ class TopologyMixin(RegressionTestPlugin):
         if paths := self._topology_files():
             return names.on_adapters(
                 topology_files.read(paths),
-                patterns=Extras.of(self.current_partition).fabric,
+                patterns=self.extras.fabric,
             )
         answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
         if answer is None or not answer.exists():
@@ -187,6 +171,13 @@ class TopologyMixin(RegressionTestPlugin):
             if slurm_topology.is_topology(files.read_text(answer))
             else None
         )
+
+
+def _routing_of(port: str) -> str:
+    for prefix, routing in ROUTING_OF_PORTS.items():
+        if port.startswith(prefix):
+            return routing
+    return UNKNOWN_ROUTING
 
 
 def _slow_link(link: str, text: str) -> dict[str, Any]:
