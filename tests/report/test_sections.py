@@ -431,6 +431,13 @@ def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
     )
 
 
+def test_only_columns_of_machines_are_divided():
+    rows = [row for name in "abcdefgh" for row in records.streaming(system=name)]
+    text = html_of([*rows, record(check="OsuLatency", **MET)])
+    assert text.count('id="at-a-glance"') == text.count('id="at-a-glance6"') == 1
+    assert 'id="references-judged"' in text and 'id="references-judged6"' not in text
+
+
 def test_twenty_thousand_values_are_below_three_megabytes():
     rows = records.twenty_thousand()
     assert len(rows) > 19_000

@@ -49,6 +49,7 @@ class Table:
         was measured.
     :param notes: sentences below it.
     :param compared: whether what its values are compared with, and the change, have columns.
+    :param divisible: whether many columns may be divided among tables, as where each is a machine.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Table:
     rows: tuple[tuple[str, tuple[Cell | str | None, ...]], ...]
     notes: tuple[str, ...] = ()
     compared: bool = False
+    divisible: bool = False
     kind: ClassVar = "table"
 
 
@@ -137,7 +139,7 @@ def side_by_side(
         (head, tuple(cells.get(machine, "") for machine in machines))
         for head, cells in rows
     )
-    table = Table(key, caption, "value", machines, listed, notes, compared)
+    table = Table(key, caption, "value", machines, listed, notes, compared, True)
     return [table] if rows else []
 
 
