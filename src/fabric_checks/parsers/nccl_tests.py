@@ -278,8 +278,11 @@ def _timing(
     of_time, of_algorithm, of_bus = (printed(cell, line) for cell in cells[:3])
     time_us, algorithm, bus = map(float, cells[:3])
     wrong = 0 if cells[3] == "N/A" else number(cells[3], line)
-    require(wrong < 1, f"{wrong:g} wrong values at {size_B} B", line)
-    require(time_us > 0, f"a time of {time_us:g} us at {size_B} B", line)
+    require(
+        wrong < 1 and time_us > 0,
+        f"{wrong:g} wrong values at {size_B} B, in {time_us:g} us",
+        line,
+    )
     bytes_ = Span(1 - _ROUNDING, 1 + _ROUNDING) * size_B
     require_intact(
         (bytes_ / of_time * 1e-3).meets(of_algorithm),

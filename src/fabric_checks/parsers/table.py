@@ -40,7 +40,7 @@ class Row:
     values: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Span:
     """The numbers that a printed one may stand for, or that follow from such numbers."""
 
@@ -57,7 +57,8 @@ class Span:
 
     def __mul__(self, factor: float) -> Span:
         """Return the span of a multiple."""
-        return Span(*sorted((self.low * factor, self.high * factor)))
+        low, high = self.low * factor, self.high * factor
+        return Span(low, high) if low <= high else Span(high, low)
 
     def __truediv__(self, other: Span) -> Span:
         """Return the span of the quotient; any number if the divisor may be zero."""
