@@ -131,9 +131,8 @@ def changed(mapped: MappedEvidence, change: Change) -> RankFinding:
         f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}; others vary so much in at"
         f" most {_percent(change.usual)} of their measurements"
     )
-    side = {"sending": "only while it sent", "receiving": "only while it received"}.get(
-        change.side, ""
-    )
+    while_it = {"sending": "only while it sent", "receiving": "only while it received"}
+    side = while_it.get(change.side, "")
     return RankFinding(
         kind="past",
         severity=Severity.SUSPECT,

@@ -202,10 +202,10 @@ _OF_KINDS: dict[str, Callable[[MappedEvidence, Part], Words]] = {
 def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:
     """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
-    never = [np.ones(evidence.ranks, dtype=bool) for _ in range(2)]
-    never[0][evidence.sender] = never[1][evidence.receiver] = False
+    ranks = np.arange(evidence.ranks)
     sent, received = (
-        [mapped.name(rank) for rank in np.flatnonzero(side).tolist()] for side in never
+        [mapped.name(rank) for rank in np.setdiff1d(ranks, side).tolist()]
+        for side in (evidence.sender, evidence.receiver)
     )
     alone = (
         "what looks slow, alone: without `rotate --confirm` no node or path is blamed"
