@@ -44,7 +44,7 @@ def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_nod
         + [(0, 7)]
     )
     sender, receiver = np.array(pairs).T
-    evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8, rails=1)
+    evidence = SimpleNamespace(sender=sender, ranks=8, near=abs(sender - receiver) <= 2)
     part = SimpleNamespace(
         kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0))
     )
