@@ -3,9 +3,11 @@
 
 import json
 
+import msgspec
 import pytest
 
 from fabric_checks.core.finding import Finding, Severity, cause, same_cause
+from fabric_checks.records.findings import findings_of
 
 
 def finding(**fields):
@@ -47,7 +49,9 @@ def test_a_record_has_all_of_it(severity):
         advice="look",
         details=("a", "b"),
     )
-    assert Finding.of(json.loads(json.dumps(whole.as_dict()))) == whole
+    assert findings_of({"findings": [json.loads(json.dumps(whole.as_dict()))]}) == [
+        whole
+    ]
     assert whole.is_fault == (severity is Severity.FAULT)
 
 
@@ -62,16 +66,16 @@ def test_a_record_has_all_of_it(severity):
     ],
 )
 def test_what_is_no_finding_is_refused(change):
-    with pytest.raises((TypeError, ValueError)):
-        Finding.of(finding().as_dict() | change)
+    with pytest.raises(msgspec.ValidationError):
+        findings_of({"findings": [finding().as_dict() | change]})
 
 
 @pytest.mark.parametrize("name", ["kind", "severity", "text"])
 def test_what_lacks_a_member_is_refused(name):
     data = finding().as_dict()
     del data[name]
-    with pytest.raises(KeyError):
-        Finding.of(data)
+    with pytest.raises(msgspec.ValidationError):
+        findings_of({"findings": [data]})
 
 
 def test_failures_of_one_cause_differ_in_numbers_paths_and_their_own_names():

@@ -9,17 +9,13 @@ judges again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
 #: Numbers and paths, in which the reasons of equal failures differ.
 _VARYING = re.compile(r"(?:~|\.{1,2})?(?:/[\w.+%=@~-]+)+/?|\d+(?:\.\d+)?")
-
-
-#: The members of a finding that are a text, or missing.
-_TEXT = ("part", "size_unit", "key", "advice")
 
 
 class Severity(str, Enum):
@@ -94,32 +90,6 @@ class Finding:
             for name, value in plain.items()
             if value not in ("", None, (), {})
         }
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Finding:
-        """Return the finding that :meth:`as_dict` gave.
-
-        :raises KeyError, TypeError, ValueError: if a member is missing, or of another type.
-        """
-        given: dict[str, Any] = {
-            name: str(data[name]) for name in _TEXT if name in data
-        }
-        return cls(
-            kind=str(data["kind"]),
-            text=str(data["text"]),
-            **given,
-            severity=Severity(data["severity"]),
-            hosts=_texts(data.get("hosts", ())),
-            size=None if data.get("size") is None else float(data["size"]),
-            details=_texts(data.get("details", ())),
-            data=dict(data.get("data", {})),
-        )
-
-
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
-    if isinstance(values, str):
-        raise TypeError(f"{values!r} is no list")
-    return tuple(map(str, values))
 
 
 def cause(reason: str, name: str = "") -> str:
