@@ -9,7 +9,7 @@ noise is a finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -74,18 +74,10 @@ def _finding(events: Sequence[Event]) -> Entry:
     text, *others = [event.sentence() for event in events]
     if others:
         text = f"{len(events)} cases are worse than before; the first: {text}"
-    fields = [
-        each
-        for event in events
-        for each in event.circumstances
-        if each.field != "collection"
+    details = [
+        *first_of(others, ": `fabric-checks changes` lists all"),
+        *_circumstances(events),
     ]
-    details = first_of(others, ": `fabric-checks changes` lists all")
-    for each in fields:
-        before, after = ", ".join(each.before), ", ".join(each.after)
-        details.append(
-            f"at the same time {each.field} changed from {before} to {after}"
-        )
     findings = []
     for change in (change for event in events for change in event.changes):
         name = f"{change.test} @{change.machine}"
@@ -96,3 +88,11 @@ def _finding(events: Sequence[Event]) -> Entry:
     names = frozenset(found.part for found in findings)
     keys = frozenset(f"level of {name}" for name in names)
     return Entry(findings=tuple(findings), keys=keys, cases=names)
+
+
+def _circumstances(events: Sequence[Event]) -> Iterator[str]:
+    """Yield what else changed when values did, but the version of the collection."""
+    for each in (each for event in events for each in event.circumstances):
+        if each.field != "collection":
+            before, after = ", ".join(each.before), ", ".join(each.after)
+            yield f"at the same time {each.field} changed from {before} to {after}"
