@@ -26,13 +26,61 @@ def test_trees_and_blocks_give_the_switch_of_each_node():
 
 #: As Slurm 26.05 prints them, and reads them.
 RINGS = "RingName=r1 Nodes=n[1-2] RingSize=2\nRingName=r2 Nodes=n[3-4] RingSize=2\n"
+SEVERAL = """---
+- topology: topo-tree
+  cluster_default: true
+  tree:
+    switches:
+      - switch: spine
+        children: leaf[1-2]
+      - switch: leaf1
+        nodes: n[1-2]
+      - switch: leaf2
+        nodes: n[3-4]
+- topology: topo-block
+  cluster_default: false
+  block:
+    block_sizes: [2]
+    blocks:
+      - block: b1
+        nodes: n[1,3]
+"""
+ONE = """- topology: blocks
+  block:
+    blocks:
+    - {block: b1, nodes: 'n[1-2]'}
+    - {block: b2, nodes: 'n[3-4]'}
+"""
 
 
-def test_rings_give_the_ring_of_each_node():
-    assert slurm_topology.is_topology(RINGS)
-    known = slurm_topology.parse(RINGS)
-    assert (known.switches, known.at.tolist()) == (("r1", "r2"), [0, 0, 1, 1])
-    assert known.hosts == ("n1", "n2", "n3", "n4")
+@pytest.mark.parametrize(
+    ("text", "switches"),
+    [(RINGS, ("r1", "r2")), (SEVERAL, ("leaf1", "leaf2")), (ONE, ("b1", "b2"))],
+)
+def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):
+    assert slurm_topology.is_topology(text)
+    known = slurm_topology.parse(text)
+    assert (known.switches, known.hosts, known.at.tolist()) == (
+        switches,
+        ("n1", "n2", "n3", "n4"),
+        [0, 0, 1, 1],
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SEVERAL.replace("default: true", "default: false"),
+        "- topology: [\n",
+        "- topology: a\n  tree: 3\n",
+        ONE.replace("'n[1-2]'", "[n1, n2]"),
+    ],
+)
+def test_a_topology_yaml_without_one_default_is_refused(text):
+    with pytest.raises(
+        OutputError, match="not a topology.yaml with one default topology: "
+    ):
+        slurm_topology.parse(text)
 
 
 def test_a_torus_has_no_switches():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's topology, of the plugins tree, block and ring: ``scontrol show topology`` and ``topology.conf``.
+"""Slurm's topology, of the plugins tree, block and ring: ``scontrol show topology``, ``topology.conf`` and
+``topology.yaml``.
 
 They give the switch, block or ring of each node, and not the cables. A torus has no switches.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec.yaml
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -52,14 +54,19 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
 
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
-    return re.search(r"(?mi)^\s*(?:Switch|Block|Ring)Name=", text) is not None
+    form = r"(?mi)^\s*(?:SwitchName|BlockName|RingName)=|^- +topology:"
+    return re.search(form, text) is not None
 
 
 def parse(text: str) -> FabricMap:
     """Return the map that a topology of Slurm gives: the switch, block or ring of each node.
 
+    Of several in a ``topology.yaml`` it is the cluster's default.
+
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
+    if re.search(r"(?m)^- +topology:", text):
+        text = _lines_of_yaml(text)
     members: dict[str, list[str]] = {}
     # Where no switch has nodes, blocks give them theirs.
     has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
@@ -76,6 +83,58 @@ def parse(text: str) -> FabricMap:
         members, "no switch, block or ring in it has nodes; give the whole topology"
     )
     return of_switches("Slurm's topology", members)
+
+
+class _Unit(msgspec.Struct):
+    """A switch, a block or a ring of a ``topology.yaml``."""
+
+    switch: str = ""
+    block: str = ""
+    ring: str = ""
+    nodes: str | None = None
+    children: str | None = None
+
+    def line(self) -> str:
+        """Return its line of ``topology.conf``."""
+        kind = "Switch" if self.switch else "Block" if self.block else "Ring"
+        name = self.switch or self.block or self.ring
+        return f"{kind}Name={name} Nodes={self.nodes or ''} Switches={self.children or ''}\n"
+
+
+class _Units(msgspec.Struct):
+    """Those of one kind."""
+
+    switches: list[_Unit] | None = None
+    blocks: list[_Unit] | None = None
+    rings: list[_Unit] | None = None
+
+    def all(self) -> list[_Unit]:
+        """Return them, whatever their kind."""
+        return self.switches or self.blocks or self.rings or []
+
+
+class _Topology(msgspec.Struct):
+    """One topology of a ``topology.yaml``."""
+
+    cluster_default: bool = False
+    tree: _Units | None = None
+    block: _Units | None = None
+    ring: _Units | None = None
+
+
+def _lines_of_yaml(text: str) -> str:
+    """Return the lines that ``topology.conf`` would have for the default topology of a ``topology.yaml``."""
+    try:
+        topologies = msgspec.yaml.decode(text, type=list[_Topology])
+        is_only = len(topologies) == 1
+        (default,) = [each for each in topologies if each.cluster_default or is_only]
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        cause = " ".join(str(error).split())[:120]
+        raise OutputError(
+            f"not a topology.yaml with one default topology: {cause}; give it unchanged"
+        ) from None
+    units = filter(None, (default.tree, default.block, default.ring))
+    return "".join(each.line() for own in units for each in own.all())
 
 
 def _members(
