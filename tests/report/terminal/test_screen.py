@@ -323,6 +323,12 @@ def test_a_strangers_headline_is_on_the_screen():
     assert lines[lines.index("Sea") + 1].split()[:3] == ["waves", "1x2", "x"]
 
 
+def test_a_suite_with_a_long_name_is_named_whole():
+    own = asdict(Headline("waves", "waves", "Sea", 35))
+    row = record(metric="waves", quantity="waves", headline=own, program="ocean-waves")
+    assert " ocean-waves " in "\n".join(printed(of_records([row])))
+
+
 @pytest.mark.parametrize(
     ("point", "texts"),
     [("first", ["5"]), ("last", ["9 @1M"]), ("peak", ["4"]), ("ends", ["4", "9"])],

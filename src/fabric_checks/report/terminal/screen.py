@@ -40,6 +40,8 @@ LINES = 60
 WIDTH = 100
 #: Each machine has a column if that can be so wide, at least and at most; the other columns have the rest.
 _COLUMN, _WIDEST, _OTHERS = 14, 24, 52
+#: The usual width of the column of programs, which may be twice as wide for a suite with a longer name.
+_PROGRAM = 7
 #: Problems have so many lines each if so many are enough for all; else each has one.
 _LINES_EACH, _MOST = 6, 24
 
@@ -144,7 +146,8 @@ def _table(values: Values, room: int, width: int) -> Table | None:
     )  # fmt: skip
     more = f"({left_out} more machines)" if left_out else ""
     table.add_column(more, ratio=1, no_wrap=True)
-    for title, size in (("layout", 6), ("from", 7), ("unit", 6)):
+    program = max(_PROGRAM, *(min(len(row.program), 2 * _PROGRAM) for row in rows))
+    for title, size in (("layout", 6), ("from", program), ("unit", 6)):
         table.add_column(title, width=size, no_wrap=True)
     for name in _short_names(values.machines)[: len(machines)]:
         table.add_column(plain(name), width=column, overflow="fold")
