@@ -26,6 +26,12 @@ IN_ORDER = 0.9
 NEIGHBOURS = 2
 
 
+def pairs(matrix: Array) -> Array:
+    """Return the values of a symmetric matrix above its diagonal, row by row."""
+    found: Array = squareform(matrix, checks=False)
+    return found
+
+
 def nearest(latency_us: Array, error_us: float) -> float | None:
     """Return the latency below which pairs are near, in us: the lowest gap between levels. None if there is
     none.
@@ -33,7 +39,7 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
     :param latency_us: nodes x nodes, symmetric. :param error_us: the noise of the latency of a pair.
     """
     nodes = len(latency_us)
-    values = np.sort(latency_us[np.triu_indices(nodes, 1)])
+    values = np.sort(pairs(latency_us))
     gaps = np.diff(values)
     wide = gaps > max(GAP_ERRORS * error_us, LEAST_GAP * float(np.median(values)))
     # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest
@@ -50,12 +56,13 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
 
 def _is_closed(near: NDArray[np.bool_]) -> bool:
     """Return whether nodes near a third one are near each other, as behind one switch."""
-    links = near.astype(np.float64)
+    # Whole numbers up to that of the nodes, which are exact in single precision.
+    links = near.astype(np.float32)
     np.fill_diagonal(links, 0.0)
-    paths = links @ links
-    np.fill_diagonal(paths, 0.0)
-    both = float(paths.sum())
-    return both == 0 or float((paths * links).sum()) >= CLOSED * both
+    degree = links.sum(axis=1, dtype=np.float64)
+    both = float((degree * (degree - 1)).sum())
+    closed = np.einsum("ij,ij->i", links @ links, links).sum(dtype=np.float64)
+    return both == 0 or float(closed) >= CLOSED * both
 
 
 def find(latency_us: Array, border_us: float | None) -> Numbers:
@@ -64,17 +71,14 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
 
     Average linkage, cut at the border: a single slow pair does not split a group.
     """
-    if (
-        border_us is None
-        or len(latency_us) < 3
-        or np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any()
-    ):
+    distances = pairs(latency_us)
+    if border_us is None or len(latency_us) < 3 or np.isnan(distances).any():
         return np.zeros(len(latency_us), dtype=np.int64)
-    distances = latency_us.copy()
-    np.fill_diagonal(distances, 0.0)
-    tree = linkage(squareform(distances, checks=False), method="average")
+    # Less what is a node's own a distance may be negative, which trees cannot have.
+    least = min(0.0, float(distances.min()))
+    tree = linkage(distances - least, method="average")
     found: Numbers = np.unique(
-        fcluster(tree, border_us, criterion="distance"), return_inverse=True
+        fcluster(tree, border_us - least, criterion="distance"), return_inverse=True
     )[1]
     return found
 
@@ -126,17 +130,28 @@ def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
             if group[rank] in home.values()
             and (group[switch == switch[rank]] == home[switch[rank]]).sum() > 1
         }
-    ranks = np.arange(len(group))
-    apart = np.abs(np.subtract.outer(ranks, ranks))
-    near = (apart > 0) & (apart <= NEIGHBOURS)
-    alike = np.equal.outer(group, group)
     several = np.bincount(group)[group] > 1
-    if np.count_nonzero((alike & (apart == 1)).any(axis=1) | ~several) < IN_ORDER * len(
-        group
-    ):
+    ordered = np.count_nonzero(_beside(group, 1) | ~several)
+    if ordered < IN_ORDER * len(group):
         return {}
-    alone = np.flatnonzero(several & ~(alike & near).any(axis=1)).tolist()
-    return {rank: _most_frequent(group[near[rank]]) for rank in alone}
+    alone = np.flatnonzero(several & ~_beside(group, NEIGHBOURS)).tolist()
+    return {rank: _most_frequent(_neighbours(group, rank)) for rank in alone}
+
+
+def _beside(group: Numbers, most: int) -> NDArray[np.bool_]:
+    """Return whether one of so many ranks before or after each is of its group."""
+    found = np.zeros(len(group), dtype=np.bool_)
+    for apart in range(1, most + 1):
+        alike = group[apart:] == group[:-apart]
+        found[apart:] |= alike
+        found[:-apart] |= alike
+    return found
+
+
+def _neighbours(group: Numbers, rank: int) -> Numbers:
+    """Return the groups of the ranks before and after one."""
+    before = group[max(rank - NEIGHBOURS, 0) : rank]
+    return np.concatenate([before, group[rank + 1 : rank + 1 + NEIGHBOURS]])
 
 
 def _most_frequent(numbers: Numbers) -> int:

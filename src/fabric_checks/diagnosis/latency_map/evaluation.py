@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,7 @@ from fabric_checks.parsers import latency_map
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Result = TypeVar("Result")
 
 
 _NO_LIMITS: dict[str, float | None] = {"node_us": None, "pair_us": None}
@@ -66,8 +69,8 @@ class Report:
     @property
     def measured_us(self) -> Array:
         """The latencies of all pairs that were measured, each once."""
-        values = self.latency_us[np.triu_indices(len(self.latency_us), 1)]
-        return np.asarray(values[~np.isnan(values)])
+        values = groups.pairs(self.latency_us)
+        return values[~np.isnan(values)]
 
     def metrics(self) -> dict[str, float]:
         """Return ``median_latency`` and ``largest_pair_latency`` of all pairs in us, and two more.
@@ -144,11 +147,11 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
         other=place[output.other],
     )
     measurements = _measurements(output)
-    typical = _center(measurements, np.nanmedian)
-    rest = np.abs(np.log(measurements / typical))
+    typical = np.array([_medians(each.T) for each in measurements.swapaxes(0, 1)])
+    rest = np.abs(np.log(output.latency_us / typical[output.starter, output.other]))
     # The deviations from the median of four values are smaller than those from their true level: by 1.4,
     # simulated.
-    noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
+    noise = 1.4 * OF_MAD * float(np.median(rest))
     if noise > SETTINGS.most_noise:
         text = (
             f"all pairs inconclusive: repeats of one pair vary by {100 * noise:.0f} %; repeat on idle nodes,"
@@ -166,15 +169,14 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
         )
     # What disturbs a measurement makes it slower: the least of several is the path's own.
     whole, *halves = (
-        _center(part, np.nanmin)
+        np.fmin.reduce(part, axis=0, initial=np.nan)
         for part in (measurements, measurements[::2], measurements[1::2])
     )
     near = _nearness(
         whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements))
     )
     of_halves = [
-        groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us)
-        for half in halves
+        groups.find(_less(half, near.own_us), near.border_us) for half in halves
     ]
     sure = output.number is None or output.passes > 1
     misplaced = _misplaced(near.group, of_halves, output.hosts, known, sure=sure)
@@ -210,68 +212,101 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
     """
     own = np.zeros(len(latency_us))
     nowhere = _Nearness(None, groups.find(latency_us, None), own, error_us)
-    if np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any():
+    if np.isnan(groups.pairs(latency_us)).any():
         return nowhere
+
+    def levelled(own: Array) -> _Nearness:
+        less = _less(latency_us, own)
+        border = groups.nearest(less, error_us)
+        return _Nearness(border, groups.find(less, border), own, error_us)
+
+    # The models soon repeat each other.
+    of_own = _once(levelled)
+    of_group = _once(lambda group: _explained(latency_us, group, error_us))
     found = [nowhere]
     to_try = [own]
     if len(own) >= SETTINGS.fewest_for_classes:
-        to_try.append(_effects(latency_us, nowhere.group)[0])
+        to_try.append(of_group(nowhere.group)[0])
     while to_try:
-        each = to_try.pop()
-        less = latency_us - each[:, None] - each[None, :]
-        border = groups.nearest(less, error_us)
-        if border is None:
+        near = of_own(to_try.pop())
+        if near.border_us is None:
             continue
-        found.append(_Nearness(border, groups.find(less, border), each, error_us))
+        found.append(near)
         if (
             len(own) >= SETTINGS.fewest_for_classes
             and len(found) <= SETTINGS.most_models
         ):
             # The groups of the nearest kind of nodes show what is each node's own, which hides other groups.
-            to_try.append(_effects(latency_us, found[-1].group)[0])
-    return min(found, key=lambda each: _criterion(latency_us, each.group, error_us))
+            to_try.append(of_group(near.group)[0])
+    return min(found, key=lambda near: of_group(near.group)[1])
 
 
-def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
-    """Return how badly groups explain the latencies: by chi square, and the number of their levels.
+def _once(function: Callable[[NDArray[Any]], Result]) -> Callable[..., Result]:
+    """Return a function of an array that is computed once for equal ones."""
+    known: dict[bytes, Result] = {}
+
+    def of(values: NDArray[Any]) -> Result:
+        key = values.tobytes()
+        if key not in known:
+            known[key] = function(values)
+        return known[key]
+
+    return of
+
+
+def _explained(
+    latency_us: Array, group: Numbers, error_us: float
+) -> tuple[Array, float]:
+    """Return the effects of nodes, and how badly groups explain the latencies: by chi square, and the number
+    of their levels.
 
     This is Schwarz's criterion (Estimating the dimension of a model, Annals of Statistics 6, 1978). A single
     slow pair, which no group explains, counts as little as many errors do.
     """
-    rest = _effects(latency_us, group)[1][np.triu_indices(len(group), 1)]
-    error = max(
-        error_us,
-        SETTINGS.least_error * float(np.median(latency_us[~np.isnan(latency_us)])),
+    effect, rest = _effects(latency_us, group)
+    of_pair = groups.pairs(rest)
+    error = max(error_us, SETTINGS.least_error * float(np.nanmedian(latency_us)))
+    levels = len(_large(group))
+    chi_square = float(
+        np.sum(np.minimum((of_pair / error) ** 2, SETTINGS.most_errors**2))
     )
-    levels = np.count_nonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
-    chi_square = float(np.sum(np.minimum((rest / error) ** 2, SETTINGS.most_errors**2)))
-    return chi_square + levels * (levels + 1) / 2 * float(np.log(len(rest)))
+    of_levels = levels * (levels + 1) / 2 * float(np.log(len(of_pair)))
+    return effect, chi_square + of_levels
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
     """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the
     other."""
     nodes = len(output.hosts)
-    rows = len(output.starter) // output.passes
-    of_pass = (
-        np.arange(len(output.starter)) // rows
-        if output.number is None
-        else output.number
-    )
-    number = 2 * of_pass + (output.starter > output.other)
-    values = np.full((2 * output.passes, nodes, nodes), np.nan)
+    number = output.number
+    if number is None:
+        rows = len(output.starter) // output.passes
+        number = np.repeat(np.arange(output.passes, dtype=np.int32), rows)
+    number = 2 * number + (output.starter > output.other)
+    measured = np.flatnonzero(np.bincount(number))
+    number = np.searchsorted(measured, number)
+    values = np.full((len(measured), nodes, nodes), np.nan)
     values[number, output.starter, output.other] = output.latency_us
     values[number, output.other, output.starter] = output.latency_us
-    return np.asarray(values[~np.isnan(values).all(axis=(1, 2))])
+    return values
 
 
-def _center(measurements: Array, center: Callable[..., Any]) -> Array:
-    """Return the median or the least of the measurements of each pair; NaN where there are none."""
-    found = np.full(measurements.shape[1:], np.nan)
-    some = ~np.isnan(measurements).all(axis=0)
-    if some.any() and len(measurements):
-        found[some] = center(measurements[:, some], axis=0)
+def _medians(rows: Array) -> Array:
+    """Return the median of the values of each row; NaN where there are none."""
+    count = np.count_nonzero(~np.isnan(rows), axis=1)
+    found = np.full(len(rows), np.nan)
+    for number in np.flatnonzero(np.bincount(count)):
+        alike = count == number
+        if number:
+            middle = [(number - 1) // 2, number // 2]
+            ordered = np.partition(rows[alike], middle, axis=1)
+            found[alike] = ordered[:, middle].mean(axis=1)
     return found
+
+
+def _less(latency_us: Array, effect: Array) -> Array:
+    """Return the latencies less what each of the two nodes has of its own."""
+    return latency_us - (effect[:, None] + effect[None, :])
 
 
 def _slow(
@@ -295,9 +330,11 @@ def _slow(
     least = share * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
     # a whole.
-    of_group = [np.median(effect[near.group == number]) for number in near.group]
+    of_group = np.array([np.median(effect[ranks]) for ranks in _members(near.group)])
     is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
-    excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
+    excess = np.minimum(
+        whole - usual, np.where(is_large, effect - of_group[near.group], np.inf)
+    )
     least_us = max(least, SETTINGS.certain_errors * _deviation(whole - usual))
     found = [] if len(kinds) < 2 else [_kinds(hosts, kinds, effect)]
     slow = np.flatnonzero(excess > least_us).tolist()
@@ -326,7 +363,7 @@ def _slow_pairs(
     :param rest: the excess of each pair beyond its nodes'; :param slow: nodes that explain their pairs.
     """
     # With few nodes their effects and groups take up much of what pairs differ by chance.
-    by_chance = _deviation(rest[np.triu_indices(len(rest), 1)])
+    by_chance = _deviation(groups.pairs(rest))
     deviation = max(by_chance, SETTINGS.error_of_least * error_us)
     least_us = max(least_us, SETTINGS.certain_errors * deviation)
     above = np.argwhere(np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_us)
@@ -440,19 +477,17 @@ def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
     repeated without these effects, which the medians of small groups would else have in part.
     """
     effect = np.zeros(len(latency_us))
+    least = 1e-4 * float(np.nanmedian(latency_us))
     for _ in range(SETTINGS.rounds):
-        rest = latency_us - effect[:, None] - effect[None, :]
-        rest -= _expected(rest, group)
-        effect += _polished(rest, 1e-4 * float(np.nanmedian(latency_us)))
-    rest = latency_us - effect[:, None] - effect[None, :]
-    return effect, rest - _expected(rest, group)
+        effect += _polished(_unexpected(_less(latency_us, effect), group), least)
+    return effect, _unexpected(_less(latency_us, effect), group)
 
 
 def _polished(rest: Array, least: float) -> Array:
     """Return the effect of each node on what is left of its pairs, around 0; it is exact to so much."""
     effect = np.zeros(len(rest))
     for _ in range(12):
-        step = 0.5 * np.nanmedian(rest - effect[:, None] - effect[None, :], axis=1)
+        step = 0.5 * _medians(_less(rest, effect))
         effect += step
         effect -= np.median(effect)
         if float(np.abs(step).max()) < least:
@@ -460,27 +495,53 @@ def _polished(rest: Array, least: float) -> Array:
     return effect
 
 
-def _expected(latency_us: Array, group: Numbers) -> Array:
-    """Return the usual latency of each pair, by the groups of its nodes."""
+def _unexpected(latency_us: Array, group: Numbers) -> Array:
+    """Return what the latency of each pair is beyond the usual one, by the groups of its nodes."""
     np.fill_diagonal(latency_us, np.nan)
+    usual = _between(latency_us, group)
+    if np.isnan(usual).any():
+        usual = np.where(np.isnan(usual), _by_sameness(latency_us, group), usual)
+    return latency_us - usual[group[:, None], group[None, :]]
+
+
+def _by_sameness(latency_us: Array, group: Numbers) -> Array:
+    """Return for groups x groups the usual latency within any group, or between any two."""
     same = group[:, None] == group[None, :]
-    expected = np.full(latency_us.shape, np.nan)
-    usual = [
-        float(np.nanmedian(latency_us[each]))
-        if (each & ~np.isnan(latency_us)).any()
-        else np.nan
-        for each in (same, ~same)
-    ]
-    expected[same] = usual[0]
+    within, apart = (_medians(latency_us[each][None, :])[0] for each in (same, ~same))
     # A node without a group is one switch away, and no more: what exceeds a hop is its own.
-    expected[~same] = np.nanmin([usual[1], (1 + SETTINGS.most_of_hop) * usual[0]])
-    large = _large(group)
-    for one in large:
-        for other in large:
-            block = np.ix_(group == one, group == other)
-            if (~np.isnan(latency_us[block])).any():
-                expected[block] = np.nanmedian(latency_us[block])
-    return expected
+    found = np.full(
+        2 * (int(group.max()) + 1,),
+        np.fmin(apart, (1 + SETTINGS.most_of_hop) * within),
+    )
+    np.fill_diagonal(found, within)
+    return found
+
+
+def _between(latency_us: Array, group: Numbers) -> Array:
+    """Return for groups x groups the median of the pairs of the two; NaN where one is small or none was
+    measured.
+
+    All pairs of groups of the same two sizes are one step: there may be thousands of groups.
+    """
+    members = _members(group)
+    found = np.full((len(members), len(members)), np.nan)
+    by_size = defaultdict[int, list[int]](list)
+    for number in _large(group).tolist():
+        by_size[len(members[number])].append(number)
+    for some, others in product(by_size.values(), repeat=2):
+        rows, columns = (
+            np.array([members[each] for each in of]) for of in (some, others)
+        )
+        pairs = latency_us[rows[:, None, :, None], columns[None, :, None, :]]
+        of_groups = _medians(pairs.reshape(len(some) * len(others), -1))
+        found[np.ix_(some, others)] = of_groups.reshape(len(some), len(others))
+    return found
+
+
+def _members(group: Numbers) -> list[Numbers]:
+    """Return the nodes of each group."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
 def _large(group: Numbers) -> Numbers:
@@ -494,18 +555,10 @@ def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
 
     The expectations of pairs have it in them, so it is no part of the effects of single nodes.
     """
-    rest, large = latency_us - effect[:, None] - effect[None, :], _large(group)
+    large = _large(group)
     own = np.zeros(int(group.max()) + 1)
     if len(large):
-        between = np.array(
-            [
-                [
-                    np.nanmedian(rest[np.ix_(group == one, group == other)])
-                    for other in large
-                ]
-                for one in large
-            ]
-        )
+        between = _between(_less(latency_us, effect), group)[np.ix_(large, large)]
         own[large] = _polished(
             between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us))
         )
