@@ -32,6 +32,13 @@ def test_a_pair_that_is_slow_does_not_tear_its_group_apart():
     assert len(np.unique(found)) == 4 and found[0] == found[1]
 
 
+def test_distances_less_what_is_a_node_s_own_may_be_negative():
+    far = latencies(np.arange(32) // 8)
+    found = groups.find(far - 2 * NEAR_US, HOP_US / 2 - NEAR_US)
+    assert found.tolist() == groups.find(far, NEAR_US + HOP_US / 2).tolist()
+    assert len(np.unique(found)) == 4
+
+
 def test_without_a_border_all_are_one_group():
     assert groups.find(latencies([0, 1, 1]), None).tolist() == [0, 0, 0]
 

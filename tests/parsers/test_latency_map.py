@@ -8,7 +8,7 @@ import pytest
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import latency_map
 from tests.diagnosis.latency_map.model import latencies, text_of
-from tests.own_outputs import changed
+from tests.own_outputs import changed, summed
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +64,20 @@ def test_some_rounds_are_read():
 def test_what_contradicts_itself_is_refused(text, old, new, message):
     with pytest.raises(OutputError, match=re.escape(message)):
         latency_map.parse(changed(text, old, new))
+
+
+def test_rows_may_have_any_order(text):
+    """The passes are those of the rows, not of their places."""
+    lines = text.splitlines(keepends=True)
+    at = [number for number, line in enumerate(lines) if not line.startswith("#")]
+    rows = [lines[number] for number in at]
+    lines[at[0] : at[-1] + 1] = rows[::-1]
+    found, wanted = latency_map.parse(summed("".join(lines))), latency_map.parse(text)
+    half = len(rows) // 2
+    assert found.latency_us[:half][::-1].tolist() == wanted.latency_us[:half].tolist()
+
+
+def test_passes_of_different_lengths_are_refused(text):
+    old = next(line for line in text.splitlines() if line.startswith("1 "))
+    with pytest.raises(OutputError, match="some passes have more, others fewer"):
+        latency_map.parse(changed(text, f"\n{old}", f"\n2{old[1:]}"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.parsers import fabric
@@ -51,13 +52,21 @@ def parse(text: str) -> LatencyOutput:
     header, frame = fabric.read_frame(text, TABLE)
     hosts = fabric.hosts(header)
     passes = fabric.number_of(fabric.options(header), "passes")
+    of_pass = fabric.rounds(header) * (len(hosts) // 2)
+    wanted = passes * of_pass
+    require(
+        len(frame) == wanted,
+        f"{wanted} pairs in {passes} passes were asked for, but {len(frame)} were measured",
+    )
+    # What collects the lines of several files may have them in any order.
+    frame = frame.sort("pass", maintain_order=True)
+    one_by_one = pl.int_range(pl.len()) // max(of_pass, 1)
+    require(
+        frame.select((pl.col("pass") == one_by_one).all()).item(),
+        f"{of_pass} pairs were asked for in each of {passes} passes, but some passes have more, others fewer",
+    )
     starter, other, latency_us = (
         frame[name].to_numpy() for name in list(TABLE.columns)[2:5]
-    )
-    wanted = passes * fabric.rounds(header) * (len(hosts) // 2)
-    require(
-        len(starter) == wanted,
-        f"{wanted} pairs in {passes} passes were asked for, but {len(starter)} were measured",
     )
     return LatencyOutput(
         header,

@@ -122,6 +122,15 @@ def test_the_order_of_ranks_decides_nothing(leaf, seed):
     )
 
 
+def test_the_order_of_rows_decides_nothing():
+    text = text_of(latencies(swapped(1, 33), node={9: 0.8}), noise=0.02)
+    lines = text.splitlines(keepends=True)
+    at = [number for number, line in enumerate(lines) if not line.startswith("#")]
+    rows = np.random.default_rng(1).permutation(lines[at[0] : at[-1] + 1])
+    mixed = summed("".join([*lines[: at[0]], *rows, *lines[at[-1] + 1 :]]))
+    assert report_of(mixed).findings == report_of(text).findings
+
+
 def test_several_detours_are_one_finding():
     (found,) = report_of(
         text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))
