@@ -278,13 +278,13 @@ def _measurements(output: latency_map.LatencyOutput) -> Array:
     """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the
     other."""
     nodes = len(output.hosts)
-    number = output.number
-    if number is None:
+    of_pass = output.number
+    if of_pass is None:
         rows = len(output.starter) // output.passes
-        number = np.repeat(np.arange(output.passes, dtype=np.int32), rows)
-    number = 2 * number + (output.starter > output.other)
-    measured = np.flatnonzero(np.bincount(number))
-    number = np.searchsorted(measured, number)
+        of_pass = np.repeat(np.arange(output.passes, dtype=np.int32), rows)
+    of_end = 2 * of_pass + (output.starter > output.other)
+    measured = np.flatnonzero(np.bincount(of_end))
+    number = np.searchsorted(measured, of_end)
     values = np.full((len(measured), nodes, nodes), np.nan)
     values[number, output.starter, output.other] = output.latency_us
     values[number, output.other, output.starter] = output.latency_us
