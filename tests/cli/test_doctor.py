@@ -110,6 +110,7 @@ def test_settings_without_a_check_are_one_line(doctor, options, features, line):
     assert (
         done.returncode == 1 and said.startswith("error: ") and re.search(line, said)
     ), said
+    assert not re.search(r"(\S+\.py: )\1", said), said
 
 
 def test_extras_of_other_suites_are_listed_and_left_alone(doctor):

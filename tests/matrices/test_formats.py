@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Formats told apart by their content, and what measures pairs again."""
 
+import re
+import textwrap
+from pathlib import Path
+
 import pytest
 
 from fabric_checks.matrices import (
@@ -122,3 +126,21 @@ def test_what_was_measured_is_measured_again(program, device, text, commands):
         text,
         commands,
     )
+
+
+def test_the_examples_of_the_documentation_are_read():
+    page = Path(__file__).parents[2] / "docs/blame.md"
+    _, examples = page.read_text().split("## One example of each format")
+    blocks = re.findall(r"(?:^    .*\n)+", examples, re.MULTILINE)
+    commands = ("mpirun", "clusterkit.sh", "for pair")
+    outputs = [
+        each for each in map(textwrap.dedent, blocks) if not each.startswith(commands)
+    ]
+    tables = [table for each in outputs for table in formats.parse(each)]
+    assert [table.format for table in tables] == [
+        "CSV",
+        "CSV",
+        "ClusterKit",
+        "nccl-tests",
+        "perftest",
+    ]

@@ -21,6 +21,15 @@ def test_a_second_night_is_refused_with_the_first_ones_process(tmp_path):
         pass
 
 
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_set(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(FabricError, match="lock: .*set FABRIC_RESULTS to a folder"),
+        only_one(tmp_path / "file" / "lock"),
+    ):
+        pytest.fail("it has a lock in a file")
+
+
 def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
     path = tmp_path / "lock"
     script = (

@@ -124,7 +124,9 @@ def test_links_to_nothing_and_pipes_are_named(tmp_path):
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(RecordError, match="there is no such file or folder"):
+    with pytest.raises(
+        RecordError, match="there is no such file or folder; .* start a run"
+    ):
         load(tmp_path / "nowhere")
     with pytest.raises(
         RecordError,

@@ -154,7 +154,8 @@ def test_limits(kind, limits, values, tmp_path):
 def test_nothing_within_the_limits_is_an_error(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
     with pytest.raises(
-        RecordError, match=r"a.jsonl: no sound record within its limits$"
+        RecordError,
+        match=r"a.jsonl: no sound record within its limits \(system=x\); .*a.jsonl --list` lists",
     ):
         reader.load([sources.parse(f"{path}@2027-01-01..,system=x")])
 

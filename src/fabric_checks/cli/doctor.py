@@ -48,7 +48,8 @@ def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> Non
         with tempfile.TemporaryDirectory() as folder:
             found = examined(named, system, Path(folder))
     except ReframeError as error:
-        raise FabricError(f"{', '.join(named)}: {one_line(str(error))}") from None
+        cause = one_line(str(error)).removeprefix(f"{named[0]}: ")
+        raise FabricError(f"{', '.join(named)}: {cause}") from None
     if as_json:
         console.print_json(found)
     else:

@@ -336,7 +336,7 @@ def _lines(
         f"one level: {high} has {ratio:.3g} times the values of {low}; see that both have the same unit": (
             ratio > UNLIKE
         ),
-        "any pair twice, so nobody is blamed; add a second run, or repeat the pairs listed below": (
+        "any pair twice, so nobody is blamed; add a second run": (
             rows["repeat"].max() == 0
         ),
         "the two directions of a pair by themselves: which of them is slow cannot be told": first.both_ways,

@@ -114,6 +114,7 @@ def only_one(path: Path) -> Iterator[int]:
             raise FabricError(f"{error}: {why}; nothing was run") from None
         except OSError as error:
             raise FabricError(
-                f"{path}: {error.strerror}: a night cannot run without its lock; fix that"
+                f"{path}: {error.strerror}: a night cannot run without its lock; fix that,"
+                " or set FABRIC_RESULTS to a folder that can be written"
             ) from None
         yield descriptor

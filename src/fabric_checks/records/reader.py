@@ -104,7 +104,9 @@ def records(
     :raises RecordError: if the source does not exist or has no records.
     """
     if not source.path.exists():
-        raise RecordError(f"{source.path}: there is no such file or folder")
+        raise RecordError(
+            f"{source.path}: there is no such file or folder; name other results, or start a run with ci/run"
+        )
     files = files_of(source.path, faults)
     # The records of an archive were freed of duplicates when it was written.
     needed = {"time", *columns, *source.where, *(("case",) if files.json_lines else ())}
@@ -172,11 +174,14 @@ def _in_order(columns: Collection[str]) -> list[str]:
 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
     is_limited = source.where or source.since or source.until
+    fields = ", ".join(f"{name}={value}" for name, value in source.where.items())
     which = " within its limits" if is_limited else ""
+    which += f" ({fields})" if fields else ""
     count = "1 fault: " if len(faults) == 1 else f"{len(faults)} faults, the first: "
     cause = f"; {count}{faults[0]}" if faults else ""
-    if not faults and not is_limited:
-        cause = "; name other records, or start a run with ci/run"
+    if not faults:
+        others = f"`fabric-checks show {source.path} --list` lists what is there"
+        cause = f"; {others if is_limited else 'name other records, or start a run with ci/run'}"
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
