@@ -272,6 +272,18 @@ def test_what_somebody_cancelled_is_no_sign_against_a_node():
     assert "1 case cancelled" in line and stopped.name in line
 
 
+def test_what_an_interrupted_run_left_out_is_no_finding():
+    left = [
+        case(test, "abort", "aborted due to KeyboardInterrupt", "run")
+        for test in ("Hung", "Later")
+    ]
+    found = observed(case("Rotate"), *left, records=[record("Rotate")])
+    (line,) = found.warnings
+    assert not found.findings and not found.failures
+    assert "2 cases not run to the end, as the run was interrupted" in line
+    assert all(each.name in line for each in left)
+
+
 #: Of cases whose reasons differ in numbers, paths and their own names.
 LAUNCH = (
     "sanity error: rank 0 of {0}: [mpiexec@n{0}] /stage/{1}_{0}/job.err: cannot "

@@ -33,6 +33,13 @@ NO_ROOM = re.compile(
 )
 
 
+#: The kinds of failures that are no finding, and what the night says of them.
+_WITHOUT_RESULT = {
+    "cancelled": "cancelled by somebody",
+    "aborted": "not run to the end, as the run was interrupted",
+}
+
+
 @dataclass(frozen=True)
 class _Failure:
     """A case that failed, and its records."""
@@ -60,9 +67,11 @@ class _Failure:
 
     @property
     def kind(self) -> str:
-        """What went wrong: ``cancelled`` by somebody, ``full`` disk, ``waiting`` in vain for nodes or out of
-        them, ``build``, ``unbuilt`` for want of one, or ``failed``."""
+        """What went wrong: ``aborted`` with its run, ``cancelled`` by somebody, ``full`` disk, ``waiting`` in
+        vain for nodes or out of them, ``build``, ``unbuilt`` for want of one, or ``failed``."""
         waited = any(map(never_began, self.records))
+        if self.case.result == "abort":
+            return "aborted"
         if self._is_cancelled:
             return "cancelled"
         if NO_ROOM.search(self.case.reason or ""):
@@ -130,7 +139,7 @@ def observed(night: Night, session: Session) -> Night:
         each = _Failure(case, cases.get(case.name, ()))
         failed[each.kind].append(each)
     findings, failures = _entries(cases, failed), runs.other_faults(session)
-    notes = list(map(_cancelled, filter(None, [failed["cancelled"]])))
+    notes = _notes(failed)
     if full := failed["full"]:
         failures.append(
             f"{count_text(len(full), 'case')} had no room for their files: {full[0].reason}"
@@ -152,10 +161,16 @@ def observed(night: Night, session: Session) -> Night:
     )
 
 
-def _cancelled(cases: Sequence[_Failure]) -> str:
-    names = names_text([each.name for each in cases])
-    many = count_text(len(cases), "case")
-    return f"{many} cancelled by somebody, which says nothing of nodes: {names}"
+def _notes(failed: Mapping[str, Sequence[_Failure]]) -> list[str]:
+    """Return a line for each kind of failure that is no finding."""
+    notes = []
+    for kind, why in _WITHOUT_RESULT.items():
+        if names := [each.name for each in failed.get(kind, ())]:
+            many = count_text(len(names), "case")
+            notes.append(
+                f"{many} {why}, which says nothing of nodes: {names_text(names)}"
+            )
+    return notes
 
 
 def _counted(session: Session) -> dict[str, Any]:
