@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from fabric_checks.analysis import group_medians as medians
+from fabric_checks.analysis.group_medians import FEWEST_OF_KIND
+
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
@@ -18,8 +21,8 @@ GAP_ERRORS = 4.0
 LEAST_GAP = 0.02
 #: The share of pairs near a third node that have to be near each other.
 CLOSED = 0.9
-#: Nodes of one distance are a kind, and no slow ones, if they are so many, and this share of all.
-FEWEST_OF_KIND, LEAST_OF_KIND = 3, 1 / 8
+#: Nodes of one distance are a kind, and no slow ones, if they are a few, and this share of all.
+LEAST_OF_KIND = 1 / 8
 #: Ranks show the right group of a node only if this share of nodes have a neighbour of their own group.
 IN_ORDER = 0.9
 #: A node without a member of its group among so many ranks before and after it is misplaced.
@@ -81,6 +84,38 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
         fcluster(tree, border_us - least, criterion="distance"), return_inverse=True
     )[1]
     return found
+
+
+def agrees(latency_us: Array, home: Numbers, border_us: float) -> bool:
+    """Return whether most near pairs are within known groups, and most far ones between two.
+
+    A map that the pairs contradict is not of this fabric.
+    """
+    is_within = home[:, None] == home[None, :]
+    is_near, is_far = latency_us < border_us, latency_us > border_us
+    return all(
+        np.count_nonzero(seen & expected) >= CLOSED * np.count_nonzero(seen)
+        for seen, expected in ((is_near, is_within), (is_far, ~is_within))
+    )
+
+
+def placed(latency_us: Array, home: Numbers, border_us: float) -> Numbers:
+    """Return the group of each node: its home, unless that is beyond the border: then another that is not, or
+    else none but its own.
+
+    The distance to a group is the median of at least two pairs: one may be slow.
+    """
+    distance_us = np.full((len(home), int(home.max()) + 1), np.inf)
+    for number, members in enumerate(medians.members_of(home)):
+        of_group = latency_us[:, members]
+        several = np.count_nonzero(~np.isnan(of_group), axis=1) > 1
+        distance_us[several, number] = medians.of_rows(of_group[several])
+    own_us = distance_us[np.arange(len(home)), home]
+    is_away = np.isfinite(own_us) & (own_us > border_us)
+    is_there = distance_us.min(axis=1) < border_us
+    alone = home.max() + 1 + np.arange(len(home))
+    away = np.where(is_there, distance_us.argmin(axis=1), alone)
+    return np.unique(np.where(is_away, away, home), return_inverse=True)[1]
 
 
 def kinds(effect_us: Array, gap_us: float) -> tuple[list[Numbers], Array]:

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from fabric_checks.analysis import group_medians
 from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
@@ -243,3 +244,41 @@ def test_some_rounds_make_no_groups_but_find_a_slow_node():
     assert [(found.kind, found.ranks) for found in report.findings] == [
         ("slow node", (9,))
     ]
+    assert "only 1280 of 2016 pairs were measured" in report.all_findings()[-1].text
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("latency_us", "expected"),
+    [
+        (latencies(LEAVES), set()),
+        (latencies(swapped(15, 16)), {("misplaced", (15, 16), True)}),
+        (latencies(LEAVES, node={9: 0.8}), SLOW_9),
+        (latencies(ONE), set()),
+    ],
+)
+def test_known_switches_are_the_groups_where_not_all_pairs_were_measured(
+    latency_us, expected, noise
+):
+    hosts = [f"n{rank:03}" for rank in range(64)]
+    leaves = {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)}
+    known = of_switches("a test", leaves)
+    assert findings(latency_us, known, noise=noise, shifts=60) == expected
+
+
+def test_switches_that_the_pairs_contradict_are_no_groups():
+    hosts = [f"n{rank:03}" for rank in range(64)]
+    known = of_switches("a test", {f"leaf-{leaf}": hosts[leaf::4] for leaf in range(4)})
+    report = report_of(text_of(latencies(LEAVES), shifts=60), known)
+    assert report.border_us is None and report.findings == ()
+
+
+def test_the_groups_of_many_nodes_take_few_steps(monkeypatch):
+    """The medians of all pairs of groups are taken at once, and each model once."""
+    calls = []
+    of_rows = group_medians.of_rows
+    monkeypatch.setattr(
+        group_medians, "of_rows", lambda rows: calls.append(1) or of_rows(rows)
+    )
+    assert report_of(text_of(latencies(np.arange(128) // 4), noise=0.02)).findings == ()
+    assert len(calls) < 128 + 200

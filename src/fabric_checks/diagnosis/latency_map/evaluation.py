@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric_checks.analysis import group_medians as medians
 from fabric_checks.analysis import latency_groups as groups
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, name_of, natural
 from fabric_checks.core.errors import OutputError
@@ -97,6 +96,12 @@ class Report:
         largest = float(self.latency_us[one, other])
         members: list[list[int]] = []
         text = "all pairs have one level of latency: no groups"
+        pairs = len(hosts) * (len(hosts) - 1) // 2
+        if len(self.measured_us) < pairs:
+            text = (
+                f"only {len(self.measured_us)} of {count_text(pairs, 'pair')} were measured: groups and"
+                " misplaced nodes were not looked for, which takes all pairs or known switches that show"
+            )
         if self.border_us is not None:
             members = [
                 np.flatnonzero(self.group == number).tolist()
@@ -147,7 +152,9 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
         other=place[output.other],
     )
     measurements = _measurements(output)
-    typical = np.array([_medians(each.T) for each in measurements.swapaxes(0, 1)])
+    typical = np.array(
+        [medians.of_rows(each.T) for each in measurements.swapaxes(0, 1)]
+    )
     rest = np.abs(np.log(output.latency_us / typical[output.starter, output.other]))
     # The deviations from the median of four values are smaller than those from their true level: by 1.4,
     # simulated.
@@ -172,14 +179,14 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
         np.fmin.reduce(part, axis=0, initial=np.nan)
         for part in (measurements, measurements[::2], measurements[1::2])
     )
-    near = _nearness(
-        whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements))
-    )
-    of_halves = [
-        groups.find(_less(half, near.own_us), near.border_us) for half in halves
-    ]
+    switch = _switches(output.hosts, known)
+    error_us = noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements))
+    near = _nearness(whole, error_us)
+    if np.isnan(groups.pairs(whole)).any():
+        near = _by_switches(whole, switch, near)
+    of_halves = [near.groups(half) for half in halves]
     sure = output.number is None or output.passes > 1
-    misplaced = _misplaced(near.group, of_halves, output.hosts, known, sure=sure)
+    misplaced = _misplaced(near.group, of_halves, output.hosts, switch, sure=sure)
     slow, limits = _slow(output.hosts, whole, near, sure=sure)
     return Report(
         output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits
@@ -193,12 +200,20 @@ class _Nearness:
     :param border_us: pairs below are near; None if there are no levels. :param group: of each node.
     :param own_us: of each node, by how much its pairs were taken to be farther before they were compared.
     :param error_us: the standard error of the mean of a pair's measurements.
+    :param home: the group of each node by the known switches, where these are the groups; else None.
     """
 
     border_us: float | None
     group: Numbers
     own_us: Array
     error_us: float
+    home: Numbers | None = None
+
+    def groups(self, latency_us: Array) -> Numbers:
+        """Return the group of each node by other measurements."""
+        if self.home is not None and self.border_us is not None:
+            return groups.placed(latency_us, self.home, self.border_us)
+        return groups.find(_less(latency_us, self.own_us), self.border_us)
 
 
 def _nearness(latency_us: Array, error_us: float) -> _Nearness:
@@ -241,6 +256,24 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
     return min(found, key=lambda near: of_group(near.group)[1])
 
 
+def _by_switches(latency_us: Array, switch: Numbers, near: _Nearness) -> _Nearness:
+    """Return the known switches as groups, which some of the pairs show too; what is given if they are
+    unknown, or a hop does not show."""
+    alone = switch.max() + 1 + np.arange(len(switch))
+    home = np.unique(np.where(switch >= 0, switch, alone), return_inverse=True)[1]
+    within_us, apart_us = medians.usual(latency_us, home)
+    gap_us = max(
+        SETTINGS.certain_errors * near.error_us, SETTINGS.least_fault * within_us
+    )
+    if not apart_us - within_us > gap_us:
+        return near
+    border_us = (within_us + apart_us) / 2
+    if not groups.agrees(latency_us, home, border_us):
+        return near
+    group = groups.placed(latency_us, home, border_us)
+    return replace(near, border_us=border_us, group=group, home=home)
+
+
 def _once(function: Callable[[NDArray[Any]], Result]) -> Callable[..., Result]:
     """Return a function of an array that is computed once for equal ones."""
     known: dict[bytes, Result] = {}
@@ -266,7 +299,7 @@ def _explained(
     effect, rest = _effects(latency_us, group)
     of_pair = groups.pairs(rest)
     error = max(error_us, SETTINGS.least_error * float(np.nanmedian(latency_us)))
-    levels = len(_large(group))
+    levels = len(medians.large(group))
     chi_square = float(
         np.sum(np.minimum((of_pair / error) ** 2, SETTINGS.most_errors**2))
     )
@@ -289,19 +322,6 @@ def _measurements(output: latency_map.LatencyOutput) -> Array:
     values[number, output.starter, output.other] = output.latency_us
     values[number, output.other, output.starter] = output.latency_us
     return values
-
-
-def _medians(rows: Array) -> Array:
-    """Return the median of the values of each row; NaN where there are none."""
-    count = np.count_nonzero(~np.isnan(rows), axis=1)
-    found = np.full(len(rows), np.nan)
-    for number in np.flatnonzero(np.bincount(count)):
-        alike = count == number
-        if number:
-            middle = [(number - 1) // 2, number // 2]
-            ordered = np.partition(rows[alike], middle, axis=1)
-            found[alike] = ordered[:, middle].mean(axis=1)
-    return found
 
 
 def _less(latency_us: Array, effect: Array) -> Array:
@@ -330,8 +350,10 @@ def _slow(
     least = share * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
     # a whole.
-    of_group = np.array([np.median(effect[ranks]) for ranks in _members(near.group)])
-    is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
+    of_group = np.array(
+        [np.median(effect[ranks]) for ranks in medians.members_of(near.group)]
+    )
+    is_large = np.bincount(near.group)[near.group] >= medians.FEWEST_OF_KIND
     excess = np.minimum(
         whole - usual, np.where(is_large, effect - of_group[near.group], np.inf)
     )
@@ -423,16 +445,16 @@ def _misplaced(
     group: Numbers,
     halves: Sequence[Numbers],
     hosts: tuple[str, ...],
-    known: FabricMap | None,
+    switch: Numbers,
     *,
     sure: bool,
 ) -> list[Finding]:
     """Return the nodes that are near the wrong nodes; two that are swapped are one finding.
 
-    :param halves: the groups as each half of the measurements shows them; :param sure: whether pairs were
+    :param halves: the groups as each half of the measurements shows them; :param switch: of each node, as far
+        as it is known; :param sure: whether pairs were
         measured more than once.
     """
-    switch = _switches(hosts, known)
     home = groups.misplaced(group, switch)
     twice = set.intersection(*(set(groups.misplaced(half, switch)) for half in halves))
     source = "known switches" if (switch >= 0).any() else "order of names"
@@ -487,7 +509,7 @@ def _polished(rest: Array, least: float) -> Array:
     """Return the effect of each node on what is left of its pairs, around 0; it is exact to so much."""
     effect = np.zeros(len(rest))
     for _ in range(12):
-        step = 0.5 * _medians(_less(rest, effect))
+        step = 0.5 * medians.of_rows(_less(rest, effect))
         effect += step
         effect -= np.median(effect)
         if float(np.abs(step).max()) < least:
@@ -498,7 +520,7 @@ def _polished(rest: Array, least: float) -> Array:
 def _unexpected(latency_us: Array, group: Numbers) -> Array:
     """Return what the latency of each pair is beyond the usual one, by the groups of its nodes."""
     np.fill_diagonal(latency_us, np.nan)
-    usual = _between(latency_us, group)
+    usual = medians.between(latency_us, group)
     if np.isnan(usual).any():
         usual = np.where(np.isnan(usual), _by_sameness(latency_us, group), usual)
     return latency_us - usual[group[:, None], group[None, :]]
@@ -506,8 +528,7 @@ def _unexpected(latency_us: Array, group: Numbers) -> Array:
 
 def _by_sameness(latency_us: Array, group: Numbers) -> Array:
     """Return for groups x groups the usual latency within any group, or between any two."""
-    same = group[:, None] == group[None, :]
-    within, apart = (_medians(latency_us[each][None, :])[0] for each in (same, ~same))
+    within, apart = medians.usual(latency_us, group)
     # A node without a group is one switch away, and no more: what exceeds a hop is its own.
     found = np.full(
         2 * (int(group.max()) + 1,),
@@ -517,48 +538,18 @@ def _by_sameness(latency_us: Array, group: Numbers) -> Array:
     return found
 
 
-def _between(latency_us: Array, group: Numbers) -> Array:
-    """Return for groups x groups the median of the pairs of the two; NaN where one is small or none was
-    measured.
-
-    All pairs of groups of the same two sizes are one step: there may be thousands of groups.
-    """
-    members = _members(group)
-    found = np.full((len(members), len(members)), np.nan)
-    by_size = defaultdict[int, list[int]](list)
-    for number in _large(group).tolist():
-        by_size[len(members[number])].append(number)
-    for some, others in product(by_size.values(), repeat=2):
-        rows, columns = (
-            np.array([members[each] for each in of]) for of in (some, others)
-        )
-        pairs = latency_us[rows[:, None, :, None], columns[None, :, None, :]]
-        of_groups = _medians(pairs.reshape(len(some) * len(others), -1))
-        found[np.ix_(some, others)] = of_groups.reshape(len(some), len(others))
-    return found
-
-
-def _members(group: Numbers) -> list[Numbers]:
-    """Return the nodes of each group."""
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group))[:-1])
-
-
-def _large(group: Numbers) -> Numbers:
-    """Return the groups that have an expectation of their own: one or two nodes would be it themselves."""
-    return np.flatnonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
-
-
 def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
     """Return for each node by how much all nodes of its group are farther from every group; 0 for small
     groups.
 
     The expectations of pairs have it in them, so it is no part of the effects of single nodes.
     """
-    large = _large(group)
+    large = medians.large(group)
     own = np.zeros(int(group.max()) + 1)
     if len(large):
-        between = _between(_less(latency_us, effect), group)[np.ix_(large, large)]
+        between = medians.between(_less(latency_us, effect), group)[
+            np.ix_(large, large)
+        ]
         own[large] = _polished(
             between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us))
         )
