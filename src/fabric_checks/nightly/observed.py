@@ -178,7 +178,9 @@ def _counted(session: Session) -> dict[str, Any]:
     simulated."""
     load, is_busy = load_text(session.records)
     cases = [
-        case for case in session.cases if not case.fixture and case.result != "skip"
+        case
+        for case in session.cases
+        if not case.fixture and case.result not in ("skip", "abort")
     ]
     return {
         "busy": load if is_busy else "",
