@@ -4,7 +4,6 @@
 from reframe.core.builtins import variable
 
 from fabric_checks.core import families
-from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.core.levels import Levels
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
 from fabric_checks.reframe_ext.mixins import layouts, optional
@@ -23,7 +22,7 @@ class LatencyMap(OwnProgram):
 
     descr = "Latency of all pairs"
     ranks_between_nodes = "node"
-    layout = layouts("several", ranks=ranks_between_nodes, most=MOST_OF_ALL_PAIRS)
+    layout = layouts("several", ranks=ranks_between_nodes, most=8192)
     own_program = "latency_map"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"

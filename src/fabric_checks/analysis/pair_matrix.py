@@ -14,7 +14,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: The most pairs of a matrix, half a gigabyte: rotate on sixteen thousand processes. An output of a few
+#: The most pairs of a matrix, less than a gigabyte: rotate on twenty thousand processes. An output of a few
 #: megabytes with one round of more processes could ask for any amount.
 MOST_PAIRS = MOST_OF_ALL_PAIRS**2
 

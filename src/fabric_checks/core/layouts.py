@@ -106,7 +106,7 @@ SHAPES: dict[str, Callable[[Layout], bool]] = {
 
 #: Processes of a check of all pairs: the matrix of more is not analysed
 #: (:data:`fabric_checks.analysis.pair_matrix.MOST_PAIRS`).
-MOST_OF_ALL_PAIRS = 8192
+MOST_OF_ALL_PAIRS = 10_240
 
 
 def of_shape(shape: str, layouts: Iterable[Layout]) -> list[Layout]:

@@ -12,7 +12,7 @@ import runpy
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))[
     "site_configuration"
 ]
