@@ -40,6 +40,8 @@ _HEADER = (
     "unit",
     "reference",
 )
+#: A reason stays on one line, as a search needs it: a terminal folds it.
+_UNBROKEN = 10_000
 _WIDTHS = (16, 26, 6, 30, None, 12, 22)
 
 
@@ -93,5 +95,6 @@ def render(session: Session) -> list[Table | Text]:
         parts.append(Text("What else was seen", style="bold"))
     for each in seen:
         parts += map(plain, (f"- {each.text}", *(f"  {line}" for line in each.details)))
-    below = screen.problems_and_files(session, screen.RunInfo())
-    return [*parts, plain(), *screen.head(session), plain(), *below]
+    above = screen.head(session, width=_UNBROKEN)
+    below = screen.problems_and_files(session, screen.RunInfo(), _UNBROKEN)
+    return [*parts, plain(), *above, plain(), *below]
