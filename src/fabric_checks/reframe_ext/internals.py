@@ -373,7 +373,12 @@ def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
     check.job.prepare = take
     check.run()
     directives = check.job.scheduler.emit_preamble(check.job)
-    return "\n".join(directives).split("\n"), "\n".join(found).split("\n")
+    return _lines(directives), _lines(found)
+
+
+def _lines(texts: Iterable[str]) -> list[str]:
+    """Return the lines of texts; none of no text, as of a scheduler without directives."""
+    return [line for text in texts for line in text.split("\n")]
 
 
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:
