@@ -40,9 +40,7 @@ def mapped(ranks, passes, shifts):
         output = latency_map.parse(text)
         rounds = len(rotate_patterns.round_robin_rounds(ranks, shifts))
         assert len(output.starter) == passes * rounds * (ranks // 2)
-        assert (output.least_us > 0).all() and (
-            output.least_us <= output.latency_us
-        ).all()
+        assert (output.latency_us > 0).all()
 
     return parse
 

@@ -72,11 +72,11 @@ def test_fewer_rounds_are_those_of_the_program(small):
 
 def test_more_pairs_than_can_be_shown_are_refused(small):
     twin = small(
-        ("nodes: 8", "nodes: 20000"),
+        ("nodes: 8", "nodes: 24000"),
         (SMALL[SMALL.index("  kind: fat_tree") :], "  kind: star\n"),
     )
     with pytest.raises(
         TwinError,
-        match=r"small\.yaml: nodes: 20000 make more pairs than the \d+ that can be shown",
+        match=r"small\.yaml: nodes: 24000 make more pairs than the \d+ that can be shown",
     ):
         flows.matrix(twin)
