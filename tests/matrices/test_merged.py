@@ -192,8 +192,8 @@ def test_pairs_of_one_host_each_are_refused(metric):
 
 
 def test_more_ends_than_can_be_analysed_are_refused():
-    rows = tuple(Row(End(f"n{at}"), End(f"n{at + 1}"), 1.0) for at in range(8192))
-    with pytest.raises(OutputError, match="^f: 8193 ends have too many pairs"):
+    rows = tuple(Row(End(f"n{at}"), End(f"n{at + 1}"), 1.0) for at in range(10_240))
+    with pytest.raises(OutputError, match="^f: 10241 ends have too many pairs"):
         merged.join([("f", PairTable("Tool", "bandwidth", rows, alone=True))])
 
 
