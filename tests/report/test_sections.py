@@ -122,7 +122,7 @@ def test_two_sizes_of_a_curve_are_no_range():
         for head, cells in tables["at-a-glance"].rows
         if "bcast, 8 B and 1 MiB" in head
     )
-    assert cell.text == "1.2 at 8 B, 700 at 1M B"
+    assert cell.text == "1.2 at 8 B, 700 at 1 MiB"
 
 
 def test_values_that_missed_their_reference_come_first(everything):

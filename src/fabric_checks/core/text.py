@@ -24,6 +24,16 @@ def size_text(size_B: int) -> str:
     return str(size_B)
 
 
+def message_size_text(size_B: int) -> str:
+    """Return a message size with its unit.
+
+    >>> [message_size_text(size) for size in (0, 512, 1024, 4194304)]
+    ['0 B', '512 B', '1 KiB', '4 MiB']
+    """
+    short = size_text(size_B)
+    return f"{short} B" if short.isdecimal() else f"{short[:-1]} {short[-1]}iB"
+
+
 def sizes_text(sizes_B: Sequence[int]) -> str:
     """Return message sizes in words, as in ``8 16 B`` or ``5 sizes 1 .. 16 B``; nothing for none."""
     texts = [size_text(size) for size in sizes_B]

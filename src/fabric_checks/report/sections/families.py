@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import size_text
+from fabric_checks.core.text import message_size_text
 from fabric_checks.report.blocks import (
     Picture,
     Section,
@@ -152,6 +152,6 @@ def _place(value: Value) -> tuple[str, str, float]:
         title = _title(quantity, _test(value), value.layout)
     else:
         at, ppn = value.record["tasks"] or 0, value.record["ppn"]
-        size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
+        size = "" if value.size_B is None else f" at {message_size_text(value.size_B)}"
         title = _title(value.quantity, _test(value)) + size
     return title, f"{ppn} a node" if ppn else "", float(at)

@@ -10,9 +10,9 @@ from fabric_checks.comparison.changes import LEAST_PERCENT
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import (
     count_text,
+    message_size_text,
     names_text,
     signed,
-    size_text,
     sparkline,
     value_text,
 )
@@ -176,7 +176,7 @@ def _cell(cell: headlines.Cell) -> Cell:
     texts: Sequence[str] = cell.texts
     if len(values) > 1:
         texts = [
-            f"{value_text(value.last)} at {size_text(value.size_B or 0)} B"
+            f"{value_text(value.last)} at {message_size_text(value.size_B or 0)}"
             for value in values
         ]
     return replace(
