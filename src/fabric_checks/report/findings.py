@@ -253,8 +253,8 @@ def _not_offered(session: Session) -> list[str]:
         for suite, why in (record["not_offered"] or {}).items():
             environs.setdefault((suite, why), {})[str(record["environ"])] = None
     suites: dict[tuple[str, str], list[str]] = {}
-    for (suite, why), names in environs.items():
-        suites.setdefault((", ".join(names), why), []).append(suite)
+    for (suite, why), names in sorted(environs.items()):
+        suites.setdefault((", ".join(sorted(names)), why), []).append(suite)
     return [
         f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()
     ]
