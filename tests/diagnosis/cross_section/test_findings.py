@@ -102,14 +102,14 @@ def test_the_right_part_is_blamed_and_no_other(name, noise):
 def test_more_repeats_find_a_slow_pair_in_strong_noise():
     """Four repeats do not suffice at 10 % noise, sixty-four do."""
     right = 0
-    for seed in range(10):
+    for seed in range(30):
         faults, expected = scenario("slow pair", 32, seed)
         right += blamed(run(Fabric(32, 0.10, seed, **faults), repeats=64)) == expected
-    assert right >= 9
+    assert right >= 27
 
 
 def test_a_slow_node_is_found_behind_shared_links():
-    assert right_answers("sender on shared links", 64, 0.03, trials=10) >= 9
+    assert right_answers("sender on shared links", 64, 0.03, trials=30) >= 29
 
 
 def test_pairs_that_only_share_are_no_finding():
@@ -195,13 +195,13 @@ def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spre
     assert blameless >= 0.98 * trials
 
 
-@pytest.mark.parametrize(("spread", "trials"), [(0.05, 5), (0.10, 10)])
+@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 30)])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
     faults = {"senders": {3: 0.5}}
     runs = [
         run(Fabric(32, 0.02, seed, spread=spread, **faults)) for seed in range(trials)
     ]
-    assert sum(("sender", 3) in blamed(output) for output in runs) >= 0.8 * trials
+    assert sum(("sender", 3) in blamed(output) for output in runs) >= 0.9 * trials
 
 
 def test_nodes_that_share_cores_have_no_slow_cable(golden):
