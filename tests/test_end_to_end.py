@@ -79,7 +79,9 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     everywhere = len(os.sched_getaffinity(0)) == os.sysconf("SC_NPROCESSORS_ONLN")
     assert (first["binding"] == "none") == everywhere
     assert first["sizes_B"][0] == 0 and first["sizes_B"][-1] == 4194304
-    assert "1 of 1 case passed" in done.shown and "24 values" in done.shown, done.shown[-900:]
+    assert "1 of 1 case passed" in done.shown and "24 values" in done.shown, done.shown[
+        -900:
+    ]
     assert "no reference: [1]" in done.shown
 
 

@@ -59,6 +59,11 @@ def test_some_rounds_are_read():
             "# elapsed: -100 s",
             "'elapsed' in seconds is -100; it must be positive",
         ),
+        (
+            "\n0 0 1 4 1.5 1.485\n",
+            "\n0 0 1 4 1.5 1.585\n",
+            "the shortest sample of a pair is longer than the median of its samples",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(text, old, new, message):

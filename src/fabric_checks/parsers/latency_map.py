@@ -65,6 +65,10 @@ def parse(text: str) -> LatencyOutput:
         frame.select((pl.col("pass") == one_by_one).all()).item(),
         f"{of_pass} pairs were asked for in each of {passes} passes, but some passes have more, others fewer",
     )
+    require(
+        frame.select((pl.col("least_us") <= pl.col("latency_us")).all()).item(),
+        "the shortest sample of a pair is longer than the median of its samples",
+    )
     starter, other, latency_us = (
         frame[name].to_numpy() for name in list(TABLE.columns)[2:5]
     )
