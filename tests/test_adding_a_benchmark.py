@@ -104,7 +104,7 @@ except OutputError as error:
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
+    "text, answer",
     [
         (OUTPUT, "0.00284"),
         ("", "refused: no line 'time for"),

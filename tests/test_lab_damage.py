@@ -43,7 +43,7 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
 
 
 @pytest.mark.parametrize(
-    ("program", "old", "new", "expected"),
+    "program, old, new, expected",
     [
         (
             "osu",

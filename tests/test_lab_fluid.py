@@ -12,7 +12,7 @@ from lab.fluid.scenarios import Fault, Scenario
 
 
 @pytest.mark.parametrize(
-    ("paths", "weights", "capacity", "expected"),
+    "paths, weights, capacity, expected",
     [
         ([[0, 3], [0, 1], [1, 3]], [[1, 0], [1, 1], [1, 0]], [10, 4], [8, 2, 2]),
         ([[0, 3], [0, 3]], [[0.5, 0], [1, 0]], [9, 1], [6, 6]),
@@ -59,9 +59,7 @@ def slow_pairs(*sizes):
     return Scenario(fabric, faults=faults)
 
 
-@pytest.mark.parametrize(
-    ("of_node", "is_hidden"), [(0.2, False), (0.3, True), (0.4, True)]
-)
+@pytest.mark.parametrize("of_node, is_hidden", [(0.2, False), (0.3, True), (0.4, True)])
 def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
     at = slow_pairs(0.3, 0.3)
     assert not at.is_hidden(0)
@@ -76,7 +74,7 @@ def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
     assert at.is_hidden(0) == is_hidden and not at.is_hidden(1) and not at.is_hidden(2)
 
 
-@pytest.mark.parametrize(("other", "is_named"), [(4, True), (5, False)])
+@pytest.mark.parametrize("other, is_named", [(4, True), (5, False)])
 def test_pairs_that_one_finding_lists_are_named_among_others(other, is_named):
     at = slow_pairs(0.3)
     listed = f"{at.fabric.names[0]} and {at.fabric.names[other]} (0.70)"
@@ -91,7 +89,7 @@ def test_pairs_that_one_finding_lists_are_named_among_others(other, is_named):
     assert (found.among, found.alone) == (is_named, False)
 
 
-@pytest.mark.parametrize(("of_node", "is_right"), [(0.2, False), (0.4, True)])
+@pytest.mark.parametrize("of_node, is_right", [(0.2, False), (0.4, True)])
 def test_a_pair_that_a_slower_node_hides_need_not_be_named(of_node, is_right):
     at = slow_pairs(0.3)
     node = at.fabric.names[4]

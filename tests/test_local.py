@@ -13,7 +13,7 @@ CPUS = len(os.sched_getaffinity(0))
 
 
 @pytest.mark.parametrize(
-    ("told", "cores"),
+    "told, cores",
     [
         ({"num_cpus": 2 * CPUS, "num_cpus_per_core": 2}, CPUS),
         (

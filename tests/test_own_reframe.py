@@ -286,7 +286,7 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "line"),
+    "given, options, line",
     [
         ({"features": ()}, ["-R"],
          "the system ada has no environment with an MPI for the checks: give one of builtin"),

@@ -24,7 +24,7 @@ def test_every_published_schema_has_its_type():
 
 
 @pytest.mark.parametrize(
-    ("name", "files"),
+    "name, files",
     [
         ("references", "config/references/*.yaml"),
         ("clauses", "config/clauses/*.yaml"),

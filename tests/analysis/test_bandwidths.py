@@ -69,7 +69,7 @@ def test_the_histogram_counts_every_pair_once():
 
 
 @pytest.mark.parametrize(
-    ("of_rail", "of_node", "expected"), [(0.5, 1.0, (50, 100)), (1.0, 0.8, (100, 80))]
+    "of_rail, of_node, expected", [(0.5, 1.0, (50, 100)), (1.0, 0.8, (100, 80))]
 )
 def test_the_slowest_rail_and_node_are_held_to_the_median_ones(
     of_rail, of_node, expected

@@ -49,7 +49,7 @@ def test_half_peak_size_is_the_least_squares_line_of_four_points():
 
 
 @pytest.mark.parametrize(
-    ("bandwidths", "least", "most"),
+    "bandwidths, least, most",
     [
         (
             {1: 1.0, 2: 9.0, 4: 10.0},

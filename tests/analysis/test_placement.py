@@ -22,7 +22,7 @@ def ranks(*nodes_and_cores):
 
 
 @pytest.mark.parametrize(
-    ("layout", "given", "message"),
+    "layout, given, message",
     [
         (
             "1x2",
@@ -70,7 +70,7 @@ def test_ranks_that_ran_elsewhere_or_share_cores_are_named(layout, given, messag
 
 
 @pytest.mark.parametrize(
-    ("cpus", "is_right"),
+    "cpus, is_right",
     [
         (["0-1", "0"], True),
         (["0,2-3", "2", "3"], True),
@@ -121,7 +121,7 @@ def wide(cpus):
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "expected"),
+    "given, options, expected",
     [
         (["0|1", "0|1"], {}, "core"),
         # Two hardware threads of one core are that core.

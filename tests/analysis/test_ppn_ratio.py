@@ -12,7 +12,7 @@ from fabric_checks.core.metrics import Metric, curve
 
 
 @pytest.mark.parametrize(
-    ("shape", "nodes", "cores", "pairs"),
+    "shape, nodes, cores, pairs",
     [
         ("pair", 2, 2, {"1x2": "2x1"}),
         ("pair", 1, 2, {}),
@@ -79,7 +79,7 @@ def test_a_ratio_and_a_difference():
 
 
 @pytest.mark.parametrize(
-    ("unit", "one", "more", "message"),
+    "unit, one, more, message",
     [
         ("us", 0, 1, "latency cannot be compared: it is 0 at 2x1"),
         ("us", math.nan, 1, "it is nan at 2x1"),

@@ -148,7 +148,7 @@ def test_more_spinning_threads_than_cores_are_not_run(rich, monkeypatch):
         check.require_cores()
 
 
-@pytest.mark.parametrize(("cores", "findings"), [("0:1", 1), ("0:1,0:2", 0)])
+@pytest.mark.parametrize("cores, findings", [("0:1", 1), ("0:1,0:2", 0)])
 def test_threads_that_are_bound_to_one_core_are_a_finding(
     rich, monkeypatch, cores, findings
 ):

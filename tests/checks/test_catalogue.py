@@ -255,7 +255,7 @@ def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
 
 
 @pytest.mark.parametrize(
-    ("name", "command"),
+    "name, command",
     [
         ("latency", "/osu/pt2pt/osu_latency -m 1:4194304 -d cuda D D"),
         ("allreduce", "/osu/collective/osu_allreduce -m 1:1048576 -d cuda"),

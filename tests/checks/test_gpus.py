@@ -114,7 +114,7 @@ def test_rotate_runs_between_gpus_where_the_mpi_takes_their_memory(listed):
 
 
 @pytest.mark.parametrize(
-    ("features", "more"), [([], ["mpi_cuda"]), (["cuda"], []), (["cuda"], ["mpi_rocm"])]
+    "features, more", [([], ["mpi_cuda"]), (["cuda"], []), (["cuda"], ["mpi_rocm"])]
 )
 def test_rotate_has_no_variant_between_gpus_elsewhere(listed, features, more):
     _, text = listed(features, {"gpus": 4}, more, "fabric")
@@ -137,7 +137,7 @@ MODULES = {
 MODULES |= {f"fabric_checks.{name}" for name in ("ports.pcie", "matrices.nccl_tests")}
 
 
-@pytest.mark.parametrize(("features", "has_gpus"), [([], False), (["cuda"], True)])
+@pytest.mark.parametrize("features, has_gpus", [([], False), (["cuda"], True)])
 def test_a_listing_has_cases_between_gpus_only_where_there_are_some_and_loads_nothing_of_theirs(
     listed, features, has_gpus
 ):

@@ -20,7 +20,7 @@ def rotate(tmp_path_factory):
         yield found
 
 
-@pytest.mark.parametrize(("measured", "name"), [(64, "pair of turn 3"), (240, "pair")])
+@pytest.mark.parametrize("measured, name", [(64, "pair of turn 3"), (240, "pair")])
 def test_the_limit_of_pairs_has_the_name_of_the_turn_that_measured_them(
     rotate, measured, name
 ):

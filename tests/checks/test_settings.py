@@ -87,7 +87,7 @@ def checks(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("key", "command"), COMMANDS.items(), ids=lambda each: each[0] if each else ""
+    "key, command", COMMANDS.items(), ids=lambda each: each[0] if each else ""
 )
 def test_the_command_line_has_what_is_set_and_the_program_takes(checks, key, command):
     words = " ".join([checks[key].executable, *checks[key].executable_opts])
@@ -151,7 +151,7 @@ SUITES |= {"StreamingQueue": "fabric", "BufferReuse": "fabric", "LatencyMap": "f
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "line"),
+    "name, given, line",
     [
         ("OsuBandwidth", {"largest_B": "0"}, "largest_B is 0: give 1 or more"),
         (

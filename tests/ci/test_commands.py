@@ -84,7 +84,7 @@ MISUSES = [
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    "words, says",
     MISUSES,
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
@@ -451,7 +451,7 @@ def test_env_makes_the_literal_command_work(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    "options, says",
     [
         (["--nonsense"], "unrecognized arguments: --nonsense; see ci/run --help"),
         (

@@ -54,7 +54,7 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    "arguments, status, message",
     [
         ([], 2, "missing argument"),
         (["a", "b", "c"], 2, "too many paths"),

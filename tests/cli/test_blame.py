@@ -43,7 +43,7 @@ def clusterkit(path, **fault):
 
 
 @pytest.mark.parametrize(
-    ("faults", "status", "texts"),
+    "faults, status, texts",
     [
         (
             {"receivers": {12: 0.41}},
@@ -89,7 +89,7 @@ def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content, message",
     [("nothing\n", "format not recognized; known are rotate"), (None, "No such file")],
 )
 def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monkeypatch):

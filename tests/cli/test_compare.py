@@ -40,7 +40,7 @@ def test_a_table_and_its_counts(logs):
 
 
 @pytest.mark.parametrize(
-    ("gates", "status"),
+    "gates, status",
     [([], 0), (["worse:5%"], 3), (["worse:30%"], 0), (["worse:30%", "missing"], 3)],
 )
 def test_the_exit_status_is_a_gate(logs, gates, status):

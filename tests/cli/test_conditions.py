@@ -44,7 +44,7 @@ def test_others_are_refused_with_those_that_there_are(text):
 
 
 @pytest.mark.parametrize(
-    ("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)]
+    "margin, objects", [(0, True), (5, True), (11, True), (12, False), (25, False)]
 )
 def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
     """The median is 15 % worse, and 11.4 % is where its interval begins."""

@@ -75,7 +75,7 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
 
 
 @pytest.mark.parametrize(
-    ("options", "features", "line"),
+    "options, features, line",
     [
         (["--system", "ada"], (),
          "site.py: the system ada has no environment with an MPI for the checks: give one of"),

@@ -74,7 +74,7 @@ def test_a_finding_is_listed_and_acknowledged(paths):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    "arguments, status, says",
     [
         (["ffffffff", *ALL], 1, "no finding 'ffffffff' is open"),
         (["", *ALL], 1, "no finding '' is open"),

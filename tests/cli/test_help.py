@@ -124,7 +124,7 @@ echo "${{COMPREPLY[@]}}"
 
 
 @pytest.mark.parametrize(
-    ("words", "completed"),
+    "words, completed",
     [("bla", "blame"), ("new", ""), ("references propose --min", "--min-passes")],
 )
 def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):

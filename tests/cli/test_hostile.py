@@ -285,7 +285,7 @@ def require_harmless(text, of):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "kind"), CALLS, ids=[words for words, *_ in CALLS]
+    "words, status, kind", CALLS, ids=[words for words, *_ in CALLS]
 )
 def test_nothing_steers_a_terminal_or_a_spreadsheet(
     words, status, kind, place, monkeypatch

@@ -48,7 +48,7 @@ def test_a_profile_that_was_written_before(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         ((), "give either a command after --, or a profile with --read"),
         (("--read", GOLDEN_FILE, "--", "true"), "give either a command"),

@@ -16,7 +16,7 @@ from tests import programs
 
 
 @pytest.mark.parametrize(
-    ("says", "cause"),
+    "says, cause",
     [
         (
             {"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]},
@@ -44,7 +44,7 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
 
 
 @pytest.mark.parametrize(
-    ("status", "success", "ends"),
+    "status, success, ends",
     [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)],
 )
 def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(
@@ -72,7 +72,7 @@ sys.exit(sys.argv[2])
 
 
 @pytest.mark.parametrize(
-    ("log", "last", "printed"),
+    "log, last, printed",
     [
         ("log", "error: no such environment", ""),
         ("none", "no log", "error: what is wrong\n"),

@@ -51,7 +51,7 @@ def shell(line, **options):
     ],
 )
 @pytest.mark.parametrize(
-    ("where", "why"),
+    "where, why",
     [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")],
     ids=["closed", "full"],
 )
@@ -73,7 +73,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"),
+    "arguments, status",
     [
         *(("show records --json", 0), ("--help", 0)),
         ("compare a=records b=few --all --json --fail-on missing", 3),

@@ -117,7 +117,7 @@ def test_one_node_makes_no_pair(call):
     assert status == 1 and "1 node takes jobs, but pairs need two" in text
 
 
-@pytest.mark.parametrize(("size", "drains"), [(20, True), (19, False)])
+@pytest.mark.parametrize("size, drains", [(20, True), (19, False)])
 def test_no_command_drains_more_than_a_tenth_of_the_machine(call, size, drains):
     status, text = call("--budget", "400", faulty=["n2"], slow=["n5"], size=size)
     assert status == 3 and ("scontrol update nodename=n2,n5" in text) == drains
@@ -131,7 +131,7 @@ def test_one_node_of_a_small_machine_may_be_drained(call):
     assert "nodename=n2 " in call("--budget", "400", faulty=["n2"], size=2)[1]
 
 
-@pytest.mark.parametrize(("scheduler", "line"), [
+@pytest.mark.parametrize("scheduler, line", [
     ("fabric-flux", "flux resource drain n2,n5 'fabric-checks vet 2"),
     ("fabric-pbs", "pbsnodes -o -C 'fabric-checks vet 2"),
 ])  # fmt: skip

@@ -103,7 +103,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(
-    ("line", "status", "text"), WRONG, ids=[line for line, _, _ in WRONG]
+    "line, status, text", WRONG, ids=[line for line, _, _ in WRONG]
 )
 def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, text):
     before = sorted(folder.iterdir())

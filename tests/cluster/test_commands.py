@@ -22,7 +22,7 @@ def refused(*arguments, **environment):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    "arguments, says",
     [
         ([], "required: COMMAND"),
         (["up", "--nodes", "501"], "501 nodes are impossible"),

@@ -5,7 +5,7 @@ from ci.minicluster.errors import telling_line
 
 
 @pytest.mark.parametrize(
-    ("log", "line"),
+    "log, line",
     [
         (
             "a\nerror: the settings\nfatal: no database\nfatal: exiting\n",

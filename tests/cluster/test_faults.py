@@ -32,7 +32,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("two", "scheduler", "fault"), CASES, indirect=["two"], ids=lambda each: each
+    "two, scheduler, fault", CASES, indirect=["two"], ids=lambda each: each
 )
 def test_a_fault_is_named_and_costs_no_other_case(
     two, scheduler, fault, tmp_path, report_table

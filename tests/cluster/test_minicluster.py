@@ -74,7 +74,7 @@ def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "says"),
+    "name, text, says",
     [
         ("CORES", "0", "FABRIC_CLUSTER_CORES is '0'; give a number"),
         ("RATE", "fast", "FABRIC_CLUSTER_RATE is 'fast'; write it as 1gbit"),

@@ -43,7 +43,7 @@ def test_a_scheduler_that_debian_does_not_have(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    "settings, says",
     [
         (
             {

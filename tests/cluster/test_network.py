@@ -28,7 +28,7 @@ def test_a_kernel_without_netem_is_said_to_have_none(monkeypatch, tmp_path):
         network.require_netem()
 
 
-@pytest.mark.parametrize(("rate", "burst"), [("10mbit", 65536), ("10gbit", 1_250_000)])
+@pytest.mark.parametrize("rate, burst", [("10mbit", 65536), ("10gbit", 1_250_000)])
 def test_the_bucket_holds_a_millisecond_and_the_largest_packet(rate, burst):
     limited = [f"qdisc replace dev x root tbf rate {rate} burst {burst} latency 50ms"]
     assert network.limit_commands("x", rate) == limited

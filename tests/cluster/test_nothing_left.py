@@ -121,7 +121,7 @@ FLUX, PBS = "flux/head/local", "pbs/head/datastore"
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "number", "sign"),
+    "scheduler, number, sign",
     [
         ("slurm", signal.SIGINT, None),
         ("slurm", signal.SIGHUP, DATABASE),

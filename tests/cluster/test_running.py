@@ -66,7 +66,7 @@ def test_the_status_of_a_command_is_passed_on(four):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    "arguments, says",
     [
         (
             ("exec", "n9", "--", "true"),

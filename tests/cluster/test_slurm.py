@@ -46,7 +46,7 @@ def test_slurm_is_told_of_switches_only_if_they_are_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"),
+    "version, expected",
     [
         ("slurm-wlm 22.05.8", ""),
         ("slurm-wlm 23.02.0", "CgroupPlugin=disabled\n"),

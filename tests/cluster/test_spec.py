@@ -8,7 +8,7 @@ HOSTS = ["n1", "n2", "n3"]
 
 
 @pytest.mark.parametrize(
-    ("rate", "bits"),
+    "rate, bits",
     [("2.5gbit", 2_500_000_000), ("100mbit", 10**8), ("64kbit", 64_000), ("9bit", 9)],
 )
 def test_rates(rate, bits):
@@ -53,7 +53,7 @@ def test_links():
 
 
 @pytest.mark.parametrize(
-    ("texts", "says"),
+    "texts, says",
     [
         (["n1"], "'n1' is not NODE=RATE; write it as n1=100mbit"),
         (["n4=1gbit"], "no node is called 'n4'; the nodes are n1 to n3"),

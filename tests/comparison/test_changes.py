@@ -51,7 +51,7 @@ def test_a_change_has_date_size_and_confidence():
 
 
 @pytest.mark.parametrize(
-    ("better", "levels", "states"),
+    "better, levels, states",
     [
         ("smaller", [(10, 15), (12, 15)], ["open"]),
         ("larger", [(10, 15), (12, 15)], ["better"]),
@@ -252,7 +252,7 @@ def test_other_cases_other_times_and_other_directions_are_other_events():
     ]
 
 
-@pytest.mark.parametrize(("later", "events"), [(2, 1), (3, 2), (10, 2)])
+@pytest.mark.parametrize("later, events", [(2, 1), (3, 2), (10, 2)])
 def test_changes_of_a_case_that_are_many_runs_apart_are_two_events(later, events):
     def values(at):
         return noisy([(10, at), (12, 45 - at)])
@@ -267,9 +267,7 @@ def test_two_levels_with_a_median_of_0_differ_by_nothing():
     assert changes._size(level, np.zeros(4), row)["at_least"] <= 0
 
 
-@pytest.mark.parametrize(
-    ("by_chance", "text"), [(0.9, "less than 1"), (1.6, "about 2")]
-)
+@pytest.mark.parametrize("by_chance, text", [(0.9, "less than 1"), (1.6, "about 2")])
 def test_the_number_of_chance_changes_is_printed(by_chance, text):
     lines = table.counts(Changes((), 100, 0, by_chance), [])
     assert (
@@ -278,7 +276,7 @@ def test_the_number_of_chance_changes_is_printed(by_chance, text):
     )
 
 
-@pytest.mark.parametrize(("now", "state"), [(1.70, "closed"), (1.85, "open")])
+@pytest.mark.parametrize("now, state", [(1.70, "closed"), (1.85, "open")])
 def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
     """Of four and four runs with a noise of 1 the error is sqrt(pi / 2 x (1/4 + 1/4)), 0.886."""
     split = change_points.Split((4,), 1.0, in_shares=False)

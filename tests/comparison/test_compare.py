@@ -23,7 +23,7 @@ def times(factor, values=TIGHT):
 
 
 @pytest.mark.parametrize(
-    ("better", "factor", "verdict"),
+    "better, factor, verdict",
     [
         ("smaller", 1.2, "worse"),
         ("smaller", 0.8, "better"),
@@ -82,7 +82,7 @@ def test_four_runs_are_too_few():
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"),
+    "factor, verdict",
     [(1.06, "worse"), (1.04, "no difference"), (0.94, "better")],
 )
 def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
@@ -96,7 +96,7 @@ def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
 
 
 @pytest.mark.parametrize(
-    ("unit", "one", "two", "at_least"),
+    "unit, one, two, at_least",
     [
         ("%", [50.0] * 5, [48.0] * 5, 2.0),
         ("us", [0.0] * 5, [3.0] * 5, 100.0),
@@ -181,7 +181,7 @@ def test_a_case_that_failed_is_missing_for_that(layout):
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    "change, why",
     [
         ({"unit": "s"}, "unit: us in A, s in B"),
         ({"unit": lambda run: ["us", "s"][run % 2]}, "unit: us in A, s, us in B"),
@@ -315,7 +315,7 @@ def test_as_many_equal_pairs_differ_as_chance_predicts(report_table):
     )
 
 
-@pytest.mark.parametrize(("factor", "least"), [(1.03, 0.5), (1.05, 0.95), (1.1, 0.99)])
+@pytest.mark.parametrize("factor, least", [(1.03, 0.5), (1.05, 0.95), (1.1, 0.99)])
 def test_differences_beyond_the_noise_are_detected(factor, least, report_table):
     detected = noisy(np.random.default_rng(2), factor, pairs=80).count("worse") / 80
     title = f"a difference of {100 * (factor - 1):.0f} % detected, of 20 runs a side with 3 % noise"
@@ -327,7 +327,7 @@ ALL = ("system", "partition", "environ")
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "key"),
+    "one, two, key",
     [
         ([{}], [{}], ALL),
         ([{}], [{"system": "s"}], ("partition", "environ")),

@@ -36,7 +36,7 @@ def test_what_reframe_and_other_suites_add_is_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("key", "meant"),
+    "key, meant",
     [
         ("link_Mbps", "link_MBps"),
         ("LINK_MBPS", "link_MBps"),
@@ -60,7 +60,7 @@ def test_a_system_of_this_collection_has_no_other_keys():
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "expected"),
+    "key, value, expected",
     [
         (
             "link_MBps",

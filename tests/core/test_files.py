@@ -16,7 +16,7 @@ def test_a_file_is_read_as_bytes_or_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "error"),
+    "name, error",
     [
         ("pipe", "not a regular file"), ("zero", "not a regular file"), (".", "Is a directory"),
         ("none", "No such file"),

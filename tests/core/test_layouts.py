@@ -8,7 +8,7 @@ from fabric_checks.core.layouts import SHAPES, Layout, corners, fitting, of_shap
 
 
 @pytest.mark.parametrize(
-    ("nodes", "cores", "expected"),
+    "nodes, cores, expected",
     [
         (1, 1, "1x1"),
         (1, 6, "1x1 1x2 1x4 1x6"),
@@ -21,7 +21,7 @@ def test_every_layout_that_fits(nodes, cores, expected):
 
 
 @pytest.mark.parametrize(
-    ("cores", "ppn", "expected"),
+    "cores, ppn, expected",
     [
         (8, [], [1, 2, 8]),
         (8, [1, 2, "full"], [1, 2, 8]),
@@ -49,7 +49,7 @@ def test_processes_a_node_that_cannot_be(ppn):
 
 
 @pytest.mark.parametrize(
-    ("shape", "nodes", "cores", "expected"),
+    "shape, nodes, cores, expected",
     [
         ("several", 4, 2, "1x2 4x1 4x2"),
         ("several", 64, 48, "1x2 1x48 64x1 64x48"),

@@ -28,7 +28,7 @@ def by_level(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("cases", "expected"),
+    "cases, expected",
     [
         (True, True),
         (False, False),

@@ -37,7 +37,7 @@ def test_what_it_writes_comes_back(run):
 
 
 @pytest.mark.parametrize(
-    ("subject", "message"),
+    "subject, message",
     [
         ("broken", "^it fails: the reason$"),
         ("silent", "^it fails: no reason is given$"),

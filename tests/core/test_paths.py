@@ -48,7 +48,7 @@ def test_a_sound_path_is_returned(path):
 
 
 @pytest.mark.parametrize(
-    ("path", "sign"),
+    "path, sign",
     [
         ("/a b", "' '"), ("/a\nb", r"'\\n'"), ("/$(touch x)", r"'\$'"), ("/`x`", "'`'"), ("/a;b", "';'"),
         ("/a'b", '"\'"'), ('/a"b', "'\"'"), ("/a:b", "':'"), ("/a,b", "','"), ("/a%j", "'%'"),
@@ -71,7 +71,7 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "read"),
+    "name, value, read",
     [
         ("FABRIC_HOME", "/a;b", paths.home),
         ("FABRIC_RESULTS", "/$(x)", paths.results),

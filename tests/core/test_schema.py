@@ -64,7 +64,7 @@ def test_an_instance_has_the_types_of_its_fields():
 
 
 @pytest.mark.parametrize(
-    ("data", "line"),
+    "data, line",
     [
         (None, "here is null; give a mapping"),
         ({"itens": []}, "here: itens: unknown; did you mean items?"),

@@ -7,7 +7,7 @@ from fabric_checks.core import text
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    "value, shown",
     [
         (0, "0"),
         (0.00012345, "0.000123"),

@@ -7,7 +7,7 @@ from fabric_checks.core.verdict import Verdict, verdict
 
 
 @pytest.mark.parametrize(
-    ("given", "word", "status"),
+    "given, word, status",
     [
         ((), "passed", 0),
         (("busy",), "busy", 0),

@@ -93,7 +93,7 @@ def test_the_memory_of_the_host_needs_no_library(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("memory", "settings", "message"),
+    "memory, settings, message",
     [
         ("rocm", {}, "no GPU for --memory rocm on host n0 (rank 0): libamdhip64.so"),
         (
@@ -139,7 +139,7 @@ def test_a_library_without_a_function_is_named(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "adapters"),
+    "pattern, adapters",
     [("rotate", 2), ("shift", 4), ("bisection", 1), ("round-robin", 2)],
 )
 def test_gpus_meet_those_of_their_number_and_those_of_an_adapter_take_turns(

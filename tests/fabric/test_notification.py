@@ -151,7 +151,7 @@ def test_a_wait_that_sleeps_is_seen(program):
 
 
 @pytest.mark.parametrize(
-    ("way", "verdict"),
+    "way, verdict",
     [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")],
 )
 def test_every_sleep_is_counted(waiting, way, verdict):

@@ -77,7 +77,7 @@ def programs(request, tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize(("name", "ranks", "arguments", "parse"), EVERY_POINT)
+@pytest.mark.parametrize("name, ranks, arguments, parse", EVERY_POINT)
 def test_every_point_is_measured(programs, name, ranks, arguments, parse):
     parse(programs[name].output(ranks, *arguments))
 

@@ -319,7 +319,7 @@ def test_more_than_a_megabyte_is_cut_and_said(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "text"),
+    "arguments, status, text",
     [
         ([], 2, "--output FOLDER and, behind --, a program are needed"),
         (["--output"], 2, "an option has no value"),

@@ -76,7 +76,7 @@ def test_placement_tells_where_every_rank_is(mpi):
 
 
 @pytest.mark.parametrize(
-    ("asked", "status"),
+    "asked, status",
     [
         ("--nodes 1 --ppn 2 --shared", 0),
         ("--nodes 2 --ppn 1", 3),

@@ -54,7 +54,7 @@ def programs(tmp_path_factory):
     return cache(lambda name: OneProgram("mpich", name, folder))
 
 
-@pytest.mark.parametrize(("name", "ranks", "arguments", "message"), CASES)
+@pytest.mark.parametrize("name, ranks, arguments, message", CASES)
 def test_a_wrong_launch_ends_every_rank_with_one_line(
     programs, name, ranks, arguments, message
 ):

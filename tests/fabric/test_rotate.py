@@ -150,7 +150,7 @@ def test_matchings_follow_from_the_seed(quick):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "ranks", "shifts", "rounds", "said"),
+    "pattern, ranks, shifts, rounds, said",
     [
         (
             "shift",
@@ -194,7 +194,7 @@ def test_some_shifts_are_evenly_spread_and_what_is_left_out_is_said(
     assert tuple(header[key] for key in keys) == said
 
 
-@pytest.mark.parametrize(("ranks", "shifts"), [(8, 4), (5, 6), (7, 3)])
+@pytest.mark.parametrize("ranks, shifts", [(8, 4), (5, 6), (7, 3)])
 def test_each_turn_measures_other_rounds_until_all_were(quick, ranks, shifts):
     everything = definition("round-robin", ranks)
     words = [*SHORT, "--pattern", "round-robin", "--shifts", shifts]

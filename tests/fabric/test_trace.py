@@ -77,7 +77,7 @@ def test_a_trace_has_exactly_the_calls_that_were_made(mpi):
 
 
 @pytest.mark.parametrize(
-    ("what", "cause"),
+    "what, cause",
     [
         ("Iallreduce", "stopped: 'MPI_Iallreduce cannot be replayed'"),
         ("half", "stopped: 'MPI_Allreduce of 2 of the 4 ranks cannot be replayed'"),

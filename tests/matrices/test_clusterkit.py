@@ -58,7 +58,7 @@ def test_latencies_and_processes_of_one_host_are_read():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         (TEXT + TEXT, "2 times the line 'Rank: 0 1 ...'"),
         (

@@ -30,7 +30,7 @@ def test_outputs_of_our_own_are_told_from_others(golden):
 
 
 @pytest.mark.parametrize(
-    ("reader", "text"),
+    "reader, text",
     [
         (nccl_tests, samples.NCCL),
         (nccl_tests, samples.NCCL[samples.NCCL.index("#       size") :]),
@@ -71,7 +71,7 @@ def test_numbers_of_tasks_before_all_lines_change_nothing():
 
 
 @pytest.mark.parametrize(
-    ("text", "cause"),
+    "text, cause",
     [
         (
             "",
@@ -99,7 +99,7 @@ def test_what_is_of_no_format_or_of_two_is_refused(text, cause):
 
 
 @pytest.mark.parametrize(
-    ("program", "device", "text", "commands"),
+    "program, device, text, commands",
     [
         (
             "ClusterKit",

@@ -54,7 +54,7 @@ def kinds(is_slow, share):
 
 
 @pytest.mark.parametrize(
-    ("fault", "expected"),
+    "fault, expected",
     [
         ({}, []),
         ({"node": (5, 0.7)}, [("node", "node n5", True)]),
@@ -136,7 +136,7 @@ def test_with_half_of_the_nodes_slow_the_pairs_of_fast_nodes_are_held_to_these()
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"), [(1.0, []), (0.8, [("sender", "node n20", True)])]
+    "share, expected", [(1.0, []), (0.8, [("sender", "node n20", True)])]
 )
 def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
     share, expected
@@ -151,7 +151,7 @@ def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
 
 
 @pytest.mark.parametrize(
-    ("fault", "expected"),
+    "fault, expected",
     [
         ({"sender": (0, 0.7)}, ("node", "node n0", True)),
         ({"pair": (2, 9, 0.5)}, ("pair", "n2 and n9", True)),
@@ -244,7 +244,7 @@ def test_a_node_of_the_fewer_fast_ones_is_named_by_the_pairs_of_these():
     ]
 
 
-@pytest.mark.parametrize(("program", "count"), [("mpiGraph", 3), ("Tool", 7)])
+@pytest.mark.parametrize("program, count", [("mpiGraph", 3), ("Tool", 7)])
 def test_programs_that_measure_all_pairs_of_some_nodes_get_few_healthy_ones(
     program, count
 ):
@@ -268,7 +268,7 @@ def of_devices(slow=(), share=0.6, rail=None, alone=True):
 
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize(
-    ("slow", "expected"), [([], []), ([9], ["n2 gpu 1"]), ([8, 9, 10, 11], ["node n2"])]
+    "slow, expected", [([], []), ([9], ["n2 gpu 1"]), ([8, 9, 10, 11], ["node n2"])]
 )
 def test_a_gpu_and_a_host_are_kept_apart(slow, expected, alone):
     run, report = judged(of_devices(slow, alone=alone))
@@ -317,7 +317,7 @@ def test_with_a_topology_the_switch_of_slow_paths_is_named():
     ]
 
 
-@pytest.mark.parametrize(("count", "confirmed"), [(1, False), (2, True)])
+@pytest.mark.parametrize("count, confirmed", [(1, False), (2, True)])
 def test_latencies_are_judged_and_certain_only_with_repeats(count, confirmed):
     leaf = np.arange(16) // 4
     near = np.where(leaf[:, None] == leaf[None], 0.8, 1.0)

@@ -10,7 +10,7 @@ A, B, GPU = End("a"), End("b"), End("a", "gpu 0")
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    "rows, message",
     [
         ([], "no pair with a value"),
         ([Row(A, A, 1.0, 4)], "line 4: 'a' to 'a' is 1; two ends"),
@@ -32,7 +32,7 @@ def test_what_contradicts_itself_is_refused(rows, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    "text, found",
     [
         ("GB/s", ("bandwidth", 1000.0)),
         ("Gbit/s", ("bandwidth", 125.0)),

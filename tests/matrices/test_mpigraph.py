@@ -32,7 +32,7 @@ def test_several_tasks_of_a_host_are_kept_apart():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "cause"),
+    "old, new, cause",
     [
         ("END mpiGraph", "", "no line 'END mpiGraph': the run did not end"),
         ("START", "ST", "no header 'START mpiGraph'"),

@@ -90,7 +90,7 @@ def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "cause"),
+    "old, new, cause",
     [
         (
             "on cnode3-004 device",

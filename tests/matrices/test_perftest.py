@@ -71,7 +71,7 @@ def test_a_named_pair_without_a_run_is_listed():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "cause"),
+    "old, new, cause",
     [
         (
             "# node1 -> node2\n",
@@ -123,7 +123,7 @@ def test_what_is_cut_or_contradicts_itself_is_refused(old, new, cause):
 
 
 @pytest.mark.parametrize(
-    ("text", "cause"),
+    "text, cause",
     [
         (RUN + " 65536 560960 0.00 98.03 0.186977\n", "mixed with those of another"),
         (RUN + RUN.partition("\n")[2], "mixed with those of another"),

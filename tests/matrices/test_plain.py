@@ -98,7 +98,7 @@ def test_latencies_and_both_directions_are_read():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         (LONG[:-1], "line 7: the last line does not end"),
         (LONG.replace("GB/s", "frogs"), "'frogs' is no unit"),

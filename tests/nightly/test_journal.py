@@ -190,7 +190,7 @@ def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "beyond"),
+    "changed, beyond",
     [
         ({"title": "worded otherwise, 17 of 200", "sizes": {"sender n3": 0.59}}, ""),
         ({"sizes": {"sender n3": 0.4}}, ""),

@@ -65,7 +65,7 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
 
 
 @pytest.mark.parametrize(
-    ("status", "logs", "printed", "failures"),
+    "status, logs, printed, failures",
     [
         (1, True, "x\n", []),
         (
@@ -92,7 +92,7 @@ def test_a_run_that_does_not_end_as_one_does_is_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("free_MiB", "why", "cause"),
+    "free_MiB, why, cause",
     [
         (255, None, "255 MiB are free, and a night needs 256; make room"),
         (256, "no node of sys", "no node of sys"),
@@ -138,7 +138,7 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(
 
 
 @pytest.mark.parametrize(
-    ("ended", "warned"), [((True, False), True), ((False, True), False)]
+    "ended, warned", [((True, False), True), ((False, True), False)]
 )
 def test_only_the_last_night_is_reported_as_cut_short(
     plan, results, monkeypatch, ended, warned
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("error", "text"),
+    "error, text",
     [
         (
             FileNotFoundError(2, "No such file or directory", "a.json"),

@@ -97,7 +97,7 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
 
 
 @pytest.mark.parametrize(
-    ("listed", "keys"),
+    "listed, keys",
     [
         (
             [
@@ -146,7 +146,7 @@ def test_nodes_out_of_service_are_one_finding_for_all_waiting_cases():
 
 
 @pytest.mark.parametrize(
-    ("state", "nodes", "hosts", "says"),
+    "state, nodes, hosts, says",
     [
         ("NODE_FAIL", DOWN, ("n5",), "could not run or could not finish"),
         (
@@ -299,7 +299,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(
-    ("cases", "records", "says"),
+    "cases, records, says",
     [
         ([], [], "nothing was recorded"),
         ([], [record("A")], "ReFrame ended before it could write its report"),

@@ -48,7 +48,7 @@ MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=all Reason=window"
 
 
 @pytest.mark.parametrize(
-    ("window", "inside", "why"),
+    "window, inside, why",
     [
         (WINDOW.format(state="ACTIVE"), MAINT, None),
         (

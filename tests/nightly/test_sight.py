@@ -10,7 +10,7 @@ from tests.nightly.samples import finding
 
 
 @pytest.mark.parametrize(
-    ("tonight", "why"),
+    "tonight, why",
     [
         ({"node": 0.2, "pair": None}, ""),
         ({"node": 0.41}, ""),
@@ -36,7 +36,7 @@ def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "known", "closes"),
+    "sizes, known, closes",
     [
         ({"uplinks": 0.3}, {"cable": None, "pair": 0.2}, True),
         ({"uplinks": 0.3}, {"cable": 0.4, "pair": 0.2}, False),

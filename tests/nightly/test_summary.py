@@ -46,7 +46,7 @@ STILL = opened(State.STILL, "n4 is slow")
 
 
 @pytest.mark.parametrize(
-    ("of", "says", "status", "is_silent"),
+    "of, says, status, is_silent",
     [
         (summary_of(), "passed", Verdict.PASSED, True),
         (summary_of(known()), "passed (1 acknowledged)", Verdict.PASSED, True),

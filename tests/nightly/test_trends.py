@@ -57,7 +57,7 @@ def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("levels", "spread", "is_found"),
+    "levels, spread, is_found",
     [
         ([130], 0.02, True),
         ([105], 0.001, False),
@@ -80,7 +80,7 @@ def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "unit", "is_found"),
+    "before, after, unit, is_found",
     [
         *(
             (100, 90, "us", True),

@@ -103,7 +103,7 @@ def test_a_night_in_a_terminal_says_where_its_output_is(results, first):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    "arguments, status, says",
     [
         (["--session", "../x"], 2, "'../x', which is not a name"),
         (["--session", "none"], 1, "no run called 'none' to judge"),

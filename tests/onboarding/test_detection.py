@@ -88,7 +88,7 @@ def test_what_is_left_out_and_what_does_not_answer_is_told():
 
 
 @pytest.mark.parametrize(
-    ("recorded", "why"),
+    "recorded, why",
     [
         ("$ sinfo --version\nslurm 22.05.8\n", "sinfo: exit status 1"),
         (

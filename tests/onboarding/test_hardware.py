@@ -20,7 +20,7 @@ def test_cores():
 
 
 @pytest.mark.parametrize(
-    ("rate", "MBps"),
+    "rate, MBps",
     [
         *(
             ("10 Gb/sec (4X SDR)", 1000),
@@ -54,7 +54,7 @@ def test_ports_that_are_down_or_of_ethernet():
 
 
 @pytest.mark.parametrize(
-    ("device", "layer", "kind"),
+    "device, layer, kind",
     [
         ("rdmap0s6", "Unknown", "EFA"), ("efa_0", "Unspecified", "EFA"), ("rdmap16s27", "InfiniBand", "EFA"),
         ("hfi1_0", "InfiniBand", "Omni-Path"), ("opap65s0", "InfiniBand", "Omni-Path"),

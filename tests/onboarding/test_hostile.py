@@ -83,7 +83,7 @@ def changed(name, old, new):
     return Recorded(text.replace(old, new))
 
 
-@pytest.mark.parametrize(("site", "old", "new"), PLACES)
+@pytest.mark.parametrize("site, old, new", PLACES)
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     for variable in ("FABRIC_MPI", "FABRIC_STACK"):

@@ -157,7 +157,7 @@ def test_questions_and_answers(clone, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("site_name", "options", "line"),
+    "site_name, options, line",
     [
         (
             "slurm_infiniband",

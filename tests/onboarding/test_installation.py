@@ -43,7 +43,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("output", "reason"),
+    "output, reason",
     [
         ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\n"
          f"ERROR: no module\n\n--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n",

@@ -44,7 +44,7 @@ def test_a_missing_tool_is_not_run(machine):
 
 
 @pytest.mark.parametrize(
-    ("script", "fault"),
+    "script, fault",
     [
         (
             "echo one; echo 'cannot reach the controller' >&2; exit 3",

@@ -25,7 +25,7 @@ def asked(facts):
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "why"),
+    "key, text, why",
     [
         *(
             ("name", text, "is not a name for a system")

@@ -61,7 +61,7 @@ def test_every_site_has_a_configuration(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "access", "nodes", "link", "nics"),
+    "name, given, access, nodes, link, nics",
     [
         ("slurm_infiniband", {}, ["--exclusive", "--partition=batch"], 16, 25000, 1),
         ("slurm_infiniband", {"account": "chem-21", "nodes": "7", "queue": "himem"},
@@ -99,7 +99,7 @@ def test_where_slurm_knows_of_switches_the_topology_is_proposed():
 
 
 @pytest.mark.parametrize(
-    ("name", "partitions"),
+    "name, partitions",
     [
         ("pbs", {"workq-prrte": ("mpirun", ["openmpi-site"]),
                  "workq-hydra": ("mpiexec", ["intel-oneapi-mpi-site"])}),
@@ -145,7 +145,7 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("pmis", "variables"),
+    "pmis, variables",
     [
         ((), [["SLURM_MPI_TYPE", "pmi2"]]),
         (

@@ -119,7 +119,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize(
-    ("output", "old", "new", "message"),
+    "output, old, new, message",
     [(output, *row) for output, rows in CONTRADICTIONS.items() for row in rows],
 )
 def test_an_output_that_contradicts_itself_is_refused(output, old, new, message):

@@ -80,7 +80,7 @@ def test_what_a_launcher_puts_around_the_lines_is_passed_over(text):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "# complete",
@@ -115,7 +115,7 @@ def test_outputs_of_several_runs_are_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "\n64 2 ",
@@ -148,7 +148,7 @@ def test_a_time_is_a_number_above_zero(text, cell):
 
 
 @pytest.mark.parametrize(
-    ("program", "column", "cell", "message"),
+    "program, column, cell, message",
     [
         (rotate, 3, "nan", "MBps is 'nan', not a number above 0"),
         (rotate, 4, "0", "slowest_MBps is '0', not a number above 0"),

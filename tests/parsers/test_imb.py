@@ -80,7 +80,7 @@ def test_the_block_of_the_right_number_of_processes(golden):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    "name, message",
     [
         (
             "osu-py/4.1.2/osu_latency",
@@ -132,7 +132,7 @@ def test_blocks_of_one_sided_operations_are_told_apart_by_their_mode(golden):
 
 
 @pytest.mark.parametrize(
-    ("cells", "message"),
+    "cells, message",
     [
         (
             'out-of-mem.; needed X=   1.500 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
@@ -188,7 +188,7 @@ def test_a_refusal_is_named(golden):
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "old", "new"),
+    "benchmark, old, new",
     [
         ("Alltoall", "t_min[usec]  t_max[usec]", "t_max[usec]  t_min[usec]"),
         ("Barrier", "#repetitions", "#bytes"),
@@ -230,7 +230,7 @@ def test_a_collective_takes_time_on_no_bytes_too(golden):
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "mode"), [("One_put_all", None), ("Unidir_put", imb.NON_AGGREGATE)]
+    "benchmark, mode", [("One_put_all", None), ("Unidir_put", imb.NON_AGGREGATE)]
 )
 def test_a_loop_of_nothing_may_take_no_time(golden, benchmark, mode):
     """IMB-RMA reads the clock once for many operations."""

@@ -37,7 +37,7 @@ def test_known_values(golden):
 
 
 @pytest.mark.parametrize(
-    ("name", "processes", "message"),
+    "name, processes, message",
     [
         ("lammps/22Jul2025/lj.killed.txt", 2, "the run did not end normally"),
         (
@@ -77,7 +77,7 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             r"171\.561 timesteps",

@@ -37,7 +37,7 @@ def test_some_rounds_are_read():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "passes 2",

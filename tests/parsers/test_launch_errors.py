@@ -34,7 +34,7 @@ def public_texts():
         yield pytest.param(cause, nodes, text, id=source)
 
 
-@pytest.mark.parametrize(("cause", "nodes", "text"), list(public_texts()))
+@pytest.mark.parametrize("cause, nodes, text", list(public_texts()))
 def test_a_public_text_gives_cause_nodes_and_remedy(cause, nodes, text):
     message = launch_errors.known(text)
     assert message.startswith(cause)
@@ -68,7 +68,7 @@ def test_nothing_is_claimed_of_harmless_lines(text):
 
 
 @pytest.mark.parametrize(
-    ("err", "message"),
+    "err, message",
     [
         (CUT, "MPICH could not start, which is not the fault of a node: "),
         (

@@ -48,7 +48,7 @@ def test_it_is_read_from_the_messages_where_they_have_it():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("MPP execution with", "MPP execution", "no line 'MPP execution with"),
         (

@@ -59,7 +59,7 @@ def test_ranks_that_see_one_gpu_each_are_numbered_by_address():
 
 
 @pytest.mark.parametrize(
-    ("bus", "address"),
+    "bus, address",
     [
         ("1b000", "0000:1b:00.0"),
         ("170", "0000:00:17.0"),
@@ -72,7 +72,7 @@ def test_the_address_of_a_gpu_is_that_of_linux(bus, address):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("rank 5 nranks", "rank 4 nranks", "rank 4 on n1 and on n1"),
         ("rank 5 nranks", "rank 64 nranks", "rank 64 on n1 is of 64 ranks"),

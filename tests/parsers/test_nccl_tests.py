@@ -100,7 +100,7 @@ def test_the_time_of_each_iteration_is_read_by_size():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (r"\}\]\}$", "", "is not as nccl-tests writes it"),
         (
@@ -165,7 +165,7 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (r"# Using devices\n", "", "the program did not start"),
         (r"# size.*\n", "", "no whole line of titles"),
@@ -222,7 +222,7 @@ def test_processes_of_a_build_without_mpi_are_refused_with_the_remedy():
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "sizes_B", "message"),
+    "benchmark, sizes_B, message",
     [
         ("all_reduce", [*SIZES_B, 2**30], "9 sizes were asked for, but 8 rows found"),
         (

@@ -38,7 +38,7 @@ def test_a_simulation_knows_no_cpu_times(golden):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "absent",

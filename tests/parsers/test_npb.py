@@ -30,7 +30,7 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "old", "new", "message"),
+    "benchmark, old, new, message",
     [
         ("is", "SUCCESSFUL", "UNSUCCESSFUL", "Verification is 'UNSUCCESSFUL'"),
         ("ft", " Verification ", " Verificatio ", "Verification is 'missing'"),
@@ -65,7 +65,7 @@ def test_broken_outputs_are_refused(golden, benchmark, old, new, message):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    "asked, message",
     [
         (("is", "B", 2), "Class is 'A', expected 'B'"),
         (("is", "A", 4), "Total processes is '2', expected '4'"),

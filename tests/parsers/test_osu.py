@@ -42,7 +42,7 @@ def test_program_version_and_first_column_of_every_release(whole):
 
 
 @pytest.mark.parametrize(
-    ("name", "benchmark", "message"),
+    "name, benchmark, message",
     [
         (
             LATENCY,
@@ -75,7 +75,7 @@ def test_another_benchmark_a_refusal_and_a_kill_are_no_results(
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change, message",
     [
         (
             lambda text: "".join(text.splitlines(keepends=True)[:14]),
@@ -107,7 +107,7 @@ VALIDATED = (
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         (f"{VALIDATED}1  0.00  Pass\n2  0.20  Pass\n", None),
         (
@@ -191,7 +191,7 @@ def test_startup(golden, version):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "nprocs: 2",
@@ -272,7 +272,7 @@ def test_a_message_rate_that_ran_twice_is_not_taken_for_one(golden):
 
 
 @pytest.mark.parametrize(
-    ("both", "numbers"),
+    "both, numbers",
     [
         (lambda lines: lines * 2, "2, 29"),
         (lambda lines: [line * 2 for line in lines], "3, 4"),
@@ -316,14 +316,14 @@ ORDER = "is not the mean of latency_us at 1 B from"
 BAD_ROWS += [("allreduce", f"1 {times} 1000\n", ORDER) for times in NOT_IN_ORDER]
 
 
-@pytest.mark.parametrize(("benchmark", "rows", "message"), BAD_ROWS)
+@pytest.mark.parametrize("benchmark, rows, message", BAD_ROWS)
 def test_rows_that_no_release_prints_are_refused(benchmark, rows, message):
     with pytest.raises(OutputError, match=message):
         parsed(benchmark, rows, [1, 2] if benchmark == "latency" else [1])
 
 
 @pytest.mark.parametrize(
-    ("size", "bandwidth", "nearest", "too_far"),
+    "size, bandwidth, nearest, too_far",
     [
         (1, "8.35", "8355000.00", "8356000.00"),
         (2**22, "9338.38", "2226.44", "2226.47"),
@@ -358,7 +358,7 @@ def test_the_average_of_communication_is_between_its_extremes(golden):
 
 
 @pytest.mark.parametrize(
-    ("times", "overlap", "fits"),
+    "times, overlap, fits",
     [
         ("0.10 0.05 0.06", "38.46", True),  # 0.095, 0.055 and 0.065
         ("0.10 0.05 0.06", "0.00", True),
@@ -402,7 +402,7 @@ def test_harmless_lines_behind_a_whole_table_are_passed_over(line):
 
 
 @pytest.mark.parametrize(
-    ("line", "number"),
+    "line, number",
     [
         *(
             (line, 5)

@@ -44,7 +44,7 @@ def test_a_title_that_no_release_prints(line):
 
 
 @pytest.mark.parametrize(
-    ("kind", "names"),
+    "kind, names",
     [
         (osu_columns.LATENCY, "size_B latency_us latency_us"),
         (osu_columns.LATENCY, "size_B latency_us min_latency_us"),

@@ -50,7 +50,7 @@ def test_a_real_output(real):
 
 
 @pytest.mark.parametrize(
-    ("column", "cell"),
+    "column, cell",
     [
         *((4 + 1, cell) for cell in ("-0.01", "100.01", "nan", "inf", "-", "1e999")),
         *((column, "0") for column in (1, 2, 6, 7)),

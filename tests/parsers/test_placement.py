@@ -40,7 +40,7 @@ def test_a_simulated_output_tells_no_cpus():
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"),
+    "text, numbers",
     [("-", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("7,5-6", {5, 6, 7})],
 )
 def test_cpu_lists(text, numbers):
@@ -48,7 +48,7 @@ def test_cpu_lists(text, numbers):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("# ranks: 2", "# ranks: 3", "3 ranks ran, but 2 are listed"),
         ("n2 1 1", "n2 many 1", "line 7: cpu is 'many', not a whole number from -1"),

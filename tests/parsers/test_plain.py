@@ -84,7 +84,7 @@ MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 
 
 @pytest.mark.parametrize(
-    ("parser", "mark"),
+    "parser, mark",
     [
         (parser, mark)
         for parser in WHOLE

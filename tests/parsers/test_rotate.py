@@ -69,7 +69,7 @@ def test_flows_of_groups_are_read(text):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("pattern rotate", "pattern spiral", "an unknown pattern"),
         (
@@ -110,7 +110,7 @@ def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
+    "old, new, why",
     [
         (
             "# memory: cuda",

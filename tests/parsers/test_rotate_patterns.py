@@ -122,7 +122,7 @@ def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
             assert missed == 0, (nodes, turn)
 
 
-@pytest.mark.parametrize(("nodes", "size"), [(16, 4), (30, 5), (64, 8), (40, 3)])
+@pytest.mark.parametrize("nodes, size", [(16, 4), (30, 5), (64, 8), (40, 3)])
 def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, size):
     groups = [rank // size for rank in range(nodes)]
     flows = np.array(leaf_flows(groups))

@@ -15,7 +15,7 @@ def test_whole_numbers():
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    "found, message",
     [
         (
             [(8, 1), (8, 2)],

@@ -51,7 +51,7 @@ def test_workflows_are_safe(path):
 
 
 @needs_shellcheck
-@pytest.mark.parametrize(("file", "name"), steps.scripts())
+@pytest.mark.parametrize("file, name", steps.scripts())
 def test_scripts_by_shellcheck(file, name):
     script = steps.scripts()[file, name]
     # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into

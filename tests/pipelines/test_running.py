@@ -122,7 +122,7 @@ def test_the_night_before_is_not_taken_for_tonights(stand_in):
 
 
 @pytest.mark.parametrize(
-    ("home", "arguments", "says"),
+    "home, arguments, says",
     [
         ("", "", "FABRIC_HOME is not set"),
         (".fabric", "", "FABRIC_HOME is in the checkout, which the pipeline empties"),

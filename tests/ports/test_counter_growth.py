@@ -66,7 +66,7 @@ def test_a_new_port_and_a_new_counter_have_not_grown():
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    "change, why",
     [
         (lambda file: replace(file, after=None), "the program did not finish there"),
         (

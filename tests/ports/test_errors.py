@@ -31,7 +31,7 @@ def test_a_finding_names_host_port_counter_limit_and_source():
 
 
 @pytest.mark.parametrize(
-    ("counter", "quiet", "found"),
+    "counter, quiet, found",
     [
         ("symbol_error", 3, 8),  # 0.3 in 10 s are allowed
         ("port_rcv_errors", 130, 170),

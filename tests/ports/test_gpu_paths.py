@@ -56,7 +56,7 @@ def test_sockets_fail_the_case_where_another_network_is_named():
 
 
 @pytest.mark.parametrize(
-    ("provider", "is_tcp"),
+    "provider, is_tcp",
     [("tcp", True), ("sockets", True), ("tcp;ofi_rxm", True), ("udp;ofi_rxd", True)]
     + [(name, False) for name in ("verbs;ofi_rxm", "efa", "cxi", "psm3", "tcpx")],
 )

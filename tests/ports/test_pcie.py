@@ -42,7 +42,7 @@ def test_a_healthy_machine_is_quiet_and_its_adapters_are_in_the_record():
 
 
 @pytest.mark.parametrize(
-    ("paths", "nearest"),
+    "paths, nearest",
     [
         # A switch of two levels, a root, a NUMA node, nothing in common.
         (
@@ -90,7 +90,7 @@ def judged_node(made):
 
 
 @pytest.mark.parametrize(
-    ("how", "text"),
+    "how, text",
     [
         (
             {"adapters": [0, 1, 2, 3, 4, 5, 7], "rails": ()},

@@ -21,7 +21,7 @@ def verbs(**about):
 
 
 @pytest.mark.parametrize(
-    ("about", "text"),
+    "about, text",
     [
         ({"rate_MBps": 12500.0}, "rate: 100 Gbit/s, 200 Gbit/s"),
         ({"pcie": "8.0 GT/s x16"}, "PCIe: 8.0 GT/s x16, 16.0 GT/s x16"),

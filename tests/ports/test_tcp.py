@@ -94,7 +94,7 @@ LOSSY, OTHER = (
 
 
 @pytest.mark.parametrize(
-    ("changed", "text"),
+    "changed, text",
     [
         # As measured: its partners send again.
         (

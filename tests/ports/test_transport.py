@@ -31,7 +31,7 @@ def test_patterns_go_by_any_name_of_a_port():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "fabric", "moved_B"),
+    "nodes, fabric, moved_B",
     [
         (job(), ["mlx5_*"], 990 * MB),
         (job(), ["mlx5_*"], None),
@@ -47,7 +47,7 @@ def test_nothing_is_disproven(nodes, fabric, moved_B):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "moved_B", "text"),
+    "nodes, moved_B, text",
     [
         (
             job(eth0=550, mlx5=0),

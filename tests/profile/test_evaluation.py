@@ -91,7 +91,7 @@ def test_time_by_kind():
 
 
 @pytest.mark.parametrize(
-    ("weights", "median"),
+    "weights, median",
     [
         ({}, 0),
         ({4: 0}, 0),

@@ -8,7 +8,7 @@ from fabric_profile import library_build as profiler
 
 
 @pytest.mark.parametrize(
-    ("mpicc", "cause"),
+    "mpicc, cause",
     [
         ("no-such-mpicc", "there is no no-such-mpicc"),
         ("false", "false: the profiling library cannot be built"),

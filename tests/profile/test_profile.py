@@ -36,7 +36,7 @@ def test_a_real_profile(golden):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "replacement", "message"),
+    "pattern, replacement, message",
     [
         (r"(?s)^# fabric", "x fabric", "this is not a profile"),
         (r"profile 1", "profile 2", r"has format '2', but only 1 is known"),

@@ -40,7 +40,7 @@ def test_a_whole_trace():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "cause"),
+    "old, new, cause",
     [
         ("trace 1", "trace 2", "line 1: this is not a trace of"),
         ("# flops/s: 1000000000", "# flops/s: fast", "line 3: the rate is missing"),

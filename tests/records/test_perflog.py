@@ -68,7 +68,7 @@ def test_the_nodes_are_those_that_the_ranks_saw():
 
 
 @pytest.mark.parametrize(
-    ("result", "folder"), [("pass", "output"), ("fail", "stage"), ("xfail", "stage")]
+    "result, folder", [("pass", "output"), ("fail", "stage"), ("xfail", "stage")]
 )
 def test_a_record_names_the_folder_that_has_the_files(result, folder):
     facts = attributes()["check_facts"] | {"output": "output/x/s/p/e/A_1"}

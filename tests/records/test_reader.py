@@ -126,7 +126,7 @@ def test_a_compact_table_says_the_same(tmp_path):
 
 @pytest.mark.parametrize("kind", ["json lines", "archive"])
 @pytest.mark.parametrize(
-    ("limits", "values"),
+    "limits, values",
     [
         ("@2026-02-01..2026-02-02", [2.5, 3.5]),
         ("@2026-02-01T12:00..", [2.5, 3.5, 4.5]),

@@ -121,7 +121,7 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
 
 
 @pytest.mark.parametrize(
-    ("cases", "records", "fault"),
+    "cases, records, fault",
     [
         ([], [], "no case ran"),
         ([case("Build", fixture=True)], [], "no case ran"),
@@ -148,7 +148,7 @@ def test_a_session_that_is_no_success_says_why(results, cases, records, fault):
 
 
 @pytest.mark.parametrize(
-    ("passes", "result", "failed_before"),
+    "passes, result, failed_before",
     [
         # --max-retries runs again what failed; the last counts.
         ([[case(result="fail"), case("B")], [case()]], "pass", True),
@@ -256,7 +256,7 @@ def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "ppn", "disturbed"),
+    "before, after, ppn, disturbed",
     [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)],
 )
 def test_a_case_is_disturbed_if_its_ranks_and_others_lack_cores(

@@ -9,7 +9,7 @@ from fabric_checks.records import sessions
 
 
 @pytest.mark.parametrize(
-    ("name", "is_changed"),
+    "name, is_changed",
     [
         (None, False),
         ("config/systems/oak.py", False),

@@ -23,7 +23,7 @@ def at(*date):
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    "text, wanted",
     [
         ("results", ("results", "results", None, None, {})),
         ("before=results", ("before", "results", None, None, {})),
@@ -86,7 +86,7 @@ def test_no_path_means_the_results_of_this_clone(text, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         ("", "empty set of results"),
         ("nothing", "no file or folder 'nothing'"),
@@ -113,7 +113,7 @@ def test_a_wrong_source_is_an_error_on_one_line(text, message):
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"), [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)]
+    "where, kept", [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)]
 )
 def test_fields_that_are_no_text_have_their_values(where, kept):
     write(Path("results/a.jsonl"), [record(n, can_be_zero=n == 1) for n in range(3)])

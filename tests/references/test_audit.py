@@ -80,7 +80,7 @@ NO_RULE = "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "message"),
+    "change, line, message",
     [
         (
             ("OsuLatency:", "OsuLatensy:"),
@@ -177,7 +177,7 @@ def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
 
 
 @pytest.mark.parametrize(
-    ("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)]
+    "layout, unreachable", [("2x1", True), ("2x2", False), ("1x2", False)]
 )
 def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(
     write, layout, unreachable

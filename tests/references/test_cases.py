@@ -55,7 +55,7 @@ def test_the_cases_are_read(process):
 
 
 @pytest.mark.parametrize(
-    ("asked", "all_of_them"), [(None, "all"), ("mpich", "all"), ("none", "none")]
+    "asked, all_of_them", [(None, "all"), ("mpich", "all"), ("none", "none")]
 )
 def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(
     monkeypatch, asked, all_of_them
@@ -74,7 +74,7 @@ def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(
 
 
 @pytest.mark.parametrize(
-    ("ended", "why"),
+    "ended, why",
     [
         (
             (1, "{}", "progress", "a line\nno such system"),

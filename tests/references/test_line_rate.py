@@ -84,7 +84,7 @@ def test_what_is_no_bandwidth_is_an_error(load):
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
+    "item, message",
     [
         (
             "{share_of_line_rate: 0.9, lower: -0.05}",

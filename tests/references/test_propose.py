@@ -102,7 +102,7 @@ def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_referenc
 
 
 @pytest.mark.parametrize(
-    ("reference", "values", "count", "action"),
+    "reference, values, count, action",
     [
         ("[1.3, null, 0.02, us]", 1.3, 5, "unchanged"),
         ("[1.3, null, 0.02, us]", 1.303, 30, "unchanged"),

@@ -18,7 +18,7 @@ def load(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         ("a: [", ":[12]: not valid YAML"),
         ("- a", "the top level must be a mapping"),
@@ -97,7 +97,7 @@ def test_reasons_match_in_full(load):
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    "found, message",
     [
         ({}, "t has no reference; add one, or give a reason under no_reference"),
         (
@@ -115,7 +115,7 @@ def test_gaps_and_orphans(load, found, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         ("B: {$index: [layout], 1x2: {t: [1, null, 1, us]}}", "orphan entry 'B'"),
         (

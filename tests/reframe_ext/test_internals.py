@@ -143,7 +143,7 @@ def test_a_reframe_that_was_tried(monkeypatch, version):
 
 
 @pytest.mark.parametrize(
-    ("version", "why"),
+    "version, why",
     [
         (
             "4.10.2",
@@ -268,7 +268,7 @@ def select(folder, *options):
 
 
 @pytest.mark.parametrize(
-    ("option", "line"),
+    "option, line",
     [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")],
 )
 def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):

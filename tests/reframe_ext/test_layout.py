@@ -26,7 +26,7 @@ def case(dry_run=False, **extras):
 
 
 @pytest.mark.parametrize(
-    ("extras", "given", "expected"),
+    "extras, given, expected",
     [
         ({}, None, "1d"),
         ({"max_pending_time": "12h"}, None, "12h"),
@@ -43,7 +43,7 @@ def test_the_command_line_then_the_partition_bounds_the_time_in_the_queue(
 
 
 @pytest.mark.parametrize(
-    ("extras", "expected"), [({}, 600.0), ({"launcher_bounds_time": True}, None)]
+    "extras, expected", [({}, 600.0), ({"launcher_bounds_time": True}, None)]
 )
 def test_a_launcher_that_bounds_the_time_replaces_the_jobs_limit(extras, expected):
     check = case(**extras)

@@ -37,7 +37,7 @@ def notes(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "ours"),
+    "scheduler, ours",
     [("slurm", "slurm"), ("squeue", "slurm"), ("pbspro", "pbs"), ("flux", "flux")],
 )
 def test_the_loss_with_a_scheduler_of_reframe_is_said_once(
@@ -101,7 +101,7 @@ NONE = "the system sys has no environment"
 
 
 @pytest.mark.parametrize(
-    ("listed", "variables", "said"),
+    "listed, variables, said",
     [
         (
             ["mpich", "openmpi"],

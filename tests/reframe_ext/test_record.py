@@ -49,7 +49,7 @@ def test_a_job_without_a_known_fault_continues(scheduler):
 
 
 @pytest.mark.parametrize(
-    ("began", "ended", "expected"),
+    "began, ended, expected",
     [
         ("n1\n100.00 7.00\n", "n1\n112.34 9.00\n", 12.34),
         (None, "n1\n112.34 9.00\n", None),
@@ -154,7 +154,7 @@ def test_the_cause_may_be_in_what_nccl_logs_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "layout", "title"),
+    "benchmark, layout, title",
     [("bw", "2x1", "peak"), ("bibw", "2x1", None), ("bw", "1x1", None)],
 )
 def test_a_metric_carries_the_headline_that_fits_it(benchmark, layout, title):

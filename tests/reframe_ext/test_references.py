@@ -83,7 +83,7 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change, message",
     [
         (
             ("latency_0B", "latency_0"),

@@ -71,7 +71,7 @@ def test_systems_chosen_by_name_are_described_if_one_is_named(
 
 
 @pytest.mark.parametrize(
-    ("system", "fault"),
+    "system, fault",
     [
         ("local", ""),
         ("nosuch", "there is no system 'nosuch': choose one of cbc, "),

@@ -76,7 +76,7 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
 
 
 @pytest.mark.parametrize(
-    ("answer", "text"),
+    "answer, text",
     [
         (
             SLURM.replace("n[", "other["),
@@ -141,7 +141,7 @@ def test_the_files_of_the_partition_name_cables(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("extras", "routing"),
+    "extras, routing",
     [
         ({}, "unknown"),
         ({"fabric": ["mlx5_*"]}, "unknown"),
@@ -172,7 +172,7 @@ def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fields", "asked"),
+    "fields, asked",
     [
         ("Topology=topo-block TRES=cpu=4", "topo-block"),
         ("Topology=(null) TRES=cpu=4", ""),

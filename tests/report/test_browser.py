@@ -293,7 +293,7 @@ def test_lines_can_be_told_from_the_background(opened, scheme):
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme"),
+    "viewport, scheme",
     [(DESKTOP, "light"), (PHONE, "dark")],
     ids=["desktop", "phone"],
 )

@@ -90,7 +90,7 @@ def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
     )
 
 
-@pytest.mark.parametrize(("unit", "written"), [("%", "+10 points"), ("us", "+10 us")])
+@pytest.mark.parametrize("unit, written", [("%", "+10 points"), ("us", "+10 us")])
 def test_a_difference_is_in_points_or_in_the_unit(unit, written):
     own = {
         "metric": "host_availability",

@@ -48,7 +48,7 @@ def number(text):
     return float(text.split()[0])
 
 
-@pytest.mark.parametrize(("table", "machine"), CASES)
+@pytest.mark.parametrize("table, machine", CASES)
 def test_a_published_value_is_in_its_cell(twins_page, table, machine):
     printed = PUBLISHED[table][machine]
     shown = [number(text) for text in cells(twins_page, table)[machine]]

@@ -68,7 +68,7 @@ MET = {"no_reference": None, "reference": 1.0, "upper": 0.1}
 
 
 @pytest.mark.parametrize(
-    ("fields", "word", "text"),
+    "fields, word, text",
     [
         (MET, "passed", "1 of 1 case passed; 1 held to references, none missed"),
         (

@@ -37,7 +37,7 @@ def test_curves_have_names_units_and_readable_sizes():
 
 
 @pytest.mark.parametrize(
-    ("kind", "values", "texts"),
+    "kind, values, texts",
     [
         ("number", [0.0, 12.0], ["0", "6", "12"]),
         ("time", [4.0, 6.0], ["4", "5", "6"]),
@@ -70,7 +70,7 @@ def test_a_heat_map_has_the_colours_of_its_own_range_and_gaps():
     }
 
 
-@pytest.mark.parametrize(("worst", "pair"), [(np.fmin, 10.0), (np.fmax, 5000.0)])
+@pytest.mark.parametrize("worst, pair", [(np.fmin, 10.0), (np.fmax, 5000.0)])
 def test_a_heat_map_of_many_nodes_is_small_and_shows_a_single_bad_pair(worst, pair):
     values = np.random.default_rng(1).uniform(890, 910, (4096, 4096))
     np.fill_diagonal(values, np.nan)

@@ -48,7 +48,7 @@ def test_what_is_no_finite_number_is_no_value():
 
 
 @pytest.mark.parametrize(
-    ("keys", "names"),
+    "keys, names",
     [
         ([("a", "oak", "compute", "mpich")], ["oak"]),
         (
@@ -96,7 +96,7 @@ def test_the_last_run_is_judged():
 
 
 @pytest.mark.parametrize(
-    ("result", "judged", "verdict"),
+    "result, judged, verdict",
     [
         ("pass", {"no_reference": None}, "met"),
         ("fail", {"no_reference": None}, "missed"),

@@ -43,7 +43,7 @@ def test_flux_passes_on_the_options_of_a_job(flux):
     ]
 
 
-@pytest.mark.parametrize(("names", "select"), [
+@pytest.mark.parametrize("names, select", [
     ("", "2:mpiprocs=2:ncpus=6"),
     ("n3,n5", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),
     ("n3,n5,n7", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),

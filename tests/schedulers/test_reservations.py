@@ -14,7 +14,7 @@ def nothing_asked_for(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "access", "after"),
+    "scheduler, access, after",
     [
         ("fabric-slurm", ["--exclusive"], ["--exclusive", "--reservation=user1#0"]),
         (
@@ -37,7 +37,7 @@ def test_a_reservation_of_slurm_replaces_that_in_access(
 
 
 @pytest.mark.parametrize(
-    ("access", "name"),
+    "access, name",
     [
         (["--exclusive"], None),
         (["--exclusive", "--reservation=w"], "w"),

@@ -36,7 +36,7 @@ def test_the_environment_precedes_the_partition_and_without_image_nothing_is_ins
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    "given, says",
     [
         ("/i/x.sif", ["container", "'/i/x.sif'", "a mapping"]),
         (

@@ -102,7 +102,7 @@ def test_parts_of_other_pins_are_named_but_no_links_to_other_homes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    "text, shown",
     [
         ("from https://t0ken@host/x.git: no", "from https://***@host/x.git: no"),
         ("'git+https://me:p@ss@host:8443/x'", "'git+https://***@host:8443/x'"),

@@ -63,7 +63,7 @@ _NEITHER = [
 
 
 @pytest.mark.parametrize(
-    ("name", "software", "version"),
+    "name, software, version",
     [*_MPIS, *_SUITES, *((name, "", "") for name in _NEITHER)],
 )
 def test_a_name_has_software_and_version(name, software, version):

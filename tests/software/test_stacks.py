@@ -63,7 +63,7 @@ def test_the_variable_names_a_stack(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("stack", "system", "expected"),
+    "stack, system, expected",
     [
         ("", "one", "abcd"),
         ("wheels", "one", "a"),

@@ -8,7 +8,7 @@ from fabric_checks.software.suites import imb, lammps
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    "given, wrong",
     [
         ({"features": ("imb_mpi1",)}, "imb_mpi1"),
         ({"without": {"imb_io": "not built"}}, "imb_io"),
@@ -24,7 +24,7 @@ def test_a_program_has_to_match_its_suite(given, wrong):
         lammps.SUITE.program("/bin/lmp", "2025")
 
 
-@pytest.mark.parametrize(("called", "name"), [("", "imb"), ("imb", "imb")])
+@pytest.mark.parametrize("called, name", [("", "imb"), ("imb", "imb")])
 def test_a_program_is_called_as_its_suite_unless_named(called, name):
     assert (
         imb.SUITE.program("/bin/{benchmark}", "2021.7", called=called).description[
@@ -35,7 +35,7 @@ def test_a_program_is_called_as_its_suite_unless_named(called, name):
 
 
 @pytest.mark.parametrize(
-    ("version", "numbers"),
+    "version, numbers",
     [("7.5.2", (7, 5, 2)), ("7.1-1", (7, 1, 1)), ("2021.7", (2021, 7)), ("main", ())],
 )
 def test_a_release_has_leading_numbers(version, numbers):

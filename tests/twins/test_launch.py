@@ -69,7 +69,7 @@ def test_ranks_are_where_they_were_asked_to_be(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "cause"),
+    "how, cause",
     [
         (
             "deadlock",
@@ -97,7 +97,7 @@ def test_out_of_memory(tmp_path, broken):
 
 
 @pytest.mark.parametrize(
-    ("given", "cause"),
+    "given, cause",
     [
         ({"twin": ""}, "FABRIC_TWIN is not set; set it to the description of a twin"),
         (

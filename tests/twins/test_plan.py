@@ -60,7 +60,7 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
 
 
 @pytest.mark.parametrize(
-    ("added", "message"),
+    "added, message",
     [
         (
             "alternatives: [{faults: []}]\n",

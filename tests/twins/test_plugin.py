@@ -21,7 +21,7 @@ def test_it_compiles_without_a_warning(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "platform 1",
@@ -152,7 +152,7 @@ def test_a_slow_host_has_a_slow_adapter(adapters):
 
 
 @pytest.mark.parametrize(
-    ("size_B", "mode"),
+    "size_B, mode",
     [(8, "ping_pong"), (65536, "streaming"), (65536, "bidirectional_ping_pong")],
 )
 def test_neither_a_single_message_nor_a_long_one_waits_for_an_adapter(
@@ -183,7 +183,7 @@ def calling(small):
 
 
 @pytest.mark.parametrize(
-    ("part", "poll", "size", "least", "most"),
+    "part, poll, size, least, most",
     [
         (None, False, LONG_B, 90, 100),
         ("begin", False, LONG_B, 0, 5),

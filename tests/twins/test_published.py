@@ -31,7 +31,7 @@ def test_a_twin_has_its_values_and_the_readme_has_them(twin):
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "program", "more"),
+    "name, nodes, program, more",
     [
         # The sizes around the eager limits.
         (

@@ -82,7 +82,7 @@ def traces(mpich):
 
 
 @simgrid
-@pytest.mark.parametrize(("name", "ppn"), [("escher", 2), ("rogue-gige", 1)])
+@pytest.mark.parametrize("name, ppn", [("escher", 2), ("rogue-gige", 1)])
 @pytest.mark.parametrize("what", ["halo", "allreduce"])
 def test_a_replay_takes_as_long_as_the_program_itself(
     traces, simulator, what, name, ppn
@@ -127,7 +127,7 @@ def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
 
 @simgrid
 @pytest.mark.parametrize(
-    ("key", "size", "to", "expected"),
+    "key, size, to, expected",
     [
         ("", 50000, 1, 2),
         ("0", 50000, 2, 2),

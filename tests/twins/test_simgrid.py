@@ -54,7 +54,7 @@ OTHER = r"bin/smpirun: SimGrid is {}, but the plugin of the twins is written for
 
 
 @pytest.mark.parametrize(
-    ("version", "message"),
+    "version, message",
     [
         ("SimGrid version 3.25", OTHER.format(r"3\.25")),  # Debian 11
         ("SimGrid version 4.2", OTHER.format(r"4\.2")),

@@ -94,9 +94,7 @@ def test_equal_values_have_an_interval_without_width():
     assert (found.low[0], found.estimate[0], found.high[0]) == (1.5, 1.5, 1.5)
 
 
-@pytest.mark.parametrize(
-    ("n", "least"), [(5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)]
-)
+@pytest.mark.parametrize("n, least", [(5, 0.88), (10, 0.90), (30, 0.92), (100, 0.93)])
 def test_an_interval_at_95_percent_holds_the_median_about_as_often(n, least):
     found = bootstrap.median(np.random.default_rng(n).normal(100, 3, (3000, n)))
     assert np.mean((found.low <= 100) & (found.high >= 100)) > least

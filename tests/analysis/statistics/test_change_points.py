@@ -12,14 +12,14 @@ from lab import change_points as trials
 from tests.conftest import TESTS
 
 
-@pytest.mark.parametrize(("after", "count", "least"), [(3, 400, 0.95), (12, 200, 0.98)])
+@pytest.mark.parametrize("after, count, least", [(3, 400, 0.95), (12, 200, 0.98)])
 def test_a_shift_of_a_tenth_is_found_and_placed_within_three_runs(after, count, least):
     """With 3 % noise, after 20 to 200 runs; as soon as three more are there."""
     assert trials.share_found("normal", after, count, seed=20261121) >= least
 
 
 @pytest.mark.parametrize(
-    ("runs", "seed", "count", "most"),
+    "runs, seed, count, most",
     [
         (200, 20261121, 100, 1),
         (10, 10, 200, 9),
@@ -71,9 +71,7 @@ def test_one_bad_run_is_no_change(position, factor):
     assert split(series).starts == ()
 
 
-@pytest.mark.parametrize(
-    ("factor", "starts", "runs"), [(3, (), 2), (1.1, (20, 30), 10)]
-)
+@pytest.mark.parametrize("factor, starts, runs", [(3, (), 2), (1.1, (20, 30), 10)])
 def test_two_bad_runs_are_no_change_and_ten_are_two(factor, starts, runs):
     series = 100 + 1 * np.random.default_rng(6).normal(size=60)
     series[20 : 20 + runs] *= factor
@@ -106,7 +104,7 @@ def test_rounded_values_have_noise():
 
 
 @pytest.mark.parametrize(
-    ("levels", "of_level", "noise", "in_shares"),
+    "levels, of_level, noise, in_shares",
     [
         ((-1.0, 1.0), 0.0, 0.1, False),  # values below zero are compared by difference
         (

@@ -39,7 +39,7 @@ def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
 
 
 @pytest.mark.parametrize(
-    ("hosts", "named"),
+    "hosts, named",
     [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))],
 )
 def test_of_few_nodes_nothing_is_claimed(hosts, named):

@@ -40,7 +40,7 @@ def test_the_right_leaf_is_named_where_ways_are_not_known(kind):
 
 
 @pytest.mark.parametrize(
-    ("parts", "kind", "words"),
+    "parts, kind, words",
     [("cables", "group", "or several"), ("spine", "switch", "above")],
 )
 def test_three_slow_cables_are_no_switch_where_only_switches_are_known(
@@ -84,7 +84,7 @@ def test_nobody_is_blamed_on_a_healthy_fabric(noise):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "seed"), [(8, 700_007), (8, 700_048), (16, 700_012), (16, 700_142)]
+    "nodes, seed", [(8, 700_007), (8, 700_048), (16, 700_012), (16, 700_142)]
 )
 def test_a_slow_pair_is_named_where_there_are_few_others_to_hold_it_to(nodes, seed):
     """With eight controls these stayed uncertain, or by the spread of a scan that is no fault's."""

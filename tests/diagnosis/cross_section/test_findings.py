@@ -118,7 +118,7 @@ def test_pairs_that_only_share_are_no_finding():
     assert slow.hosts == ("n3", "n20")
 
 
-@pytest.mark.parametrize(("sender", "receiver"), [(0.4, 0.6), (0.6, 0.4)])
+@pytest.mark.parametrize("sender, receiver", [(0.4, 0.6), (0.6, 0.4)])
 def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(
     sender, receiver
 ):
@@ -184,7 +184,7 @@ def test_nobody_is_blamed_where_nothing_repeats():
     assert noise.kind == "noise" and "idle nodes" in noise.advice
 
 
-@pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 5)])
+@pytest.mark.parametrize("nodes, trials", [(8, TRIALS), (32, 5)])
 @pytest.mark.parametrize("spread", [0.05, 0.10])
 def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spread):
     """As on nodes that share cores."""
@@ -195,7 +195,7 @@ def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spre
     assert blameless >= 0.98 * trials
 
 
-@pytest.mark.parametrize(("spread", "trials"), [(0.05, 10), (0.10, 30)])
+@pytest.mark.parametrize("spread, trials", [(0.05, 10), (0.10, 30)])
 def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
     faults = {"senders": {3: 0.5}}
     runs = [
@@ -237,7 +237,7 @@ def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
 
 
 @pytest.mark.parametrize(
-    ("hosts", "nodes"), [(("n0",) * 16, 16), (("n0",) * 8 + ("n1",) * 8, 2)]
+    "hosts, nodes", [(("n0",) * 16, 16), (("n0",) * 8 + ("n1",) * 8, 2)]
 )
 def test_processes_of_one_host_count_as_nodes_and_those_of_several_do_not(hosts, nodes):
     assert (
@@ -252,7 +252,7 @@ def culprit(kind, share, *pairs):
 
 
 @pytest.mark.parametrize(
-    ("share", "on_route", "is_symptom"),
+    "share, on_route, is_symptom",
     [(0.47, True, True), (0.46, True, False), (0.47, False, False)],
 )
 def test_a_pair_is_a_symptom_of_slow_parts_on_its_route(share, on_route, is_symptom):

@@ -35,7 +35,7 @@ def is_sure(mapped, choice):
     return _Shown(Search(mapped, ()), choice, [choice]).culprit().sure
 
 
-@pytest.mark.parametrize(("near", "is_node"), [(2, True), (1, False)])
+@pytest.mark.parametrize("near, is_node", [(2, True), (1, False)])
 def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_node):
     """Most nodes have such pairs; node 0 has so many, and one with a node that is far."""
     pairs = (
@@ -61,7 +61,7 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("pairs", "expected"),
+    "pairs, expected",
     [
         # Sender, receiver, rate alone, rate in the scan.
         ([(0, 2, -0.7, 0.0), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)], ("receiver", (2,))),
@@ -114,7 +114,7 @@ def slow_pair():
     return pair, on_map(of_output(output), output.hosts, known)
 
 
-@pytest.mark.parametrize(("in_scan", "is_sure"), [(-0.35, True), (-0.02, False)])
+@pytest.mark.parametrize("in_scan, is_sure", [(-0.35, True), (-0.02, False)])
 def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(
     slow_pair, in_scan, is_sure
 ):
@@ -134,7 +134,7 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(
 
 
 @pytest.mark.parametrize(
-    ("beside_others", "expected", "rest", "is_sure"),
+    "beside_others, expected, rest, is_sure",
     [
         (-0.35, 0.0, -0.35, True),
         (-0.02, 0.0, -0.35, False),
@@ -178,7 +178,7 @@ def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest
 
 
 @pytest.mark.parametrize(
-    ("rank", "share", "expected"),
+    "rank, share, expected",
     [
         (0, 0.94, True),
         (0, 0.88, False),
@@ -211,7 +211,7 @@ def test_a_slow_node_that_may_be_of_a_slower_kind_is_not_certain(searched):
 
 
 @pytest.mark.parametrize(
-    ("errors", "since", "expected"),
+    "errors, since, expected",
     [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)],
 )
 def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(
@@ -234,7 +234,7 @@ def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_
     assert Search.contradicted(search, choice) is expected
 
 
-@pytest.mark.parametrize(("fast", "sure"), [(0.0, True), (0.25, True), (0.4, False)])
+@pytest.mark.parametrize("fast, sure", [(0.0, True), (0.25, True), (0.4, False)])
 def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(
     searched, fast, sure
 ):

@@ -25,13 +25,13 @@ def of(found, kind):
 
 
 @pytest.mark.parametrize("which", ["at random", "every k-th", "by leaf"])
-@pytest.mark.parametrize(("share", "rate"), [(0.125, 0.8), (0.25, 0.9), (0.5, 0.6)])
+@pytest.mark.parametrize("share, rate", [(0.125, 0.8), (0.25, 0.9), (0.5, 0.6)])
 def test_nobody_of_a_healthy_kind_is_blamed(which, share, rate):
     trial = Trial("healthy", 0.0, 32, kinds=(share, rate, which))
     assert [outcome(trial, seed)[0] for seed in range(2)] == ["right"] * 2
 
 
-@pytest.mark.parametrize(("share", "rate"), [(0.25, 0.9), (0.25, 0.5)])
+@pytest.mark.parametrize("share, rate", [(0.25, 0.9), (0.25, 0.5)])
 def test_a_fault_inside_of_a_kind_is_named(share, rate):
     trial = Trial("host", 0.3, 32, kinds=(share, rate, "at random"))
     assert [outcome(trial, seed)[0] for seed in range(1000, 1002)] == ["right"] * 2
@@ -284,7 +284,7 @@ def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
 
 
 @pytest.mark.parametrize(
-    ("own", "count"),
+    "own, count",
     [
         ({}, 1),
         (dict.fromkeys((16, 20, 24), 0.98), 1),
@@ -337,7 +337,7 @@ def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
 
 
 @pytest.mark.parametrize(
-    ("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)]
+    "levels, count", [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)]
 )
 def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     level = np.ones(32)

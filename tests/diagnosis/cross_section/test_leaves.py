@@ -35,7 +35,7 @@ def faults(report):
 
 
 @pytest.mark.parametrize(
-    ("routing", "lost", "words"),
+    "routing, lost, words",
     [
         ("adaptive", 1, "about a quarter of its uplink bandwidth"),
         ("adaptive", 2, "about half of its uplink bandwidth"),

@@ -111,7 +111,7 @@ def test_one_explanation_by_switches_is_believed(kinds):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "doubted"),
+    "kinds, doubted",
     [(["cable", "group"], True), (["cable", "pair", "pair"], False)],
 )
 def test_routes_that_leave_many_slow_pairs_without_a_cable_are_doubted(kinds, doubted):

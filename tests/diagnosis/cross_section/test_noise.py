@@ -24,7 +24,7 @@ def of_controls(suspects, reached_alone):
     return noise.of_controls(rows, np.arange(len(rows)) < 8, REPEAT, (0.03, 50), nodes)
 
 
-@pytest.mark.parametrize(("reached_alone", "is_bounded"), [(0.9, True), (0.5, False)])
+@pytest.mark.parametrize("reached_alone, is_bounded", [(0.9, True), (0.5, False)])
 def test_suspects_that_are_healthy_alone_bound_the_spread_of_nodes(
     reached_alone, is_bounded
 ):

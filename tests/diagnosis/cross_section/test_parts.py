@@ -107,7 +107,7 @@ def test_a_cable_into_a_leaf_has_the_pairs_to_the_hosts_behind_it():
 
 
 @pytest.mark.parametrize(
-    ("slow", "is_one"),
+    "slow, is_one",
     [
         ([(0, 28), (1, 20)], True),
         ([(0, 28), (0, 20)], False),

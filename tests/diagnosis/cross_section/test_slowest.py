@@ -21,7 +21,7 @@ def mapped(spread, seed=1, nodes=16):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "seed"),
+    "nodes, seed",
     [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)],
 )
 def test_no_node_is_blamed_where_all_differ_as_much(nodes, seed):
@@ -32,7 +32,7 @@ def test_no_node_is_blamed_where_all_differ_as_much(nodes, seed):
 
 
 @pytest.mark.parametrize(
-    ("kind", "seed"),
+    "kind, seed",
     [("host sends", 15), ("host sends", 97), ("host", 60), ("host receives", 98)],
 )
 def test_a_node_that_loses_a_tenth_is_named_where_the_others_are_alike(kind, seed):

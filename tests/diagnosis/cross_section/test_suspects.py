@@ -16,7 +16,7 @@ from tests.diagnosis.cross_section.model import Fabric
 
 
 @pytest.mark.parametrize(
-    ("faults", "senders", "pairs"),
+    "faults, senders, pairs",
     [
         ({}, {}, {}),
         ({"senders": {3: 0.8}}, {3: 0.8}, {}),
@@ -280,7 +280,7 @@ FAULTS = [(slow_sender, ranks) for ranks in (8, 27, 128, 512, 2000)]
 FAULTS += [(slow_spine, ranks) for ranks in (128, 512, 2000)]
 
 
-@pytest.mark.parametrize(("fault", "ranks"), FAULTS)
+@pytest.mark.parametrize("fault, ranks", FAULTS)
 def test_the_rounds_of_a_culprit_have_a_bound(fault, ranks):
     numbers = np.array(
         rotate_patterns.round_robin_rounds(

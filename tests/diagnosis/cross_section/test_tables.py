@@ -77,14 +77,14 @@ def test_a_cable_that_pairs_cross_one_way_or_both_is_named_alone(way, arc):
     assert set(named(report(way, **faults))) == {name}
 
 
-@pytest.mark.parametrize(("rounds", "count"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize("rounds, count", [(True, 1), (False, 0)])
 def test_a_cable_at_once_is_named_where_rounds_and_routes_are_known(rounds, count):
     faults, name = cable(10)
     assert list(named(report("at once", rounds=rounds, **faults))) == [name] * count
 
 
 @pytest.mark.parametrize(
-    ("unseen", "ways"),
+    "unseen, ways",
     [((), []), ([(slice(4, 8), slice(0, 4))], ["{1} to {0}"]), ([(0, slice(4, 8))], []),
      ([(slice(0, 8), slice(8, 12))], ["{0} to {2}", "{1} to {2}"])],
 )  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_loss_of_nodes_is_claimed_where_each_pair_was_measured_more_than_once(
 
 
 @pytest.mark.parametrize(
-    ("unseen", "is_said"), [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)]
+    "unseen, is_said", [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)]
 )
 def test_a_slow_node_without_a_pair_behind_its_own_switch_may_have_a_slow_path(
     unseen, is_said
@@ -159,14 +159,14 @@ def test_kinds_too_near_to_be_distinguished_blame_nobody_at_once(seed):
 
 
 @pytest.mark.parametrize(
-    ("repeats", "tail", "count"), [(2, 0.01, 0), (4, 0.01, 1), (2, 0.0, 1)]
+    "repeats, tail, count", [(2, 0.01, 0), (4, 0.01, 1), (2, 0.0, 1)]
 )
 def test_a_pair_is_named_if_chance_does_not_make_it_low_each_time(repeats, tail, count):
     found = report("alone", repeats, each=0.01, tail=tail, pairs={(2, 13): 0.6})
     assert len(named(found)) == count and (found.limits["pair"] is None) is (count == 0)
 
 
-@pytest.mark.parametrize(("ways", "count"), [(((2, 13),), 0), (((2, 13), (13, 2)), 2)])
+@pytest.mark.parametrize("ways, count", [(((2, 13),), 0), (((2, 13), (13, 2)), 2)])
 def test_both_directions_of_a_pair_are_low_by_chance_more_seldom(ways, count):
     found = report("alone", 2, each=0.01, tail=0.01, pairs=dict.fromkeys(ways, 0.6))
     assert len(named(found)) == count

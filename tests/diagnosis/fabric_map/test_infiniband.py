@@ -118,7 +118,7 @@ def test_a_host_with_several_adapters_is_on_the_map_with_each():
 
 
 @pytest.mark.parametrize(
-    ("patterns", "hosts", "positions", "warning"),
+    "patterns, hosts, positions, warning",
     [
         (["mlx5_0"], ("n1 mlx5_0", "n2 mlx5_0", "n3 mlx5_0"), [0, 1, 2], None),
         (
@@ -174,7 +174,7 @@ Ca\t1 "H-02"\t# "n1 mlx5_0"
 
 
 @pytest.mark.parametrize(
-    ("up", "expected"),
+    "up, expected",
     [
         ("4xHDR", [2, 2, 1, 1]),
         ("4xQDR", [0.32, 0.32, 1, 1]),

@@ -85,7 +85,7 @@ def known(cables, tables, log):
 
 
 @pytest.mark.parametrize(
-    ("name", "engine", "lmc"), [*RUNS, ("two levels", "updn", 1), ("torus", "lash", 1)]
+    "name, engine, lmc", [*RUNS, ("two levels", "updn", 1), ("torus", "lash", 1)]
 )
 def test_every_route_is_right(tmp_path, name, engine, lmc):
     cabling, _ = FABRICS[name]

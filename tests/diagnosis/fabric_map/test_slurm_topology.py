@@ -54,7 +54,7 @@ ONE = """- topology: blocks
 
 
 @pytest.mark.parametrize(
-    ("text", "switches"),
+    "text, switches",
     [(RINGS, ("r1", "r2")), (SEVERAL, ("leaf1", "leaf2")), (ONE, ("b1", "b2"))],
 )
 def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):

@@ -148,7 +148,7 @@ HDR, EDR = ("4xHDR",) * 4, ("4xEDR",) * 4
 
 
 @pytest.mark.parametrize(
-    ("kinds", "hosts", "links"),
+    "kinds, hosts, links",
     [
         ((HDR, HDR), HDR, []),
         ((HDR, ("4xEDR", *HDR[1:])), HDR, ["leaf2 port 20 to spine1 port 2"]),

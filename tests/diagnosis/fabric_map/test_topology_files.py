@@ -45,7 +45,7 @@ def cables_between(known, sender, receiver):
     ]
 
 
-@pytest.mark.parametrize(("shape", "nodes", "table"), SHAPES)
+@pytest.mark.parametrize("shape, nodes, table", SHAPES)
 def test_the_routes_are_those_of_the_printed_fabric(shape, nodes, table):
     wiring, ways, twin = drawn(shape, nodes, table)
     texts = [
@@ -83,7 +83,7 @@ def test_without_tables_switches_are_known_and_routes_are_not():
 
 
 @pytest.mark.parametrize(
-    ("log", "routing"),
+    "log, routing",
     [
         (SWEEP.format("ftree"), "static"),
         (SWEEP.format("null (min-hop)"), "static"),
@@ -104,7 +104,7 @@ def test_routing_is_what_the_log_of_opensm_has_last(log, routing):
 
 
 @pytest.mark.parametrize(
-    ("days", "words"), [(0, "on the day of the run"), (56, "56 days before the run")]
+    "days, words", [(0, "on the day of the run"), (56, "56 days before the run")]
 )
 def test_the_age_of_the_oldest_file_is_told(tmp_path, days, words):
     for name, age in (("net", days), ("lfts", 0)):
@@ -164,7 +164,7 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         ("hello", "not a known form of topology"),
         (

@@ -48,7 +48,7 @@ SLOW_9, FAR = {("slow node", (9,), True)}, {("detour", (3, 40), True)}
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 @pytest.mark.parametrize(
-    ("latency_us", "expected"),
+    "latency_us, expected",
     [
         (latencies(swapped(1, 33)), {("misplaced", (1, 33), True)}),
         (latencies(np.arange(64) % 4), set()),  # cabled by turns
@@ -249,7 +249,7 @@ def test_some_rounds_make_no_groups_but_find_a_slow_node():
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 @pytest.mark.parametrize(
-    ("latency_us", "expected"),
+    "latency_us, expected",
     [
         (latencies(LEAVES), set()),
         (latencies(swapped(15, 16)), {("misplaced", (15, 16), True)}),

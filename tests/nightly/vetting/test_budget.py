@@ -22,7 +22,7 @@ def simulated(faulty, pass_minutes, fail_minutes):
 
 
 @pytest.mark.parametrize(
-    ("count", "faults", "cost"),
+    "count, faults, cost",
     [
         (232, 0, Spent(1, 1, 464.0, 2.0)),
         # All; halves; its half's nodes, each with a healthy one; the good ones.

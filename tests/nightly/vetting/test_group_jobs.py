@@ -31,7 +31,7 @@ def test_a_case_that_passes_tells_who_is_slow():
 
 
 @pytest.mark.parametrize(
-    ("more", "waited"),
+    "more, waited",
     [
         ({"job_state": "CANCELLED", "nodelist": None}, True),
         (
@@ -60,7 +60,7 @@ def test_a_job_that_never_began_tells_nothing_of_its_nodes(more, waited):
     )
 
 
-@pytest.mark.parametrize(("phase", "refused"), [("run", True), ("sanity", False)])
+@pytest.mark.parametrize("phase, refused", [("run", True), ("sanity", False)])
 def test_a_job_that_is_not_accepted_has_no_record_and_tells_nothing_of_its_nodes(
     phase, refused
 ):
@@ -75,7 +75,7 @@ NOISE = {"kind": "noise", "severity": "suspect", "text": "a pair differs by 8 %"
 
 
 @pytest.mark.parametrize(
-    ("node", "nodes", "more", "unsure"),
+    "node, nodes, more, unsure",
     [
         (0.5, 8, [NOISE], ""),
         (0.7, 8, [NOISE], "a pair differs by 8 %"),
@@ -115,7 +115,7 @@ def test_a_case_that_fails_names_the_nodes_that_the_scheduler_does():
 
 
 @pytest.mark.parametrize(
-    ("cases", "says"),
+    "cases, says",
     [
         ([], "0 cases ran instead of one: the last line"),
         ([case("R"), case("S")], "2 cases ran instead of one"),

@@ -148,7 +148,7 @@ def test_a_slow_node_is_named_although_another_hangs(count):
         assert found.reasons[node] == f"{node} sends at 0.5"
 
 
-@pytest.mark.parametrize(("faulty", "unsure", "jobs"), [([], 2, 3), (["n0"], 5, 9)])
+@pytest.mark.parametrize("faulty, unsure, jobs", [([], 2, 3), (["n0"], 5, 9)])
 def test_jobs_are_repeated_that_do_not_show_who_is_slow(faulty, unsure, jobs):
     machine = Machine(8, faulty, slow=["n4"], unsure=unsure)
     found = machine.vet()
@@ -216,7 +216,7 @@ def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
 
 
 @pytest.mark.parametrize(
-    ("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])]
+    "count, faulty, paths", [(2, [], [("n0", "n1")]), (6, names(6), [])]
 )
 def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
     found = Machine(count, faulty, paths).vet()
@@ -240,7 +240,7 @@ def test_a_failure_that_does_not_come_back_blames_nobody():
     ]
 
 
-@pytest.mark.parametrize(("count", "faulty", "largest"), [(8, [], 5), (16, ["n3"], 6)])
+@pytest.mark.parametrize("count, faulty, largest", [(8, [], 5), (16, ["n3"], 6)])
 def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(
     count, faulty, largest
 ):

@@ -31,7 +31,7 @@ def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access)
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    "changes, says",
     [
         (
             {CONFIGURATION: configuration("pbs")},
@@ -116,7 +116,7 @@ LEAVES = dict(zip(HOSTS, ["leaf1"] * 3 + ["leaf2"] * 2, strict=False))
 
 
 @pytest.mark.parametrize(
-    ("text", "asks_slurm", "at"),
+    "text, asks_slurm, at",
     [(TOPOLOGY, True, LEAVES), (TOPOLOGY, False, {}), ("No topology information available\n", True, {}),
      ("SwitchName=a Nodes=x1\n", True, {}), (None, True, {})],
 )  # fmt: skip

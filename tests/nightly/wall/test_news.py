@@ -43,7 +43,7 @@ def test_a_night_leaves_gauges_and_tells_what_is_new(told, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    "command, why",
     [
         ("echo one; echo two >&2; exit 7", "status 7: two"),
         ("false", "status 1: it"),

@@ -45,9 +45,7 @@ def accept(*words):
     return done.exit_code, done.output
 
 
-@pytest.mark.parametrize(
-    ("value", "status", "word"), [(101, 0, "met"), (88, 3, "violated")]
-)
+@pytest.mark.parametrize("value, status, word", [(101, 0, "met"), (88, 3, "violated")])
 def test_status_and_exit_status_are_those_of_the_contract(
     tmp_path, value, status, word
 ):
@@ -243,7 +241,7 @@ def system():
 
 
 @pytest.mark.parametrize(
-    ("clause", "text"),
+    "clause, text",
     [
         (
             {**CLAUSE, "metric": "rat"},

@@ -108,7 +108,7 @@ def counted_anew(files):
 
 
 @pytest.mark.parametrize(
-    ("change", "cause"),
+    "change, cause",
     [
         (
             lambda files: changed(files, PACKED["clauses"], b"good: 50", b"good: 51"),

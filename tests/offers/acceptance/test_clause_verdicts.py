@@ -34,7 +34,7 @@ def judge(tmp_path, records, *given, **top):
     return found
 
 
-@pytest.mark.parametrize(("value", "word"), [(101, MET), (88, VIOLATED)])
+@pytest.mark.parametrize("value, word", [(101, MET), (88, VIOLATED)])
 def test_a_machine_is_judged_as_soon_as_the_risks_allow(tmp_path, value, word):
     found = judge(tmp_path, [run(day, value + day % 2) for day in range(20)])
     assert found.word == word and found.state.units == 3
@@ -112,7 +112,7 @@ def test_no_choice_of_runs_turns_a_verdict_into_met(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("valid", "changes", "text"),
+    "valid, changes, text",
     [
         (
             {"quiet": True},

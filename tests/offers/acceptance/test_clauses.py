@@ -69,7 +69,7 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    "given, words",
     [
         (VALUE, "median of runs"),
         (
@@ -97,7 +97,7 @@ def test_a_quantity_is_written_in_words(tmp_path, given, words):
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    "changes, text",
     [
         ({"spead": 1}, "spead: unknown; did you mean spread?"),
         (
@@ -127,7 +127,7 @@ def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    "given, text",
     [
         (
             {**PAIRS, "metric": "x"},

@@ -42,7 +42,7 @@ def test_the_tables_of_sand_are_met_by_their_own_twin_only(tmp_path, offer, twin
 
 
 @pytest.mark.parametrize(
-    ("name", "own", "others"),
+    "name, own, others",
     [
         ("dyna", "itanium2-ib", ("itanium2-gige", "rogue-gige")),
         ("rotate-feynman", "feynman", ("rogue-myrinet", "rogue-gige")),

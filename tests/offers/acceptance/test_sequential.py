@@ -81,7 +81,7 @@ def autoregressive(draw, correlation, count):
     return np.array(out)
 
 
-@pytest.mark.parametrize(("truth", "wrong"), [(0.95, VIOLATED), (0.90, MET)])
+@pytest.mark.parametrize("truth, wrong", [(0.95, VIOLATED), (0.90, MET)])
 def test_days_that_depend_on_each_other_keep_the_risks(truth, wrong):
     draw, plan = np.random.default_rng(11), design(VALUE, 0.05, 0.05, 60, 3)
     states = [

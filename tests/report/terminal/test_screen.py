@@ -205,7 +205,7 @@ def test_what_a_run_would_have_found_is_one_line_and_no_finding():
 
 
 @pytest.mark.parametrize(
-    ("changes", "word"),
+    "changes, word",
     [
         ({}, "Passed"),
         (
@@ -249,7 +249,7 @@ def loaded(number, runnable, load=24.0):
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    "rows, words",
     [
         (
             loaded(3, 26),
@@ -330,7 +330,7 @@ def test_a_suite_with_a_long_name_is_named_whole():
 
 
 @pytest.mark.parametrize(
-    ("point", "texts"),
+    "point, texts",
     [("first", ["5"]), ("last", ["9 @1M"]), ("peak", ["4"]), ("ends", ["4", "9"])],
 )
 def test_cells(point, texts):

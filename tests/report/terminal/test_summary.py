@@ -69,7 +69,7 @@ def test_what_missed_its_reference_stands_by_itself():
 
 
 @pytest.mark.parametrize(
-    ("reference", "lower", "upper", "text"),
+    "reference, lower, upper, text",
     [
         (100.0, -0.05, None, "pass: 100 (at least 95)"),
         (100.0, -0.05, 0.1, "pass: 100 (95 to 110)"),

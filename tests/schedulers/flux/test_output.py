@@ -28,7 +28,7 @@ NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), busy="n1")
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "status", "nodes", "reason"),
+    "name, state, status, nodes, reason",
     [
         ("pending", "PENDING", None, (), ""),
         ("held", "PENDING", None, (), "it is held (urgency 0)"),
@@ -98,7 +98,7 @@ def test_another_line_is_no_node():
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "text"),
+    "name, more, text",
     [
         ("completed", {}, None),
         ("failed", {}, None),

@@ -24,7 +24,7 @@ BUSY = pbs.parse_nodes(Pbs.nodes("busy_nodes"))
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "status", "nodes", "reason"),
+    "name, state, status, nodes, reason",
     [
         ("pending", "QUEUED", None, (), "Server job limit has been reached."),
         (
@@ -95,7 +95,7 @@ def test_nodes():
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "says", "blamed"),
+    "name, more, says, blamed",
     [
         (
             "timeout",
@@ -229,7 +229,7 @@ def seen(nodes, *queues):
 
 
 @pytest.mark.parametrize(
-    ("vnodes", "hosts", "cores", "faults"),
+    "vnodes, hosts, cores, faults",
     [
         # github.com/marbl/canu/issues/166: a cpuset machine of 24 vnodes, one host.
         (
@@ -279,7 +279,7 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
 
 
 @pytest.mark.parametrize(
-    ("asked", "c1", "g1"),
+    "asked, c1, g1",
     [
         # docs.metacentrum.cz, advanced/queues-in-meta
         (

@@ -58,7 +58,7 @@ def test_a_pending_job():
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "status"), [("3:0", 3), ("0:9", 137), ("0:0", 0), ("1:15", 1)]
+    "exit_code, status", [("3:0", 3), ("0:9", 137), ("0:0", 0), ("1:15", 1)]
 )
 def test_a_job_that_has_ended(exit_code, status):
     job = slurm.parse_job(ENDED.replace("3:0", exit_code) + " Reservation=w")
@@ -90,7 +90,7 @@ def test_a_node_in_service():
 
 
 @pytest.mark.parametrize(
-    ("found", "fault"),
+    "found, fault",
     [
         (DRAINED, "n2 is drained (broken cable)"),
         (SILENT, "n2 does not respond"),
@@ -115,7 +115,7 @@ def test_a_node_out_of_service_has_its_reason(found, fault):
 
 
 @pytest.mark.parametrize(
-    ("state", "is_busy"),
+    "state, is_busy",
     [
         # github.com/aws/aws-parallelcluster-node, pull requests 350, 402 and 404, Slurm 20 and 21
         ("IDLE+CLOUD+POWERED_DOWN", False),
@@ -143,7 +143,7 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
 
 
 @pytest.mark.parametrize(
-    ("state", "names", "nodes", "says"),
+    "state, names, nodes, says",
     [
         ("NODE_FAIL", ["n1", "n2"], [node("n1"), SILENT],
          "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"),
@@ -221,7 +221,7 @@ def test_groups_of_one_name_are_one_partition():
 
 
 @pytest.mark.parametrize(
-    ("gres", "gpus"), [("gpu:4", "gpu:4"), ("(null)", ""), ("gpu:8", "")]
+    "gres, gpus", [("gpu:4", "gpu:4"), ("(null)", ""), ("gpu:8", "")]
 )
 def test_a_partition_has_the_gpus_that_all_of_its_nodes_in_service_have(gres, gpus):
     (one,) = slurm.queues(
@@ -231,7 +231,7 @@ def test_a_partition_has_the_gpus_that_all_of_its_nodes_in_service_have(gres, gp
 
 
 @pytest.mark.parametrize(
-    ("states", "in_service"),
+    "states, in_service",
     [
         ("idle mixed allocated completing planned reserved maint down^", 8),
         (
@@ -284,7 +284,7 @@ LISTED = "MPI plugin types are...\n\tnone\n\tpmix\n\tpmi2\n"
 NO_LIBRARY = "mpi/pmix_v5: init: (null) [0]: mpi_pmix.c:193: pmi/pmix: can not load PMIx library\n"
 
 
-@pytest.mark.parametrize(("source", "types", "text"), PRINTED)
+@pytest.mark.parametrize("source, types, text", PRINTED)
 def test_mpi_types_are_those_whose_plugins_load(source, types, text):
     assert slurm.mpi_types(text) == types.split(), source
 

@@ -146,7 +146,7 @@ def test_a_cancellation_that_failed_is_repeated(fake, clock):
 
 
 @pytest.mark.parametrize(
-    ("state", "cancels"), [("IDLE+MAINT+RESERVED", False), ("DOWN+MAINT", True)]
+    "state, cancels", [("IDLE+MAINT+RESERVED", False), ("DOWN+MAINT", True)]
 )
 def test_a_job_in_a_reservation_waits_for_nodes_in_maintenance(
     fake, clock, state, cancels

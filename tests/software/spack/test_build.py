@@ -74,7 +74,7 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("package", "mpi"),
+    "package, mpi",
     [
         ("osu-micro-benchmarks", "mpich"),
         ("intel-mpi-benchmarks", "impi"),
@@ -146,7 +146,7 @@ def without_init(tape):
 
 
 @pytest.mark.parametrize(
-    ("play", "message"),
+    "play, message",
     [
         (
             lambda tape: tape.fail("concretize", "concretize.unsatisfiable", 1),

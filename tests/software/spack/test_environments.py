@@ -89,7 +89,7 @@ def test_a_variable_names_another_site_scope(site, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "message"),
+    "file, text, message",
     [
         (
             "cray/packages.yaml",

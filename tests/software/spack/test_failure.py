@@ -29,7 +29,7 @@ def played(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "cause", "evidence", "remedy"),
+    "name, cause, evidence, remedy",
     [
         ("concretize.unsatisfiable", "it cannot be concretized, exit status 1",
          "1. Cannot build mpich, since it is configured `buildable:false`", "check what the scopes require"),
@@ -83,7 +83,7 @@ def test_a_missing_source_of_a_mirror_is_named_with_its_reason():
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
+    "text, name",
     [
         (
             "==> Error: spack requires 'git'. Make sure it is in your path.",
@@ -123,7 +123,7 @@ def test_a_build_failure_without_its_log_quotes_spack(played):
 
 
 @pytest.mark.parametrize(
-    ("log", "cause"),
+    "log, cause",
     [
         (
             "cc1plus: fatal error: /tmp/x.s: No space left on device\n",

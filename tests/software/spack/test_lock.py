@@ -93,7 +93,7 @@ def test_a_result_that_was_asked_for_is_accepted(wanted):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    "wanted, message",
     [
         (
             asked("2021.8"),
@@ -158,7 +158,7 @@ SMPI = "SMPI Version 3.32. Copyright The SimGrid Team 2007-2022"
 
 
 @pytest.mark.parametrize(
-    ("spec", "reported"),
+    "spec, reported",
     [
         ("mpich@5.0.2", MPICH),
         ("mpich@5", MPICH),
@@ -177,7 +177,7 @@ def test_the_library_of_the_spec_does_not_contradict_it(spec, reported):
 
 
 @pytest.mark.parametrize(
-    ("spec", "reported"),
+    "spec, reported",
     [
         ("mpich@5.0.1", MPICH),  # upgraded in place
         ("mpich@5.0.20", MPICH),

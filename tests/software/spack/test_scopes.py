@@ -89,7 +89,7 @@ def test_an_included_scope_is_refused(scopes):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "version"),
+    "text, name, version",
     [
         ("@7.5.2", "", "7.5.2"),
         ("@=7.5.2", "", "7.5.2"),
@@ -107,7 +107,7 @@ def test_a_requirement_has_a_name_and_a_release(text, name, version):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")],
 )
 def test_a_file_without_a_mapping_is_no_configuration(tmp_path, text, message):

@@ -67,7 +67,7 @@ def test_spack_gets_no_other_environment_and_the_users_python(tape):
 
 
 @pytest.mark.parametrize(
-    ("mirror", "url"),
+    "mirror, url",
     [("/media/disk", "file:///media/disk"), ("https://x/m", "https://x/m")],
 )
 def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):

@@ -79,7 +79,7 @@ WITHIN = "intra_node: {source: {assumed: x}, send_us: 1, receive_us: 1, latency_
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "rate_MBps: 100",
@@ -156,7 +156,7 @@ def test_a_fault_has_the_line_of_its_key(small):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             ", twin: fitted",
@@ -229,7 +229,7 @@ def test_a_statement_is_a_bound_on_a_metric(small):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         (
             "at_least: 2",

@@ -27,9 +27,7 @@ def busiest_by_shift(wiring, ways):
     return max(busiest)
 
 
-@pytest.mark.parametrize(
-    ("k", "levels", "nodes"), [(4, 3, 16), (8, 2, 32), (8, 3, 128)]
-)
+@pytest.mark.parametrize("k, levels, nodes", [(4, 3, 16), (8, 2, 32), (8, 3, 128)])
 def test_d_mod_k_never_congests_a_shift_on_a_whole_tree(k, levels, nodes):
     wiring = FatTree(nodes, k, levels, k // 2, k // 2, 100).wiring()
     assert busiest_by_shift(wiring, routes(wiring, D_MOD_K)) == 1

@@ -42,7 +42,7 @@ def test_a_value_has_its_own_source_or_that_of_its_section():
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data, message",
     [
         (
             {"x_us": 1},
@@ -69,7 +69,7 @@ def test_a_value_without_a_source_is_one_line(data, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         ("a: [", r"twin\.yaml:[12]: not valid YAML"),
         (

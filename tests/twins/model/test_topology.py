@@ -20,7 +20,7 @@ def ports(wiring):
 
 
 @pytest.mark.parametrize(
-    ("k", "levels", "nodes"),
+    "k, levels, nodes",
     [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)],
 )
 def test_a_whole_fat_tree_has_the_textbook_switches_and_uses_every_port(
@@ -103,7 +103,7 @@ def test_two_swapped_cables(small):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text, message",
     [
         (
             "{host: n9, fraction: 0.5}",
@@ -150,7 +150,7 @@ def test_malformed_dragonflies(small):
 
 
 @pytest.mark.parametrize(
-    ("topology", "most"),
+    "topology, most",
     [
         (FatTree(512, 8, 4, 4, 4, 1), 1),
         (FatTree(96, 16, 2, 12, 4, 100), 1),
