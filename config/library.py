@@ -46,7 +46,7 @@ from fabric_checks.reframe_ext import internals
 
 internals.require_reframe()
 
-from fabric_checks.schedulers import launchers  # noqa: F401  (launchers register)
+from fabric_checks.schedulers import launchers, local  # noqa: F401  (both register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
 from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
 from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401

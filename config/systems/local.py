@@ -37,7 +37,7 @@ systems = [
             {
                 "name": "node",
                 "descr": "This host",
-                "scheduler": "local",
+                "scheduler": "fabric-local",
                 "launcher": "mpirun",
                 "environs": environs,
                 # On one host no remote shell and no batch system is to be asked, by MPICH or Intel MPI.

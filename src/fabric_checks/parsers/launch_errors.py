@@ -21,9 +21,11 @@ _NOT_A_CAUSE = re.compile(
     r"(?m)^.*(?:\bUCX +(?:WARN|DIAG|INFO)\b|\(ignored\)\s*$|osc_ucx_component\.c:\d+ +Error:).*$",
 )
 
+Table = tuple[tuple[str, str, str], ...]
+
 #: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in
 #: the cause.
-KNOWN = (
+KNOWN: Table = (
     # The process manager
     (
         r"\bmpi/pmi2: (?:request not begin with 'cmd='|invalid client request)",
@@ -95,7 +97,8 @@ KNOWN = (
         "index",
     ),
     (
-        r"NCCL WARN (?P<text>[^\n]{10,160})",
+        r"NCCL WARN (?P<text>[^\n]{10,160})|Test (?:NCCL|CUDA) failure \S+ '(?P<text_>[^'\n(/]{4,160})"
+        r"|\bNCCL failure: (?P<text__>[^\n]{4,160})",
         "NCCL failed: {text}",
         "see the lines of that rank in nccl/, and NCCL's settings in the environment of the job",
     ),
@@ -105,6 +108,24 @@ KNOWN = (
         r"is on host: (?P<peer>\S+)\s+BTLs attempted: (?P<btls>[^\n]+)",
         "Open MPI has no network to {peer} (it tried {btls})",
         "leave the choice of btl and pml to Open MPI, and see whether both nodes have the same interfaces up",
+    ),
+    (
+        r"component was not found, or was unable to be opened[\s\S]{0,600}?Host: +(?P<node>\S+)\s+"
+        r"Framework: +(?P<kind>\w+)\s+Component: +(?P<name>\S+)",
+        "Open MPI cannot load {name}, which was asked for as its {kind}",
+        "see `ompi_info` on that node, whether the libraries of {name} are found there, and OMPI_MCA_{kind}",
+    ),
+    (
+        r"No components were able to be opened in the (?P<kind>\w+) framework[\s\S]{0,400}?Host: +"
+        r"(?P<node>\S+)",
+        "Open MPI cannot load any {kind}",
+        "see `ompi_info` on that node, whether the network's libraries are found there, and OMPI_MCA_{kind}",
+    ),
+    (
+        r"failed an OFI Libfabric library call \((?P<call>\w+)\)[\s\S]{0,200}?Local host: +(?P<node>\S+)"
+        r"\s+Location:[^\n]*\s+Error: +(?P<text>[^\n]+)",
+        "libfabric's {call} failed: {text}",
+        "see `fi_info`; name a provider with FI_PROVIDER, or load the network's libfabric",
     ),
     (
         (
@@ -118,7 +139,7 @@ KNOWN = (
         _HERE
         + r"(?:no (?:active messages|usable|remote \w+|auxiliary|copy across memory types) transport|"
         r"UCX +ERROR.*no usable transports|network device '?[^'\n]*'? is not available|failed to create UCP"
-        r" worker"
+        r" worker|ucx_init\.c \d+ \w+ No such device"
         r"|destination is unreachable|failed to resolve UCX endpoint)",
         "UCX has no transport to the other process",
         (
@@ -167,7 +188,8 @@ KNOWN = (
     ),
     (
         _HERE
-        + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|locked memory|RLIMIT_MEMLOCK)",
+        + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|ibv_\w*reg_mr\([^\n]*failed: Resource "
+        r"temp|locked memory|RLIMIT_MEMLOCK)",
         (
             "memory or queues cannot be registered with the adapter: locked memory is limited, or too many"
             " ranks use it"
@@ -176,6 +198,11 @@ KNOWN = (
             "set `ulimit -l unlimited` on the nodes, for slurmd (LimitMEMLOCK=infinity) too, or run fewer"
             " processes a node"
         ),
+    ),
+    (
+        _HERE + r"ibv_\w*reg_mr\([^\n]*\) failed: (?P<text>[^\n]+)",
+        "the adapter cannot use the memory of a message: {text}",
+        "for memory of GPUs load its peer memory module (nvidia-peermem), or set UCX_IB_GPU_DIRECT_RDMA=no",
     ),
     (
         r"(?:failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?Local host:"
@@ -311,6 +338,16 @@ KNOWN = (
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
     (
+        r"The (?P<call>MPI_\w+)\(\) function was called (?P<text>after MPI_FINALIZE|before MPI_INIT) was",
+        "the program called {call} {text}",
+        "it is an error of the program, or of a library that it uses",
+    ),
+    (
+        r"^ *(?P<text>\S[^\n]*)\n+ *--> Returned (?:value )?(?P<code>[^\n]+?) instead of",
+        "Open MPI could not start: {text} gave {code}",
+        "see the lines before it; launch with the `mpirun` of this MPI, or `srun --mpi=pmix`",
+    ),
+    (
         r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exiting"
         r"\s+improperly",
         "rank {rank} ended without MPI_Finalize, or before MPI_Init",
@@ -334,19 +371,55 @@ KNOWN = (
     ),
     (
         r"^(?P<node>[\w.-]+): rank \d+ died from signal (?!(?:9|15)\b)(?P<text>\d+)"
-        r"|srun: error: (?P<node_>[\w.-]+): tasks? \S+: (?P<text_>(?:Segm|Abor|Floa)[\w ]+)",
+        r"|srun: error: (?P<node_>[\w.-]+): tasks? \S+: (?P<text_>(?:Segm|Abor|Floa)[\w ]+)"
+        r"|on\s+node\s+(?P<node__>\S+)\s+exited\s+on\s+signal\s+(?P<text__>(?!9\b|15\b)\d+)",
         "the program crashed: signal {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
     (
         _HERE
         + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
-        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+))",
+        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+)"
+        r"|RUNNING AT (?P<node_>\S+)\s+=\s+(?P<text____>EXIT CODE: 13[1-9])\b)",
         "the program crashed: {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
 )
-_PATTERNS = [re.compile(f"(?im){pattern}") for pattern, _, _ in KNOWN]
+#: What only says that a rank ended, and not why: told where nothing else was printed.
+ENDINGS: Table = (
+    (
+        r"application called MPI_Abort\([^,\n]*, (?P<code>-?\d+)\) - process (?P<rank>\d+)"
+        r"|MPI_ABORT was invoked on rank (?P<rank_>\d+)[\s\S]{0,120}?errorcode:? (?P<code_>-?\d+)",
+        "rank {rank} called MPI_Abort with code {code}, and printed no reason",
+        "see the program's own output and log files, and its manual for that code",
+    ),
+    (
+        r"Process name: \[\S+,(?P<rank>\d+)\]\s+Exit code: +(?P<code>\d+)",
+        "rank {rank} ended first, with exit status {code}, and printed no reason",
+        "see the program's own output and log files",
+    ),
+    (
+        r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>[\d,-]+): Killed"
+        r"|^(?P<host_>[\w.-]+): rank (?P<rank_>\d+) died from signal 9\b",
+        "task {rank} on {host} was killed first, by signal 9",
+        "see in the kernel's log of that node whether its memory was exhausted, and who else could have "
+        "ended it",
+    ),
+    (
+        r"KILLED BY SIGNAL: 9 \(Killed\)|EXIT CODE: 9$",
+        "a process was killed by signal 9, or another one failed without a word and the launcher killed it",
+        "see in the kernel's logs of the nodes whether memory was exhausted, and run the program alone",
+    ),
+    (
+        r"EXIT STRING: Terminated \(signal 15\)",
+        "the processes were ended from outside (signal 15)",
+        "see what ended the job: a limit, a cancellation, or a process that failed without a word",
+    ),
+)
+_PATTERNS: dict[Table, list[re.Pattern[str]]] = {
+    table: [re.compile(f"(?im){pattern}") for pattern, _, _ in table]
+    for table in (KNOWN, ENDINGS)
+}
 
 #: What launchers print of a job that already failed: effects, and advice.
 _FAREWELL = re.compile(
@@ -362,6 +435,8 @@ _FAREWELL = re.compile(
     r"|^.abort.\. This may|signals sent by|^In: PMI_Abort|on communicator |on a NULL communicator"
     r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
     r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
+    r"|\*\*\* End of error message|process killed \(SIGTERM\)|^This typically refers to a problem"
+    r"|^Please see the FAQ page"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
 )
 _ERROR = re.compile(
@@ -393,6 +468,9 @@ def explained(what: str, texts: Mapping[str, str]) -> str:
     for name, text in texts.items():
         if line := first_error(text):
             return f"{what}; the first error in {name} is {quoted(line.strip(), 200)}"
+    for text in texts.values():
+        if cause := known(text, ENDINGS):
+            return f"{cause} ({what})"
     for farewells in (False, True):
         for name, text in texts.items():
             if found := _lines(text, farewells=farewells):
@@ -400,11 +478,11 @@ def explained(what: str, texts: Mapping[str, str]) -> str:
     return what
 
 
-def known(text: str) -> str | None:
+def known(text: str, table: Table = KNOWN) -> str | None:
     """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or
     None."""
-    text = _before_the_limit(text)
-    first = [(pattern.search(text), rank) for rank, pattern in enumerate(_PATTERNS)]
+    text, patterns = _before_the_limit(text), _PATTERNS[table]
+    first = [(pattern.search(text), rank) for rank, pattern in enumerate(patterns)]
     # A pattern over several lines ends where the cause is. Of those in one line the first of the table
     # counts.
     found = [
@@ -415,11 +493,12 @@ def known(text: str) -> str | None:
     if not found:
         return None
     begin, rank = min(found)
-    _, cause, remedy = KNOWN[rank]
-    groups = list(map(_groups, _PATTERNS[rank].finditer(text)))
+    _, cause, remedy = table[rank]
+    groups = list(map(_groups, patterns[rank].finditer(text)))
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
-    cause = re.sub(
-        r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause
+    cause, remedy = (
+        re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), each)
+        for each in (cause, remedy)
     )
     where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
     line = text[begin:].partition("\n")[0].strip()
