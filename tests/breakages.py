@@ -2,6 +2,19 @@
 """Ways in which the output of a program breaks; every check has to refuse each of them."""
 
 import re
+from contextlib import contextmanager
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+
+
+@contextmanager
+def refused(message):
+    """Let an output be refused, in one line that matches."""
+    with pytest.raises(OutputError, match=message) as caught:
+        yield caught
+    assert str(caught.value).isprintable()
 
 
 def is_row(line):

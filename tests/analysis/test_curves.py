@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis import curves
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
+from tests.breakages import refused
 
 MiB = 1024**2
 SIZES = powers_of_two(0, 4 * MiB)
@@ -70,10 +70,7 @@ def test_half_peak_size_is_between_two_points_where_four_give_no_line(
 
 
 def test_half_peak_size_outside_the_curve_is_refused():
-    with pytest.raises(
-        OutputError,
-        match="the smallest message, 1 B, already has half of the peak bandwidth",
-    ):
+    with refused("the smallest message, 1 B, already has half of the peak bandwidth"):
         curves.half_peak_size_B({1: 6.0, 2: 9.0, 4: 10.0})
 
 

@@ -4,11 +4,10 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from fabric_checks.analysis.pair_matrix import of_output
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers.rotate import Transfers
+from tests.breakages import refused
 from tests.diagnosis.cross_section.model import Fabric, run
 
 
@@ -50,7 +49,5 @@ def test_more_pairs_than_fit_are_refused():
     output = replace(
         run(Fabric(4, 0.0, 1)), hosts=("n",) * 200_000, phases={"scan": scan}
     )
-    with pytest.raises(
-        OutputError, match="100000 senders and 100000 receivers make more pairs than"
-    ):
+    with refused("100000 senders and 100000 receivers make more pairs than"):
         of_output(output)

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of our program buffer_reuse; its form is tried in test_fabric.py."""
 
-import pytest
-
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import buffer_reuse
+from tests.breakages import refused
 
 
 def test_other_shares_than_asked_for_are_refused(golden):
     text = golden("buffer_reuse/mpich-5.0.2.txt")
-    with pytest.raises(
-        OutputError,
-        match="the row of size_B 1024, reuse_percent 50 was expected, found that of",
+    with refused(
+        "the row of size_B 1024, reuse_percent 50 was expected, found that of"
     ):
         buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of our program hot_spot; its form is tried in test_fabric.py."""
 
-import pytest
-
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import hot_spot
+from tests.breakages import refused
 
 
 def test_other_slaves_than_asked_for_are_refused(golden):
     message = (
         "the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
     )
-    with pytest.raises(OutputError, match=message):
+    with refused(message):
         hot_spot.parse(
             golden("hot_spot/mpich-5.0.2.5ranks.txt"),
             hot_spot.message_sizes(),

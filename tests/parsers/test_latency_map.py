@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import latency_map
+from tests.breakages import refused
 from tests.diagnosis.latency_map.model import latencies, text_of
 from tests.own_outputs import changed, summed
 
@@ -67,7 +67,7 @@ def test_some_rounds_are_read():
     ],
 )
 def test_what_contradicts_itself_is_refused(text, old, new, message):
-    with pytest.raises(OutputError, match=re.escape(message)):
+    with refused(re.escape(message)):
         latency_map.parse(changed(text, old, new))
 
 
@@ -84,5 +84,5 @@ def test_rows_may_have_any_order(text):
 
 def test_passes_of_different_lengths_are_refused(text):
     old = next(line for line in text.splitlines() if line.startswith("1 "))
-    with pytest.raises(OutputError, match="some passes have more, others fewer"):
+    with refused("some passes have more, others fewer"):
         latency_map.parse(changed(text, f"\n{old}", f"\n2{old[1:]}"))

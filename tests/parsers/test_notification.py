@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import notification
+from tests.breakages import refused
 from tests.own_outputs import changed
 
 SIZES = [0, *(2**power for power in range(17))]
@@ -49,5 +49,5 @@ def test_a_simulation_knows_no_cpu_times(golden):
     ],
 )
 def test_other_lines_about_waiting_are_refused(golden, old, new, message):
-    with pytest.raises(OutputError, match=message):
+    with refused(message):
         notification.parse(changed(golden(GOLDEN), old, new), SIZES)

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import osu_columns
+from tests.breakages import refused
 from tests.conftest import GOLDEN
 
 
@@ -39,7 +39,7 @@ def test_every_title_of_every_release_is_known(line):
     ],
 )
 def test_a_title_that_no_release_prints(line):
-    with pytest.raises(OutputError, match="line 7: '.*' is not an OSU column title"):
+    with refused("line 7: '.*' is not an OSU column title"):
         osu_columns.read(line, 7)
 
 
@@ -53,8 +53,7 @@ def test_a_title_that_no_release_prints(line):
     ],
 )
 def test_columns_of_another_kind(kind, names):
-    with pytest.raises(
-        OutputError,
-        match=f"the columns {names} are not those of this benchmark, a test of {kind}",
+    with refused(
+        f"the columns {names} are not those of this benchmark, a test of {kind}"
     ):
         osu_columns.require(names.split(), kind, has_sizes=True, line_number=1)

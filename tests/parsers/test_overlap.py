@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import overlap
 from tests import breakages
+from tests.breakages import refused
 from tests.own_outputs import changed
 
 NAMES = [
@@ -60,5 +60,5 @@ def test_a_real_output(real):
 def test_what_cannot_be_is_refused(real, column, cell):
     parse, sizes, text = real
     row = next(line for line in text.splitlines() if line.startswith("1024 "))
-    with pytest.raises(OutputError, match=r"line \d+: "):
+    with refused(r"line \d+: "):
         parse(changed(text, row, breakages.with_cell(row, column, cell)), sizes)

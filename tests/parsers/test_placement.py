@@ -3,8 +3,8 @@
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import placement
+from tests.breakages import refused
 from tests.own_outputs import changed, summed
 
 TEXT = summed("""\
@@ -55,14 +55,13 @@ def test_cpu_lists(text, numbers):
     ],
 )
 def test_what_cannot_be_is_refused(old, new, message):
-    with pytest.raises(OutputError, match=message):
+    with refused(message):
         placement.parse(changed(TEXT, old, new))
 
 
 def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
-    with pytest.raises(
-        OutputError,
-        match="2 separate MPI worlds instead of one: the launcher belongs to a different",
+    with refused(
+        "2 separate MPI worlds instead of one: the launcher belongs to a different"
     ):
         placement.parse(TEXT + TEXT)

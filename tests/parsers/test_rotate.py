@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import rotate, rotate_patterns
 from lab.faults.leaf_flows import leaf_flows
 from tests import breakages
+from tests.breakages import refused
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.own_outputs import changed
 
@@ -86,7 +86,7 @@ def test_flows_of_groups_are_read(text):
     ],
 )
 def test_what_contradicts_itself_is_refused(text, old, new, message):
-    with pytest.raises(OutputError, match=re.escape(message)):
+    with refused(re.escape(message)):
         rotate.parse(changed(text, old, new))
 
 
@@ -131,7 +131,7 @@ def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
     ],
 )
 def test_gpus_that_are_not_as_the_options_have_them_are_refused(golden, old, new, why):
-    with pytest.raises(OutputError, match=re.escape(why)):
+    with refused(re.escape(why)):
         rotate.parse(changed(golden("rotate/mpich-5.0.2.stand-in-cuda.txt"), old, new))
 
 
@@ -162,9 +162,7 @@ def test_what_is_no_progress_is_not_passed_over(golden):
         "rotate: not enough memory\n",
         PROGRESS.replace("rotate", "streaming"),
     ):
-        with pytest.raises(
-            OutputError, match="the check sum in the last line is of another text"
-        ):
+        with refused("the check sum in the last line is of another text"):
             rotate.parse("".join([*lines[: row + 1], line, *lines[row + 1 :]]))
 
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How many bytes a program moved between nodes: against what ports of the test cluster counted."""
 
-import pytest
-
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.ports.expected_bytes import (
     imb_ring_B,
@@ -11,6 +8,7 @@ from fabric_checks.ports.expected_bytes import (
     rotate_B,
     stated_B,
 )
+from tests.breakages import refused
 
 
 def test_what_our_own_programs_say():
@@ -35,7 +33,7 @@ def test_rotate():
     pairs = [(0, 1), (1, 0)] * 18
     assert rotate_B(options, ["a", "b"], pairs) == 36 * 18 * 4194304
     assert 1 < 2_725_173_113 / rotate_B(options, ["a", "b"], pairs) < 1.003
-    with pytest.raises(OutputError, match="does not have size, messages and tests"):
+    with refused("does not have size, messages and tests"):
         rotate_B("size 4194304 messages 6", ["a", "b"], pairs)
 
 

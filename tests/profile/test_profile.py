@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_profile import profile
+from tests.breakages import refused
 
 GOLDEN = "profile/mpich-5.0.2-lammps-lj.4ranks.txt"
 
@@ -67,13 +67,13 @@ def test_a_broken_profile_is_refused(golden, pattern, replacement, message):
     text = golden(GOLDEN)
     broken = re.sub(pattern, replacement, text, count=1)
     assert broken != text
-    with pytest.raises(OutputError, match=message) as caught:
+    with refused(message) as caught:
         profile.parse(broken, 4)
     assert "\n" not in str(caught.value)
 
 
 def test_another_number_of_ranks(golden):
-    with pytest.raises(OutputError, match="the profile has 4 ranks, expected 8"):
+    with refused("the profile has 4 ranks, expected 8"):
         profile.parse(golden(GOLDEN), 8)
 
 
@@ -85,5 +85,5 @@ def test_a_partner_that_is_not_known(golden):
 def test_a_bad_count_is_named_with_its_line(golden):
     text = golden(GOLDEN)
     line = text[: text.index("\nto 1 ")].count("\n") + 2
-    with pytest.raises(OutputError, match=f"line {line}: a count was expected"):
+    with refused(f"line {line}: a count was expected"):
         profile.parse(text.replace("\nto 1 ", "\nto 1 x", 1))

@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_twins import replay_table
+from tests.breakages import refused
 from tests.conftest import GOLDEN
 from tests.own_outputs import changed
 
@@ -25,10 +25,10 @@ def test_times_and_shares(text):
 
 
 def test_a_layout_that_was_not_asked_for(text):
-    with pytest.raises(OutputError, match="an unexpected row of nodes 2, ppn 2"):
+    with refused("an unexpected row of nodes 2, ppn 2"):
         replay_table.parse(text, LAYOUTS[:3])
 
 
 def test_more_computation_than_time(text):
-    with pytest.raises(OutputError, match="is more than the run time of 0.051238 s"):
+    with refused("is more than the run time of 0.051238 s"):
         replay_table.parse(changed(text, "0.044456116", "0.144456116"), LAYOUTS)

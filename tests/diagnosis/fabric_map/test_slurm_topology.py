@@ -5,6 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.fabric_map import slurm_topology
+from tests.breakages import refused
 
 TREE = (
     "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[00-03]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[04-06,09]\n"
@@ -77,9 +78,7 @@ def test_rings_and_a_topology_yaml_give_the_unit_of_each_node(text, switches):
     ],
 )
 def test_a_topology_yaml_without_one_default_is_refused(text):
-    with pytest.raises(
-        OutputError, match="not a topology.yaml with one default topology: "
-    ):
+    with refused("not a topology.yaml with one default topology: "):
         slurm_topology.parse(text)
 
 

@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.routing import STATIC
 from fabric_checks.diagnosis.fabric_map import names, topology_files
 from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
+from tests.breakages import refused
 from tests.conftest import TESTS
 
 GOLDEN = TESTS / "golden" / "infiniband"
@@ -76,9 +76,8 @@ def test_all_forms_give_the_same_routes(cabling, tables):
 
 @pytest.mark.parametrize("name", ["ibnetdiscover-p.txt", "iblinkinfo-line.txt"])
 def test_what_does_not_show_both_ends_of_cables_is_refused(name):
-    with pytest.raises(
-        OutputError,
-        match=f"^{name}: not a known form of topology; give the output of ibnetdiscover",
+    with refused(
+        f"^{name}: not a known form of topology; give the output of ibnetdiscover"
     ):
         known(name)
 

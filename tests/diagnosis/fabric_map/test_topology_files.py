@@ -11,6 +11,7 @@ from fabric_checks.diagnosis.fabric_map import names, topology_files
 from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
 from fabric_twins.model.routing import routes
 from lab.faults import fabric
+from tests.breakages import refused
 from tests.diagnosis.fabric_map import printed
 
 DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
@@ -119,17 +120,12 @@ def test_torn_output_is_refused_with_its_line():
     net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
     lines = net.splitlines()
     for cut in range(10, len(lines) - 1, 7):
-        with pytest.raises(
-            OutputError, match=r"^net: (line [0-9]+: |there is no switch)"
-        ):
+        with refused(r"^net: (line [0-9]+: |there is no switch)"):
             topology_files.of_texts([("net", "\n".join(lines[:cut]))])
     lines = lfts.splitlines()
-    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table ends here"):
+    with refused(r"^lfts: line [0-9]+: the table ends here"):
         topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:-1]))])
-    with pytest.raises(
-        OutputError,
-        match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17",
-    ):
+    with refused(r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"):
         topology_files.of_texts(
             [("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))]
         )
@@ -264,7 +260,7 @@ def test_lines_of_slurm_that_give_no_node_its_switch_are_skipped(text):
 def test_tables_of_another_fabric_are_refused():
     wiring, ways, _ = drawn(*SHAPES[0])
     lfts = printed.dump_lfts(wiring, ways).replace("guid 0x00000000", "guid 0x00000099")
-    with pytest.raises(OutputError, match="belong to none of these switches"):
+    with refused("belong to none of these switches"):
         topology_files.of_texts(
             [("net", printed.ibnetdiscover(wiring)), ("lfts", lfts)]
         )
@@ -288,5 +284,5 @@ def test_files_are_read_and_a_wrong_one_is_named(tmp_path):
         [0, 0, 1, 1],
     )
     path.write_text("nothing of the kind")
-    with pytest.raises(OutputError, match=f"^{path}: not a known form of topology"):
+    with refused(f"^{path}: not a known form of topology"):
         topology_files.read([path])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.schedulers.slurm import output as slurm
+from tests.breakages import refused
 
 PENDING = (
     "JobId=4 JobName=wrap UserId=root(0) Priority=4294901756 JobState=PENDING"
@@ -75,7 +75,7 @@ def test_a_job_that_is_tidied_up_has_all_its_nodes():
 
 @pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
 def test_a_line_without_a_field_of_a_job_names_it(key):
-    with pytest.raises(OutputError, match=f"scontrol prints no {key.strip()}: "):
+    with refused(f"scontrol prints no {key.strip()}: "):
         slurm.parse_job(PENDING.replace(f"{key}=", " Other="))
 
 
@@ -188,7 +188,7 @@ def test_a_reservation_and_its_nodes_for_its_own_jobs():
         True,
     )
     assert not slurm.parse_reservation(line.format("INACTIVE"))[2]
-    with pytest.raises(OutputError, match="prints no ReservationName"):
+    with refused("prints no ReservationName"):
         slurm.parse_reservation("No reservations in the system")
     lines = [NODE.format(name=name, state=state, partitions="a", rest="")
              for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip
@@ -265,7 +265,7 @@ def test_a_partition_offers_its_nodes_in_service(states, in_service):
 
 @pytest.mark.parametrize("line", ["a|up|x|1|2|idle|n", "sinfo: error: timeout"])
 def test_lines_of_another_form(line):
-    with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
+    with refused("line 2: not a group of nodes as requested"):
         slurm.queues(f"b|up|1|1|1|idle|(null)\n{line}\n")
 
 
@@ -295,9 +295,7 @@ def test_the_plugins_that_do_not_load_have_names():
 
 
 def test_no_list_of_mpi_types():
-    with pytest.raises(
-        OutputError, match="not a list of MPI types: 'slurm_load_ctl_conf error'"
-    ):
+    with refused("not a list of MPI types: 'slurm_load_ctl_conf error'"):
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
