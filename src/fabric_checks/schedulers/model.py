@@ -77,6 +77,7 @@ class Node:
     :param is_lost: whether the scheduler itself has lost it, as when it does not respond; nobody has taken it
         away.
     :param is_busy: whether other jobs have it; :param partitions: of Slurm, those that it belongs to.
+    :param comes_back: whether its fault passes by itself, as when it reboots, so that a job may wait for it.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Node:
     is_busy: bool = False
     partitions: frozenset[str] = frozenset()
     is_lost: bool = False
+    comes_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,10 @@ def faults(
 
 
 def too_few(nodes: Sequence[Node], needed: int) -> bool:
-    """Tell whether fewer nodes are in service than a job needs; not where no node is known."""
-    return bool(nodes) and sum(node.fault is None for node in nodes) < needed
+    """Tell whether fewer nodes are in service, or about to be, than a job needs; not where no node is
+    known."""
+    usable = [node for node in nodes if node.fault is None or node.comes_back]
+    return bool(nodes) and len(usable) < needed
 
 
 def listed(node_faults: Mapping[str, str]) -> str:

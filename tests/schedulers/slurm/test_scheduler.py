@@ -166,6 +166,31 @@ def test_a_job_in_a_reservation_waits_for_nodes_in_maintenance(
     assert "scontrol -a -o show node n[1-2]" in fake.calls
 
 
+@pytest.mark.parametrize(("flags", "nodes"), [("FLEX,SPEC_NODES", ""), ("", " n1")])
+def test_a_job_in_a_flexible_reservation_waits_for_all_nodes(fake, clock, flags, nodes):
+    fake.accounting("PENDING")
+    fake.controller("PENDING", "Resources", nodes="", more=" Reservation=w ")
+    line = f"ReservationName=w StartTime=x Nodes=n1 State=ACTIVE Flags={flags}\n"
+    fake.say("scontrol-reservation", line)
+    job = fake.submitted()
+    fake.scheduler.poll(job)
+    assert f"scontrol -a -o show node{nodes}" in fake.calls
+
+
+def test_a_node_that_reboots_is_waited_for_and_still_named(fake, clock):
+    fake.accounting("PENDING")
+    fake.controller("PENDING", "Resources", nodes="")
+    fake.has_nodes("DOWN+REBOOT_ISSUED")
+    job = fake.submitted(max_pending_time=10 * watchdog.OUT_OF_SERVICE_S)
+    for _ in range(3):
+        fake.scheduler.poll(job)
+        clock.now += watchdog.OUT_OF_SERVICE_S
+    assert not job.is_cancelling
+    clock.now += 10 * watchdog.OUT_OF_SERVICE_S
+    fake.scheduler.poll(job)
+    assert job.is_cancelling and "reboots" in fake.scheduler.why_failed(job).text
+
+
 def test_nodes_that_come_back_in_time_are_waited_for(fake, clock):
     fake.accounting("PENDING")
     fake.controller("PENDING", DOWN, nodes="")

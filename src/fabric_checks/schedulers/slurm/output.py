@@ -147,6 +147,14 @@ def parse_reservation(text: str) -> tuple[str, str, bool]:
     return of["Nodes"], of["StartTime"], of["State"] == "ACTIVE"
 
 
+def is_flexible(text: str) -> bool:
+    """Tell whether jobs of a reservation may have nodes outside of it, too.
+
+    :param text: the line of ``scontrol -o show reservation NAME``.
+    """
+    return "FLEX" in _fields(text).get("Flags", "").split(",")
+
+
 def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
     """Return the node of each line.
 
@@ -172,6 +180,7 @@ def _node(line: str, reserved: bool) -> Node:
         bool(states & BUSY),
         partitions,
         is_lost,
+        comes_back=meaning == UNAVAILABLE["REBOOTING"],
     )
 
 

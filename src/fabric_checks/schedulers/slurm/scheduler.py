@@ -235,8 +235,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             return output.parse_nodes(run("scontrol -a -o show node"))
         text = run(f"scontrol -a -o show reservation {shlex.quote(shown.reservation)}")
         nodes, _, _ = output.parse_reservation(text)
+        names = "" if output.is_flexible(text) else f" {shlex.quote(nodes)}"
         return output.parse_nodes(
-            run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True
+            run(f"scontrol -a -o show node{names}"), reserved=True
         )
 
 
