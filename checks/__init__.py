@@ -23,7 +23,7 @@ if _HERE != _THERE:
 # With a site's own settings nothing has found the library yet. ReFrame goes on after any error of a test file
 # but this.
 try:
-    runpy.run_path(str(_HERE / "config" / "library.py"))
+    runpy.run_path(str(_HERE / "config/library.py"))
     from fabric_checks.reframe_ext import own_settings
 
     own_settings.adopt()

@@ -185,7 +185,7 @@ class SpackPackage(Build):
     @property
     def view(self):
         """The folder that links everything that was built, for the dependents to use by its absolute path."""
-        return self.folder / ".spack-env" / "view"
+        return self.folder / ".spack-env/view"
 
     @property
     def from_spack(self):
@@ -204,7 +204,7 @@ class SpackPackage(Build):
             return
         scopes = EnvironExtras.of(self.current_environ).spack
         options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
-        fabric_checks = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks")]
+        fabric_checks = [sys.executable, str(ROOT / "ci/bin/fabric-checks")]
         command = [
             *fabric_checks,
             "spack",

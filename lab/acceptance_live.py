@@ -23,7 +23,7 @@ from tests.cluster.conftest import CI, Cluster
 
 NODES, MBIT = 4, 40
 SETTINGS = Path(__file__).with_name("vet_settings.py")
-CLAUSES = Path(__file__).parents[1] / "config" / "clauses" / "minicluster.yaml"
+CLAUSES = Path(__file__).parents[1] / "config/clauses/minicluster.yaml"
 CASE = "^Rotate%pattern=round-robin%layout=4x1$"
 #: What is done to the links before each session, and the clauses that may be violated, of which one has to
 #: be.

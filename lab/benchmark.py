@@ -254,7 +254,7 @@ def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None
     random = np.random.default_rng(1)
     for system in ("a", "b"):
         for check in range(CHECKS):
-            path = folder / system / "compute" / f"Check{check}.jsonl"
+            path = folder / system / f"compute/Check{check}.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
             own = {
                 "system": system,

@@ -42,7 +42,7 @@ def make(folder, seed, kind):
     for name in ("log", "ports"):
         (folder / name).mkdir(parents=True)
     for each in HOSTS:
-        (folder / "ports" / f"{each}.txt").write_text(
+        (folder / f"ports/{each}.txt").write_text(
             file_text(each, generator, **(files if each == host else {}))
         )
     lines = nccl.log(HOSTS, GPUS, **log).splitlines(keepends=True)

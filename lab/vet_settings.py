@@ -5,7 +5,7 @@ second."""
 import runpy
 from pathlib import Path
 
-SHORT = Path(__file__).parents[1] / "tests" / "cluster" / "short.py"
+SHORT = Path(__file__).parents[1] / "tests/cluster/short.py"
 site_configuration = runpy.run_path(str(SHORT))["site_configuration"]
 LESS = [
     "--size",

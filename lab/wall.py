@@ -130,7 +130,7 @@ class Simulated:
                 findings=notes if check == "Rotate" else None,
                 limits=dict(report.limits) if check == "Rotate" else None,
             ))  # fmt: skip
-        perflog = self.results / "perflogs" / SYSTEM / "fabric" / "nights.jsonl"
+        perflog = self.results / "perflogs" / SYSTEM / "fabric/nights.jsonl"
         perflog.parent.mkdir(parents=True, exist_ok=True)
         with perflog.open("ab") as out:
             out.write(builders.text_of(*records))
@@ -424,7 +424,7 @@ def picture(folder, path):
     built."""
     from playwright.sync_api import sync_playwright
 
-    viewer = TESTS.parent / "lab" / "wall_viewer"
+    viewer = TESTS.parent / "lab/wall_viewer"
     handler = partial(SimpleHTTPRequestHandler, directory=viewer)
     SimpleHTTPRequestHandler.log_message = lambda *_: None
     with (

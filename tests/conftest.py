@@ -15,11 +15,12 @@ from tests import quick
 from tests.long import is_long
 
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 #: The command of this clone. What tests start takes this clone's library too, whatever the shell has sourced.
-FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
+FABRIC_CHECKS = ROOT / "ci/bin/fabric-checks"
 os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
 # The library of this clone, and `ci` and `tests` for what scripts of tests import.
-os.environ["PYTHONPATH"] = f"{TESTS.parent}/src:{TESTS.parent}"
+os.environ["PYTHONPATH"] = f"{ROOT}/src:{ROOT}"
 # Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor
 # time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -42,7 +43,7 @@ def pytest_unconfigure(config):
     state = importlib.import_module("ci.minicluster.state")
     for entry in state.entries():
         if entry.spec.name.startswith(f"test-{RUN}-"):
-            command = str(TESTS.parent / "ci" / "cluster")
+            command = str(ROOT / "ci/cluster")
             os.spawnv(os.P_WAIT, command, [command, "down", "--name", entry.spec.name])
 
 

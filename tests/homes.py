@@ -43,15 +43,15 @@ class Toy:
             ignore=shutil.ignore_patterns("__pycache__", "minicluster"),
         )
         for name in NEEDED:
-            place = root / "src" / "fabric_checks" / f"{name}.py"
+            place = root / f"src/fabric_checks/{name}.py"
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / "src" / "fabric_checks" / f"{name}.py", place)
+            shutil.copy(ROOT / f"src/fabric_checks/{name}.py", place)
         self._install_nothing()
         self.pin(pins)
 
     def _install_nothing(self):
         """Leave pip out, which would take seconds to install nothing."""
-        path = self.root / "ci" / "setup.py"
+        path = self.root / "ci/setup.py"
         text = path.read_text()
         for old, new in (
             ('"-m", "venv",', '"-m", "venv", "--without-pip",'),
@@ -66,12 +66,12 @@ class Toy:
 
     def pin(self, text):
         """Let its pins be others: nothing is installed by them, but a fingerprint differs."""
-        for path in (self.root / "ci" / "requirements").glob("*.txt"):
+        for path in (self.root / "ci/requirements").glob("*.txt"):
             path.write_text(f"# {text}\n")
 
     def pin_spack(self, commit):
         """Let the pinned commit of both repositories of Spack be another."""
-        path = self.root / "src" / "fabric_checks" / "software" / "installed.py"
+        path = self.root / "src/fabric_checks/software/installed.py"
         path.write_text(re.sub(r'"[0-9a-f]{40}"', f'"{commit}"', path.read_text()))
 
     def environment(self, home, **variables):

@@ -13,14 +13,14 @@ from unittest import mock
 from reframe.utility import osext, typecheck
 
 from fabric_checks.reframe_ext import internals
-from tests.conftest import TESTS
+from tests.conftest import ROOT, TESTS
 
 SETTINGS = TESTS / "settings.py"
 
 
 def shipped_systems():
     """Return the names of all systems in config/systems."""
-    files = sorted((TESTS.parent / "config" / "systems").glob("*.py"))
+    files = sorted((ROOT / "config/systems").glob("*.py"))
     return [
         system["name"]
         for file in files
@@ -54,7 +54,7 @@ def cases(system, set_up=True, variables=None, suite="."):
     folder = Path(os.environ["FABRIC_RESULTS"]) / "cases"
     folder.mkdir(parents=True, exist_ok=True)
     internals.take_system([str(SETTINGS)], system, folder)
-    ordered, skipped = internals.load_cases(TESTS.parent / "checks" / suite, variables)
+    ordered, skipped = internals.load_cases(ROOT / "checks" / suite, variables)
     assert not skipped
     if set_up:
         with once_a_process():
@@ -82,7 +82,7 @@ def once_a_process():
 
 def forget_checks():
     """Unload the checks, and the settings, which ReFrame loads as a module too: they depend on FABRIC_MPI."""
-    folder = str(TESTS.parent / "checks")
+    folder = str(ROOT / "checks")
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
         if file == str(SETTINGS) or file.startswith(f"{folder}/"):

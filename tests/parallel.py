@@ -19,8 +19,8 @@ ROOT = quick.TESTS.parent
 WAITING = {"cluster", "pipelines"}
 #: Modules whose tests share nothing, though others beside them do.
 ONE_BY_ONE = {
-    ROOT / "tests" / "cluster" / "test_smoke.py",
-    ROOT / "tests" / "twins" / "test_published.py",
+    ROOT / "tests/cluster/test_smoke.py",
+    ROOT / "tests/twins/test_published.py",
 }
 
 

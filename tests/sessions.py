@@ -9,11 +9,11 @@ from pathlib import Path
 from fabric_checks.core.paths import home
 from fabric_checks.records import runs
 from tests import programs
-from tests.conftest import FABRIC_CHECKS, TESTS
+from tests.conftest import FABRIC_CHECKS, ROOT
 from tests.guard import GUARD_S
 
 REFRAME = Path(sys.executable).with_name("reframe")
-CHECKS = TESTS.parent / "checks"
+CHECKS = ROOT / "checks"
 NAME = "20260101T000000Z-test"
 
 
@@ -34,7 +34,7 @@ def call(program, results, *options, **more):
     these."""
     env = environment(results, FABRIC_MPI="mpich") | more
     return programs.run(
-        [*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options],
+        [*program, "-C", ROOT / "config/settings.py", "-c", CHECKS, *options],
         env=env,
     )
 
@@ -43,7 +43,7 @@ def dry_run(folder, settings, *options):
     """Write job scripts below a folder, by settings of a site's own."""
     (folder / "settings.py").write_text(settings)
     own = {"RFM_COLORIZE": "no", "RFM_REFERENCE_PREFIX": str(folder)}
-    env = environment(folder, PYTHONPATH=f"{TESTS.parent}:{TESTS.parent}/src", **own)
+    env = environment(folder, PYTHONPATH=f"{ROOT}:{ROOT}/src", **own)
     line = [
         REFRAME,
         "-C",
@@ -86,7 +86,7 @@ class Run:
         command = [*before, REFRAME, "-C", settings, *chosen, *arguments, "-r"]
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self.process = subprocess.Popen(
-            command, env=self.env, cwd=TESTS.parent, text=True, **pipe
+            command, env=self.env, cwd=ROOT, text=True, **pipe
         )
 
     def wait(self):

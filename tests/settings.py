@@ -10,7 +10,7 @@ from pathlib import Path
 
 os.environ.setdefault("FABRIC_MPI", "all")
 site_configuration = runpy.run_path(
-    str(Path(__file__).resolve().parent.parent / "config" / "settings.py")
+    str(Path(__file__).resolve().parent.parent / "config/settings.py")
 )["site_configuration"]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:

@@ -41,7 +41,7 @@ def copy(tmp_path_factory):
             folder / name,
             ignore=shutil.ignore_patterns("__pycache__", "golden", ".fabric"),
         )
-    (folder / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
+    (folder / "tests/golden").symlink_to(ROOT / "tests/golden")
     blocks = {
         found["path"]: found
         for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())

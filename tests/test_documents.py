@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from tests.conftest import TESTS
+from tests.conftest import ROOT, TESTS
 
-ROOT = TESTS.parent
 PAGES = (
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

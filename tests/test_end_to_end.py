@@ -12,7 +12,6 @@ from fabric_checks.records.record import FIELDS
 from tests import sessions
 from tests.conftest import GOLDEN, TESTS
 
-ROOT = TESTS.parent
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 

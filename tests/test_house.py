@@ -10,9 +10,8 @@ from pathlib import Path
 import reframe
 
 import fabric_checks
-from tests.conftest import TESTS
+from tests.conftest import ROOT, TESTS
 
-ROOT = TESTS.parent
 LIBRARY = ROOT / "src"
 PACKAGES = ("fabric_checks", "fabric_twins", "fabric_offers", "fabric_profile")
 #: Modules that print without the console: the console itself, and those that run in ReFrame, in a job or in
@@ -242,7 +241,7 @@ def size_of(path):
 
 
 def test_the_pins_have_hashes():
-    for path in sorted((ROOT / "ci" / "requirements").glob("*.txt")):
+    for path in sorted((ROOT / "ci/requirements").glob("*.txt")):
         for requirement in re.split(r"\n(?=[A-Za-z])", path.read_text()):
             if "==" in requirement:
                 assert "--hash=sha256:" in requirement, (

@@ -9,10 +9,9 @@ import time
 from pathlib import Path
 
 from fabric_checks.records import runs
-from tests.conftest import TESTS
+from tests.conftest import ROOT, TESTS
 from tests.sessions import Run
 
-ROOT = TESTS.parent
 PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {
     "placement"
 }

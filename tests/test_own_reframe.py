@@ -29,7 +29,7 @@ TOO_OLD = f"reframe-hpc<{OLDEST}"
 #: Messages of pip without a package index.
 NO_INDEX = next(
     signs
-    for signs, meaning in runpy.run_path(str(ROOT / "ci" / "setup.py"))["_PIP_CAUSES"]
+    for signs, meaning in runpy.run_path(str(ROOT / "ci/setup.py"))["_PIP_CAUSES"]
     if "index cannot be reached" in meaning
 )
 #: Packages of the library that ReFrame does not depend on.

@@ -77,7 +77,7 @@ class LammpsReplay(FabricCheck):
         """Replay each layout in a simulation of its own."""
         words = [
             sys.executable,
-            str(ROOT / "ci" / "bin" / "fabric-checks"),
+            str(ROOT / "ci/bin/fabric-checks"),
             "replay",
             self.problem,
         ]

@@ -130,7 +130,7 @@ def programs(folder, npb):
         ),
     ]
     classes = NPB if npb else {}
-    built = folder / "npb" / "bin"
+    built = folder / "npb/bin"
     return [
         *found,
         *(
@@ -190,7 +190,7 @@ class Trials:
         self.do("mpicc", "-DHEADER", "fortran.c", "-o", "header")
         (self.folder / "mpif.h").write_text(self.do(self.folder / "header"))
         self.do("mpicc", "-O3", "-c", "fortran.c")
-        (copy / "config" / "make.def").write_text(MAKE_DEF.format(folder=self.folder))
+        (copy / "config/make.def").write_text(MAKE_DEF.format(folder=self.folder))
         for name, size in NPB.items():
             self.do("make", name, f"CLASS={size}", cwd=copy)
 

@@ -18,7 +18,7 @@ PROBLEMS = ("lj", "rhodo")
 TWINS = ("cbc", "red-squall", "escher")
 RANKS = (1, 2, 4, 8, 16, 32)
 #: The traces; the check LammpsReplay replays them, too.
-TRACES = ROOT / "config" / "twins" / "traces"
+TRACES = ROOT / "config/twins/traces"
 #: Run times in s, by problem, speed of the processors, twin and layout. The tests hold them to what the
 #: report says.
 RUN_TIMES = Path(__file__).with_name("run_times.json")

@@ -140,7 +140,7 @@ def main(what, *folder):
     if what == "replay":
         found = replayed()
         RUN_TIMES.write_text(json.dumps(found, indent=1) + "\n")
-        draw(found, ROOT / "lab" / "section6.svg")
+        draw(found, ROOT / "lab/section6.svg")
         print("\n".join(tables(found)))
     elif what == "why":
         why()

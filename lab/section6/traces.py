@@ -132,7 +132,7 @@ def combine(folder):
     """Write one trace of the runs of each problem on each number of ranks."""
     for problem, ranks in product(PROBLEMS, RANKS):
         runs = [
-            actions(folder / "runs" / f"{problem}-{ranks}-{number}", ranks)
+            actions(folder / f"runs/{problem}-{ranks}-{number}", ranks)
             for number in range(RUNS)
         ]
         write(

@@ -88,7 +88,7 @@ def _of_sessions(results: Path, system: str, ours: Collection[str]) -> dict[str,
     for session in sorted(ours):
         for folder in ("output", "stage"):
             found += _files(results / folder / session / system)
-        log = results / "logs" / f"{session}.log"
+        log = results / f"logs/{session}.log"
         found += [
             path for path in (reports.get(session), log) if path and path.is_file()
         ]
@@ -161,7 +161,7 @@ def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
         str(each["extras"].get("references", system))
         for each in described["partitions"]
     }
-    named = [config / "systems" / f"{system}.py"]
+    named = [config / f"systems/{system}.py"]
     named += [
         config / "references" / f"{name.removesuffix('.yaml')}.yaml"
         for name in sorted(references)

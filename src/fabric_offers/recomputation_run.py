@@ -74,7 +74,7 @@ def recompute(
 def take_system(system: Any, folder: Path, topology: Path) -> None:
     """Let this process be on a system that was described elsewhere; see :func:`recompute`."""
     runpy.run_path(
-        str(ROOT / "config" / "library.py")
+        str(ROOT / "config/library.py")
     )  # its schedulers and launchers are known from here on
     settings = folder / "settings.json"
     settings.write_text(

@@ -45,7 +45,7 @@ def slot(folder: Path | None = None, number: int | None = None) -> Iterator[None
     :param number: of slots; that of the processors if it is not given.
     :raises OSError: if the folder cannot be written.
     """
-    folder = folder or home() / "twins" / "slots"
+    folder = folder or home() / "twins/slots"
     folder.mkdir(parents=True, exist_ok=True)
     files = [_slot(folder / str(index)) for index in range(number or count())]
     try:

@@ -24,7 +24,7 @@ from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
 #: Where the descriptions are.
-DESCRIPTIONS = ROOT / "config" / "twins"
+DESCRIPTIONS = ROOT / "config/twins"
 
 #: The file that has the table.
 README = DESCRIPTIONS / "README.md"

@@ -25,7 +25,7 @@ _HEAD = """\
 
 def path(twin: Twin) -> Path:
     """Return the path of the file."""
-    return ROOT / "config" / "references" / f"{twin.name}.yaml"
+    return ROOT / f"config/references/{twin.name}.yaml"
 
 
 @dataclass(frozen=True)

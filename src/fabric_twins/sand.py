@@ -185,7 +185,7 @@ def _published_cell(published: PublishedValue | None) -> Cell | str:
 def published_platforms() -> Platforms:
     """Return the values of the report's tables that the twins of its platforms reproduce."""
     found: dict[str, dict[tuple[str, str], PublishedValue]] = {}
-    for twin in load_all(ROOT / "config" / "twins"):
+    for twin in load_all(ROOT / "config/twins"):
         for case in twin.cases:
             for each in case.values:
                 if each.source.text.startswith("SAND Table") and not (

@@ -20,7 +20,7 @@ from fabric_twins.errors import TwinError
 from fabric_twins.smpirun import RELEASES, SUPPORTED
 
 #: The sources of the plugin.
-SOURCE = ROOT / "config" / "twins" / "plugin"
+SOURCE = ROOT / "config/twins/plugin"
 
 #: What to do where there is no SimGrid, or another one.
 REMEDY = (

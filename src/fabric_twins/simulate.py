@@ -18,7 +18,7 @@ from fabric_twins.model.description import Twin
 from fabric_twins.smpirun import failure
 
 #: The sources of the programs.
-SOURCE = ROOT / "checks" / "fabric" / "src"
+SOURCE = ROOT / "checks/fabric/src"
 
 #: The last line of the output of our programs.
 LAST_LINE = r"# complete: \d+ rows, crc32 [0-9a-f]{8}"

@@ -20,9 +20,8 @@ from pathlib import Path
 
 from fabric_checks.core.paths import home
 from tests import programs
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import GOLDEN, ROOT
 
-ROOT = TESTS.parent
 SCRIPTS = GOLDEN / "job_scripts"
 SYSTEMS = ("generic_slurm", "generic_flux", "generic_pbs", "generic_lsf")
 #: One of each kind: on a node; between two nodes at 1 and at 2 processes a node; a collective on all of all

@@ -16,9 +16,9 @@ from fabric_checks.diagnosis.cross_section import metrics as cross_section
 from fabric_checks.ports import transport
 from fabric_profile import evaluation
 from tests.checks import everything
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-PAGE = TESTS.parent / "docs" / "metrics.md"
+PAGE = ROOT / "docs/metrics.md"
 HEAD = """\
 # Metrics
 

@@ -17,9 +17,9 @@ from fabric_checks.software.suites import SUITES
 from tests import loading
 from tests.breakages import refused
 from tests.checks import everything, metrics_page
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import GOLDEN, ROOT
 
-REFERENCES = TESTS.parent / "config" / "references"
+REFERENCES = ROOT / "config/references"
 
 
 def words(text):
@@ -349,7 +349,7 @@ def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
 
 
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
-TWINS = sorted(path.stem for path in (TESTS.parent / "config" / "twins").glob("*.yaml"))
+TWINS = sorted(path.stem for path in (ROOT / "config/twins").glob("*.yaml"))
 
 #: All twins together take a minute; alone each is what it is among all, and one is enough every day.
 SYSTEMS = [
@@ -397,7 +397,7 @@ def test_every_reference_file_belongs_to_a_system():
 
 
 def test_a_twin_alone_is_what_it_is_among_all():
-    settings = runpy.run_path(str(TESTS.parent / "config" / "systems" / "twins.py"))
+    settings = runpy.run_path(str(ROOT / "config/systems/twins.py"))
     systems = {system["name"]: system["partitions"] for system in settings["systems"]}
     *names, last = systems
     assert names == TWINS and last == "twins"
@@ -440,7 +440,7 @@ def test_no_check_names_a_system_a_scheduler_or_an_mpi():
     )
     # What builds is built by it; and the order of a script's lines shows one scheduler's.
     allowed = {("builds.py", "spack"), ("base.py", "spack"), ("base.py", "sbatch")}
-    for path in sorted((TESTS.parent / "checks").rglob("*.py")):
+    for path in sorted((ROOT / "checks").rglob("*.py")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             found = [
                 word

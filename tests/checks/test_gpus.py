@@ -11,7 +11,7 @@ import pytest
 
 from fabric_checks.reframe_ext import system_description
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
 REFRAME = Path(sys.executable).with_name("reframe")
 SETTINGS = """\
@@ -45,12 +45,12 @@ def listed(tmp_path):
             "-C",
             path,
             "-c",
-            TESTS.parent / "checks" / folder,
+            ROOT / "checks" / folder,
             "-R",
             "-l",
         ]
         environment = os.environ | {
-            "PYTHONPATH": str(TESTS.parent),
+            "PYTHONPATH": str(ROOT),
             "RFM_CONFIG_FILES": "",
             "FABRIC_RESULTS": str(tmp_path),
         }

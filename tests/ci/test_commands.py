@@ -14,11 +14,10 @@ import pytest
 from fabric_checks.software import installed
 from fabric_twins import smpirun
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.homes import Toy, linked
 
-ROOT = TESTS.parent
-RUN = ROOT / "ci" / "run"
+RUN = ROOT / "ci/run"
 BARE = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 
 
@@ -127,7 +126,7 @@ def test_a_path_that_cannot_be_in_a_job_script(variable, name, tmp_path):
 @pytest.mark.parametrize("name", NASTY)
 def test_a_clone_in_such_a_path(name, tmp_path):
     clone = Toy(tmp_path / name).root
-    line = one_error(run(clone / "ci" / "run"))
+    line = one_error(run(clone / "ci/run"))
     assert "the clone is " in line and "paths in job scripts cannot contain " in line
     assert not (clone / ".fabric").exists()
 
@@ -199,7 +198,7 @@ def test_an_environment_that_does_not_exist(tmp_path):
 
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file" / "home")))
+    line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file/home")))
     assert (
         "cannot write to" in line
         and "set FABRIC_HOME to a folder that can be written" in line

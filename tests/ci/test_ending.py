@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests import builders, programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT, TESTS
 from tests.guard import GUARD_S, wait_for
 
-SAID = TESTS / "report" / "terminal" / "reframe-4.10.4.txt"
+SAID = TESTS / "report/terminal/reframe-4.10.4.txt"
 SESSION = "20260101T000000Z-test"
 MACHINE = {"system": "local", "partition": "node", "environ": "mpich"}
 case = partial(builders.case, **MACHINE, perfvalues={})
@@ -81,7 +81,7 @@ def env(tmp_path):
     return os.environ | {
         "FABRIC_RESULTS": str(results),
         "FABRIC_SESSION": SESSION,
-        "PYTHONPATH": str(TESTS.parent / "src"),
+        "PYTHONPATH": str(ROOT / "src"),
     }
 
 

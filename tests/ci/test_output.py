@@ -7,9 +7,8 @@ import shutil
 import pytest
 
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-ROOT = TESTS.parent
 #: A stand-in of ReFrame that prints more than a pipe holds, and tells as it does that nobody reads it.
 REFRAME = """#!/bin/sh
 trap '' PIPE
@@ -38,7 +37,7 @@ def clone(tmp_path):
     )
     for tool in bin_.iterdir():
         tool.chmod(0o755)
-    (folder / "ci" / "env.sh").write_text(
+    (folder / "ci/env.sh").write_text(
         f'export FABRIC_HOME="{folder}/home" PATH="{bin_}:$PATH"\n'
     )
     return folder
@@ -61,7 +60,7 @@ def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
     assert call(clone, f"ci/run {stderr} | head -1", status) == (
         *(status, "a line of about forty characters, number 0\n", ""),
     )
-    assert (clone / "results" / "came-to-its-end").exists()
+    assert (clone / "results/came-to-its-end").exists()
 
 
 def test_head_does_not_end_a_mirror(clone):

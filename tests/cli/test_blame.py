@@ -84,8 +84,8 @@ def test_several_runs_are_printed_as_json(tmp_path):
 
 def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
     assert blame(rotated(tmp_path / "a.txt"), "--pictures", tmp_path / "out")[0] == 0
-    ElementTree.parse(tmp_path / "out" / "pairs.svg")
-    assert ">n15<" in (tmp_path / "out" / "pairs.svg").read_text()
+    ElementTree.parse(tmp_path / "out/pairs.svg")
+    assert ">n15<" in (tmp_path / "out/pairs.svg").read_text()
 
 
 @pytest.mark.parametrize(

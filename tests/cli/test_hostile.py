@@ -124,7 +124,7 @@ def place(tmp_path, monkeypatch):
     # The program prints no other characters, and an output that has them is refused.
     odd_hosts = re.sub(r"host (n\d+)", rf"host \1{re.sub('[^!-~]', '', WORD)}", lines)
     (folder / "rotate.txt").write_text(summed(odd_hosts))
-    profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
+    profile = (GOLDEN / "profile/mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
     profile = re.sub(
         r"# mpi: .*",
         f"# mpi: {WORD} {WORD}",
@@ -132,7 +132,7 @@ def place(tmp_path, monkeypatch):
     )
     (folder / "profile.txt").write_text(profile)
     (folder / "references").mkdir()
-    (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
+    (folder / "references/yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
     state = {"commit": ODD, "files": {ODD: ODD}, "untracked": [ODD]}
     texts = {
         "collection.json": state,

@@ -14,7 +14,7 @@ from tests import calling, programs
 from tests.conftest import GOLDEN
 from tests.fabric.test_programs import environment
 
-GOLDEN_FILE = GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt"
+GOLDEN_FILE = GOLDEN / "profile/mpich-5.0.2-lammps-lj.4ranks.txt"
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>

@@ -10,11 +10,10 @@ import pytest
 from fabric_checks.cli import references
 from fabric_checks.references import reference_file
 from tests import builders, calling
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import GOLDEN, ROOT, TESTS
 from tests.references.records import record, write
 from tests.sessions import Run
 
-ROOT = TESTS.parent
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 

@@ -42,7 +42,7 @@ def results(tmp_path):
         )
         left = [case("OsuBandwidth", "abort", **of)] * number
         write_session(folder, [measured, *left], session=name, number=number)
-    (folder / "logs" / f"{NAMES[2]}.log").write_text("")
+    (folder / f"logs/{NAMES[2]}.log").write_text("")
     return folder
 
 

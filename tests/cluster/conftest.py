@@ -15,10 +15,10 @@ from ci.minicluster import needs, state
 from ci.minicluster.errors import ClusterError
 from ci.minicluster.spec import Spec
 from tests import programs
-from tests.conftest import RUN, TESTS
+from tests.conftest import ROOT, RUN
 from tests.guard import GUARD_S
 
-CI = TESTS.parent / "ci"
+CI = ROOT / "ci"
 #: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with
 #: MPI_Init comes to one that still waits there (open-mpi/ompi#12495).
 OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"

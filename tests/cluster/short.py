@@ -35,7 +35,7 @@ OPTIONS = {
     "buffer_reuse": [*MOMENT, "--iterations", "4"],
     **dict.fromkeys(("hot_spot", "notification", "overlap"), MOMENT),
 }
-site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))[
+site_configuration = runpy.run_path(str(ROOT / "config/settings.py"))[
     "site_configuration"
 ]
 for system in site_configuration["systems"]:

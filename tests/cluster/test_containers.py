@@ -11,11 +11,12 @@ import pytest
 
 from fabric_checks.core.paths import home
 from tests import builders, programs
-from tests.cluster.conftest import CI, TESTS, Cluster
+from tests.cluster.conftest import CI, Cluster
+from tests.conftest import TESTS
 
 NAME = "localhost/fabric-checks-test"
 CASE = "^Notification%wait=default%layout=2x1$"
-SETTINGS = TESTS / "cluster" / "containers" / "settings.py"
+SETTINGS = TESTS / "cluster/containers/settings.py"
 MOUNTED = ("/usr", "/etc", str(home()))
 
 

@@ -15,7 +15,7 @@ from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import TESTS
 from tests.parsers import nccl
 
-HERE = TESTS / "cluster" / "gpus"
+HERE = TESTS / "cluster/gpus"
 NODES, GPUS = 8, 8
 HOSTS = [f"n{number}" for number in range(1, NODES + 1)]
 SIZES_B = [1024 * 4**power for power in range(11)]

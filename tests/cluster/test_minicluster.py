@@ -30,7 +30,7 @@ def configured(monkeypatch, system="minicluster", **environment):
     for name, text in environment.items():
         monkeypatch.setenv(f"FABRIC_CLUSTER_{name}", text)
     monkeypatch.setenv("FABRIC_MPI", "all")
-    file = CI.parent / "config" / "systems" / f"{system.partition('_')[0]}.py"
+    file = CI.parent / f"config/systems/{system.partition('_')[0]}.py"
     systems = {each["name"]: each for each in runpy.run_path(str(file))["systems"]}
     system = systems[system]
     # No host takes it for its own.

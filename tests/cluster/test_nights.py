@@ -16,7 +16,7 @@ from tests.cluster.conftest import CI, cluster_of
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
 
-HERE = TESTS / "cluster" / "nights"
+HERE = TESTS / "cluster/nights"
 #: All nodes at once, and two of them.
 ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 #: All of them, and held to no speed.
@@ -55,7 +55,7 @@ class Nights:
 
     @property
     def folder(self):
-        return self.results / "nightly" / "minicluster"
+        return self.results / "nightly/minicluster"
 
     def line(self, *cases, options=()):
         chosen = [part for case in cases for part in ("-n", case)]

@@ -14,7 +14,7 @@ import pytest
 from ci.minicluster import control, state
 from tests import programs
 from tests.cluster.conftest import CI, MARK, Cluster, require
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 
@@ -263,11 +263,11 @@ def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(
         "-q",
         "-p",
         "tests.conftest",
-        f"--rootdir={TESTS.parent}",
+        f"--rootdir={ROOT}",
         str(tmp_path),
     ]
     with subprocess.Popen(
-        command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         wait_for(
             lambda: (tmp_path / "up").exists() or process.poll() is not None,

@@ -97,7 +97,7 @@ def of_osu(job):
 
 
 def of_imb(job):
-    program = installed.folder("impi") / "bin" / "IMB-MPI1"
+    program = installed.folder("impi") / "bin/IMB-MPI1"
     text = job(2, program, "PingPong", "-npmin", "2", "-msglog", "22:22", "-iter", "30")
     return (
         imb.parse(text, "PingPong", [0, 4 * MiB], 2, program="IMB-MPI1")

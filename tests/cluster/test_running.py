@@ -236,7 +236,7 @@ def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
         # When killed it forgets what it has not saved yet, and takes finished jobs for running ones.
         four.on("head", "srun", "-N4", "true")
         # Each time it saves, the file is another one.
-        saved = four.entry.folder / "state" / "job_state"
+        saved = four.entry.folder / "state/job_state"
         before = saved.stat().st_ino if saved.exists() else None
         wait_for(
             lambda: saved.exists() and saved.stat().st_ino != before,

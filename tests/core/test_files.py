@@ -55,7 +55,7 @@ def test_a_larger_file_than_allowed_is_refused(tmp_path):
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
-    path = tmp_path / "new" / "a.txt"
+    path = tmp_path / "new/a.txt"
     files.write_text(path, "one")
     path.chmod(0o640)
     files.write_text(path, "two")
@@ -87,7 +87,7 @@ def test_a_link_stays_one(tmp_path):
     (tmp_path / "there").mkdir()
     files.write_text(tmp_path / "link", "one")
     assert (tmp_path / "link").is_symlink() and (
-        tmp_path / "there" / "a.txt"
+        tmp_path / "there/a.txt"
     ).read_text() == "one"
 
 

@@ -150,7 +150,7 @@ def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path):
 
 
 def test_a_job_holds_the_lock_until_it_ends(tmp_path):
-    path = tmp_path / "folder" / "lock"
+    path = tmp_path / "folder/lock"
     command = f"{locks.lock_in_job(path)}\necho held; read _; echo done"
     job = subprocess.Popen(
         ["bash", "-c", command],
@@ -172,7 +172,7 @@ def test_a_job_holds_the_lock_until_it_ends(tmp_path):
 
 def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "HOST_WAIT_S", 0)
-    path = tmp_path / "folder" / "lock"
+    path = tmp_path / "folder/lock"
     path.parent.mkdir()
     with locks.exclusive(path, 0):
         done = programs.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"])

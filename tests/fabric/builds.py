@@ -15,9 +15,9 @@ from pathlib import Path
 from fabric_checks.core import locks
 from fabric_checks.software import installed
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-SOURCES = TESTS.parent / "checks" / "fabric" / "src"
+SOURCES = ROOT / "checks" / "fabric" / "src"
 MPIS = ("mpich", "openmpi", "impi")
 #: The programs, without the library that profiles others.
 PROGRAMS = sorted(path.stem for path in SOURCES.glob("*.c"))

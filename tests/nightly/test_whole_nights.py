@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.guard import GUARD_S
 
-NIGHTLY = TESTS.parent / "ci" / "nightly"
+NIGHTLY = ROOT / "ci" / "nightly"
 
 
 @pytest.fixture(scope="module")

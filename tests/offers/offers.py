@@ -14,7 +14,7 @@ from unittest import mock
 from fabric_offers import bundle_file, offer_check, recomputation, recomputation_run
 from tests import builders, loading
 
-OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
+OFFER = Path(__file__).resolve().parent / "recorded/offer.tar"
 
 
 def parts():

@@ -12,10 +12,10 @@ import urllib.request
 from datetime import datetime, timedelta, timezone
 
 from tests.builders import failed, record, text_of
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.guard import GUARD_S, wait_for
 
-TEMPLATES = TESTS.parent / "perflogs-templates"
+TEMPLATES = ROOT / "perflogs-templates"
 #: Names that a store could stumble over.
 HARD = 'a "quoted" back\\slash/, 50 % = é {x}'
 #: Some hours ago, in another time zone than that of the stores.

@@ -5,7 +5,7 @@ import re
 
 from reframe.core.config import load_config
 
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
 
 def types(config, system):
@@ -20,13 +20,13 @@ def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path
     config = tmp_path / "config"
     for folder in ("environments", "systems"):
         (config / folder).mkdir(parents=True)
-        for file in (TESTS.parent / "config" / folder).glob("*.py"):
+        for file in (ROOT / "config" / folder).glob("*.py"):
             (config / folder / file.name).symlink_to(file)
     for name in ("settings.py", "library.py"):
-        (config / name).write_text((TESTS.parent / "config" / name).read_text())
+        (config / name).write_text((ROOT / "config" / name).read_text())
     lines = re.findall(
         r"^    ((?:handlers_perflog|storage) = .*)",
-        (TESTS.parent / "perflogs-templates/README.md").read_text(),
+        (ROOT / "perflogs-templates/README.md").read_text(),
         re.M,
     )
     assert len(lines) == 2

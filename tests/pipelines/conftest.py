@@ -9,10 +9,9 @@ import pytest
 
 from tests import programs
 from tests.cluster.conftest import Cluster, machine  # noqa: F401  (a fixture)
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.homes import checkout, linked
 
-ROOT = TESTS.parent
 #: The shortest case between two nodes.
 ONE_CASE = "-n ^ImbBarrier%layout=2x1$"
 NIGHT = {"summary.md", "junit.xml", "report.html", "run.log", "night.json"}
@@ -102,9 +101,9 @@ def stand_in(tmp_path):
     """Return a runner in a checkout whose ci/nightly is a stand-in that ends with NIGHT_ENDS."""
     clone = tmp_path / "clone"
     (clone / "ci").mkdir(parents=True)
-    shutil.copytree(ROOT / "ci" / "pipelines", clone / "ci" / "pipelines")
-    (clone / "ci" / "env.sh").write_text("echo setting up\n")
-    nightly = clone / "ci" / "nightly"
+    shutil.copytree(ROOT / "ci/pipelines", clone / "ci/pipelines")
+    (clone / "ci/env.sh").write_text("echo setting up\n")
+    nightly = clone / "ci/nightly"
     nightly.write_text(
         "#!/usr/bin/env bash\n"
         'printf "%s\\n" "$@" > ../arguments\n'

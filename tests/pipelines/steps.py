@@ -7,9 +7,9 @@ from configparser import RawConfigParser
 
 import yaml
 
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-PIPELINES = TESTS.parent / "ci" / "pipelines"
+PIPELINES = ROOT / "ci/pipelines"
 GITLAB = sorted(PIPELINES.glob("*gitlab*.yml"))
 GITHUB = sorted(PIPELINES.glob("*github.yml"))
 JENKINS = PIPELINES / "Jenkinsfile"

@@ -14,7 +14,7 @@ from cronsim import CronSim
 
 from fabric_checks.cli import nightly
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.pipelines import steps
 
 BIN = Path(sys.executable).parent
@@ -72,8 +72,8 @@ def test_scripts_call_programs_and_options_that_exist():
         "ci/test",
     }
     for program, options in calls:
-        assert (TESTS.parent / program).stat().st_mode & 0o111, program
-        known = (TESTS.parent / program).read_text() + CliRunner().invoke(
+        assert (ROOT / program).stat().st_mode & 0o111, program
+        known = (ROOT / program).read_text() + CliRunner().invoke(
             nightly.command, ["--help"]
         ).output
         for option in re.findall(r"--[\w-]+", options):
@@ -90,7 +90,7 @@ def test_the_scripts_they_call_pass_shellcheck(script):
         "--shell=bash",
         "--severity=warning",
         "--exclude=SC1090,SC1091",
-        TESTS.parent / script,
+        ROOT / script,
     )
 
 
@@ -102,9 +102,7 @@ def test_units_by_systemd(tmp_path):
     units = [tmp_path / path.name for path in (steps.SERVICE, steps.TIMER)]
     for unit in units:  # as an operator copies them, with a clone that exists
         unit.write_text(
-            (steps.PIPELINES / unit.name)
-            .read_text()
-            .replace(steps.CLONE, str(TESTS.parent))
+            (steps.PIPELINES / unit.name).read_text().replace(steps.CLONE, str(ROOT))
         )
     # What it has to say is an error or a warning, whatever its status.
     assert steps.Unit(steps.SERVICE)["Service"]["User"] not in ("", "root", "0")

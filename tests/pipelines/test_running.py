@@ -60,7 +60,7 @@ def groovy(runner, **variables):
             "the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)"
         )
     return runner(
-        ["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS],
+        ["groovy", TESTS / "pipelines/jenkins.groovy", steps.JENKINS],
         JAVA_HOME=home,
         **variables,
     )

@@ -11,7 +11,7 @@ from tests.conftest import TESTS
 
 
 def golden(name):
-    return parse((TESTS / "golden" / "ports" / f"{name}.txt").read_text())
+    return parse((TESTS / f"golden/ports/{name}.txt").read_text())
 
 
 def test_a_tree_before_and_after():

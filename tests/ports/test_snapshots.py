@@ -11,7 +11,7 @@ from tests.breakages import refused
 from tests.conftest import TESTS
 
 GOLDEN = {
-    path.stem: path.read_text() for path in (TESTS / "golden" / "ports").glob("*.txt")
+    path.stem: path.read_text() for path in (TESTS / "golden/ports").glob("*.txt")
 }
 
 

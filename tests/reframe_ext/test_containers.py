@@ -140,7 +140,7 @@ def test_podman_gets_the_environment_without_search_paths_and_the_descriptor_of_
 def stage(tmp_path):
     (tmp_path / "ports").mkdir()
     for node in ("n1", "n2"):
-        (tmp_path / "ports" / f"{node}.txt").write_text(
+        (tmp_path / f"ports/{node}.txt").write_text(
             MUCH.replace("# node: n1", f"# node: {node}")
         )
     return tmp_path

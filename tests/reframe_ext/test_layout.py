@@ -92,7 +92,7 @@ def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(
         "fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: logger
     )
     (tmp_path / "taken").symlink_to("/")
-    LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken" / "lock")))
+    LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken/lock")))
     ((text, is_once),) = warnings
     assert (
         is_once

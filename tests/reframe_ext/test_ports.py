@@ -13,7 +13,7 @@ from fabric_checks.reframe_ext.mixins import LayoutMixin, PlacementMixin, PortsM
 from fabric_checks.software import packages
 from tests.conftest import TESTS
 
-TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
+TREE = (TESTS / "golden/ports/infiniband.txt").read_text()
 #: As if the first adapter had moved a thousand times as much.
 MUCH = TREE.replace("port_xmit_data\t251000", "port_xmit_data\t251000000")
 
@@ -129,7 +129,7 @@ def test_what_rails_carried_is_a_metric_that_only_a_case_with_rails_has(stage):
         (MUCH, ["mlx5_*"], {"least_rail_share": 0}),
     ):
         for name in ("n1", "n2"):
-            (stage / "ports" / f"{name}.txt").write_text(
+            (stage / f"ports/{name}.txt").write_text(
                 text.replace("# node: n1", f"# node: {name}")
             )
         check = Check(stage, fabric=fabric)
@@ -155,7 +155,7 @@ def test_what_the_ports_say_of_a_program_that_failed(stage):
 
 
 def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
-    (stage / "ports" / "n2.txt").write_text("junk\x1b[31m\n")
+    (stage / "ports/n2.txt").write_text("junk\x1b[31m\n")
     check = Check(stage, "3x1", fabric=["mlx5_1"], moved=1_900_000)
     check.hold_to_ports("")
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
@@ -170,9 +170,9 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
 
 def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):
     """As steps of Slurm do that need fewer nodes than their job has."""
-    text = (stage / "ports" / "n2.txt").read_text()
-    (stage / "ports" / "n2.txt").unlink()
-    (stage / "ports" / "n7.txt").write_text(text.replace("# node: n2", "# node: n7"))
+    text = (stage / "ports/n2.txt").read_text()
+    (stage / "ports/n2.txt").unlink()
+    (stage / "ports/n7.txt").write_text(text.replace("# node: n2", "# node: n7"))
     check = Check(stage)
     check.hold_to_ports("")
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]

@@ -102,8 +102,8 @@ def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
     handler = PerflogHandler(tmp_path)
     handler.emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
     check.require_records()
-    (tmp_path / "s" / "p" / "A.jsonl").unlink()
-    (tmp_path / "s" / "p" / "A.jsonl").mkdir()
+    (tmp_path / "s/p/A.jsonl").unlink()
+    (tmp_path / "s/p/A.jsonl").mkdir()
     with pytest.raises(
         LoggingError,
         match=r"A\.jsonl: Is a directory: 2 records are not in the perflog",
@@ -136,10 +136,10 @@ def test_the_cause_may_be_in_what_nccl_logs_alone(tmp_path):
         "a7: Test NCCL failure common.cu:958 'remote process exited'\n"
     )
     (tmp_path / "nccl").mkdir()
-    (tmp_path / "nccl" / "a2.11.txt").write_text(
+    (tmp_path / "nccl/a2.11.txt").write_text(
         "a2:11:40 [0] NCCL INFO Connected all rings\n"
     )
-    (tmp_path / "nccl" / "a7.12.txt").write_text(
+    (tmp_path / "nccl/a7.12.txt").write_text(
         "a7:12:40 [1] NCCL INFO Connected all rings\n"
         "a7:12:41 [1] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 10.9.0.3<41000> with"
         " status=12 opcode=1 len=0 vendor err 129 (Send) localGid ::ffff:10.9.0.7 remoteGids::ffff:10.9.0.3"

@@ -106,7 +106,7 @@ class StandIn:
 
 class Flux(StandIn):
     name, system, commands, made = "fabric-flux", "generic_flux", ("flux",), "1004"
-    printed = GOLDEN / "flux" / "0.88.0"
+    printed = GOLDEN / "flux/0.88.0"
     refused = ("flux-batch", (1, "", (printed / "no_queue.err").read_text()))
     refusal = "flux batch: flux-batch: ERROR: 'x' is not a valid queue"
     ids = {"waiting": "held", "cancelled": "cancelled_waiting", "lost": "node_lost"}
@@ -146,7 +146,7 @@ class Pbs(StandIn):
         ("qsub", "qstat", "qdel", "pbsnodes"),
         "7.head",
     )
-    printed = GOLDEN / "pbs" / "23.06.06"
+    printed = GOLDEN / "pbs/23.06.06"
     refused = ("qsub", (170, "", (printed / "no_queue.err").read_text()))
     refusal = "qsub: qsub: Unknown queue"
     ids = {"waiting": "held", "cancelled": "cancelled_waiting", "lost": "node_lost"}

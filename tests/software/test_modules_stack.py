@@ -13,9 +13,8 @@ import pytest
 from fabric_checks.records import runs
 from fabric_checks.software import installed
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
 MPICH, IMPI = installed.folder("mpich"), installed.folder("impi")
 SESSION = "20260101T000000Z-test"

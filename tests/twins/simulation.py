@@ -11,11 +11,10 @@ from fabric_twins import simgrid as installed
 from fabric_twins import simulate, smpirun
 from fabric_twins.model import description, platform_file
 from tests import programs
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 
-ROOT = TESTS.parent
-TWINS = ROOT / "config" / "twins"
-SOURCES = ROOT / "checks" / "fabric" / "src"
+TWINS = ROOT / "config/twins"
+SOURCES = ROOT / "checks/fabric/src"
 
 simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None or shutil.which("smpicc") is None,
@@ -27,7 +26,7 @@ def build_plugin(folder, *flags):
     command = [
         "make",
         "-f",
-        TWINS / "plugin" / "Makefile",
+        TWINS / "plugin/Makefile",
         "CXXFLAGS=" + " ".join(flags),
     ]
     programs.succeed(command, cwd=folder)

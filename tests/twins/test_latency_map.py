@@ -10,7 +10,7 @@ from fabric_twins.model.topology import Fault
 from fabric_twins.smpirun import PROGRAM_OPTIONS
 from tests.twins.simulation import simgrid
 
-PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
+PLANNED = ROOT / "config/twins/examples/planned-cluster.yaml"
 
 
 def report(*faults):

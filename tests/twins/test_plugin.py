@@ -227,7 +227,7 @@ def waits_us(simulator, calling):
 
     def of(part, *words):
         text = simulator.output(
-            calling(part), 2, 2, TESTS / "twins" / "processors.c", *words
+            calling(part), 2, 2, TESTS / "twins/processors.c", *words
         )
         return [float(word) for word in text.splitlines()[0].split()]
 

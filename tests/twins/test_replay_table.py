@@ -14,7 +14,7 @@ LAYOUTS = [Layout(1, 1), Layout(1, 2), Layout(2, 1), Layout(2, 2)]
 
 @pytest.fixture
 def text():
-    return (GOLDEN / "replay" / "lj.2x2.txt").read_text()
+    return (GOLDEN / "replay/lj.2x2.txt").read_text()
 
 
 def test_times_and_shares(text):

@@ -35,7 +35,7 @@ def test_the_kept_traces_give_the_recorded_times(tmp_path):
 
 
 def test_the_documentation_has_these_tables():
-    text = (section6.ROOT / "lab" / "applications.md").read_text()
+    text = (section6.ROOT / "lab/applications.md").read_text()
     lines = [line for line in section6.tables(RECORDED) if line]
     missing = [line for line in lines if line not in text.splitlines()]
     assert not missing, (

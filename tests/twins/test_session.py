@@ -19,7 +19,7 @@ def replayed(tmp_path_factory):
     chosen = ("--system", "escher", "--tag", "applications", "-n", "problem=lj")
     of_twins = {"FABRIC_MPI": "none", "FABRIC_STACK": "simgrid"}
     done = Run(
-        results, *chosen, settings=ROOT / "config" / "settings.py", **of_twins
+        results, *chosen, settings=ROOT / "config/settings.py", **of_twins
     ).wait()
     assert done.status == 0, done.output
     return results, done.session

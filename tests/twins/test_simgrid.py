@@ -10,7 +10,7 @@ from tests.twins.simulation import simgrid
 
 def fake_smpirun(folder, text):
     (folder / "bin").mkdir()
-    file = folder / "bin" / "smpirun"
+    file = folder / "bin/smpirun"
     file.write_text(f"#!/bin/sh\necho '{text}'\n")
     file.chmod(0o755)
     return file

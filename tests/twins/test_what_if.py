@@ -18,8 +18,8 @@ from tests import calling
 from tests.twins.conftest import SMALL
 from tests.twins.simulation import ROOT, TWINS
 
-STORY = TWINS / "examples" / "rotate-story.yaml"
-PICTURES = ROOT / "docs" / "rotate-story"
+STORY = TWINS / "examples/rotate-story.yaml"
+PICTURES = ROOT / "docs/rotate-story"
 
 ALTERNATIVES = """\
 plan: healthy

@@ -212,7 +212,7 @@ class Ledger:
 
 def ledger_of(results: Path, contract: Path) -> Path:
     """Return where the ledger of clauses is in a folder of results."""
-    return results / "acceptance" / f"{contract.stem}.jsonl"
+    return results / f"acceptance/{contract.stem}.jsonl"
 
 
 def signature_of(document: Path, role: str) -> Path:

@@ -14,7 +14,7 @@ MANY = 50_000
 
 
 def fixtures():
-    with (TESTS / "analysis/statistics" / "fixtures" / "intervals.csv").open() as lines:
+    with (TESTS / "analysis/statistics/fixtures/intervals.csv").open() as lines:
         for row in csv.DictReader(lines):
             yield pytest.param(
                 row, id=f"{row['kind']}-{len(row['a'].split())}-{row['confidence']}"

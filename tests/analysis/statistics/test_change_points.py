@@ -41,7 +41,7 @@ def test_other_noise_has_few_false_alarms_and_hides_few_shifts(name):
 
 
 def breaks():
-    with (TESTS / "analysis/statistics" / "fixtures" / "breaks.csv").open() as lines:
+    with (TESTS / "analysis/statistics/fixtures/breaks.csv").open() as lines:
         return [
             (
                 [float(word) for word in row["values"].split()],

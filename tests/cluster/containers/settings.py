@@ -8,7 +8,7 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))[
+site_configuration = runpy.run_path(str(ROOT / "config/settings.py"))[
     "site_configuration"
 ]
 
@@ -16,7 +16,7 @@ from fabric_checks.software.installed import found  # noqa: E402  (now it is fou
 
 for environment in site_configuration["environments"]:
     if environment["name"] == "mpich":
-        environment["cc"] = str(found("mpich") / "bin" / "mpicc")
+        environment["cc"] = str(found("mpich") / "bin/mpicc")
         environment["extras"] = environment["extras"] | {
             "container": json.loads(os.environ["INSIDE"])
         }

@@ -15,7 +15,7 @@ NCCL = {
     "stack": "modules",
     "command": f"{OUTPUTS}/{{benchmark}}_perf",
 }
-site_configuration = runpy.run_path(str(HERE.parents[2] / "config" / "settings.py"))[
+site_configuration = runpy.run_path(str(HERE.parents[2] / "config/settings.py"))[
     "site_configuration"
 ]
 for system in site_configuration["systems"]:

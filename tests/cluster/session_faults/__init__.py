@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fabric_checks.records import runs
 from tests import builders
-from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
+from tests.conftest import FABRIC_CHECKS, GOLDEN, ROOT
 from tests.guard import GUARD_S, wait_for
 
 HELD = Path(__file__).with_name("held")
@@ -52,7 +52,7 @@ class Session:
         ]
         line = " ".join(f"'{part}'" for part in [*reframe, *options, "-r"])
         script = (
-            f"cd {TESTS.parent}; {line} & echo $! > {self.pid}; wait $!; echo status $?;"
+            f"cd {ROOT}; {line} & echo $! > {self.pid}; wait $!; echo status $?;"
             f" {sys.executable} {FABRIC_CHECKS} show --session {name} --gate; echo gate $?;"
             # The perflog may be on a file system of the head's own.
             f" rm -rf {self.results}/seen; cp -r {self.results}/perflogs {self.results}/seen"
@@ -233,7 +233,7 @@ COMMANDS = {
 def begin_held(cluster, folder, *options, **more):
     """Start a session whose victim is held; return it when the victim's job runs."""
     (folder / "hold").mkdir()
-    (folder / "hold" / "osu_latency").touch()
+    (folder / "hold/osu_latency").touch()
     session = Session(cluster, folder, *options, **more)
     session.wait_until_held()
     return session
@@ -345,7 +345,7 @@ def sacct_unavailable(cluster, commands, folder):
 
 def perflog_full(cluster, commands, folder):
     """No room for the 24 records of the victim; those of the other two are on another file system."""
-    perflogs = folder / "results" / "perflogs"
+    perflogs = folder / "results/perflogs"
     perflogs.mkdir(parents=True)
     mounted = cluster.tried(
         "head",
@@ -359,7 +359,7 @@ def perflog_full(cluster, commands, folder):
     )
     if mounted.returncode != 0:
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
-    of_checks = perflogs / "minicluster" / "pmi2"
+    of_checks = perflogs / "minicluster/pmi2"
     links = [
         f"ln -s ../../../{check}.jsonl {of_checks}"
         for check in ("OsuBarrier", "ImbBarrier")

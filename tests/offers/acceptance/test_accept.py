@@ -34,7 +34,7 @@ def results(folder, *runs):
     """Write a folder of results with a session for each run that is not there yet."""
     for number, each in enumerate(runs):
         write_session(folder, [], session=each["session"], number=number)
-    write(folder / "perflogs" / "A.jsonl", list(runs))
+    write(folder / "perflogs/A.jsonl", list(runs))
     return folder
 
 
@@ -94,14 +94,14 @@ def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):
 
 def test_a_session_that_still_runs_is_not_counted(tmp_path):
     given, folder = contract(tmp_path).path, results(tmp_path / "r", run(0))
-    write(folder / "perflogs" / "A.jsonl", [run(0), run(1)])
+    write(folder / "perflogs/A.jsonl", [run(0), run(1)])
     assert "1 session counted" in accept("status", given, folder)[1]
 
 
 def test_a_ledger_whose_lines_were_changed_is_found(tmp_path):
     given, folder = contract(tmp_path).path, results(tmp_path / "r", run(0), run(1))
     accept("status", given, folder)
-    path = folder / "acceptance" / "c.jsonl"
+    path = folder / "acceptance/c.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     assert (
         "does not follow from the line before: the ledger was changed"
@@ -121,7 +121,7 @@ def test_clauses_that_are_changed_under_a_running_count_are_named(tmp_path):
     with pytest.raises(FabricError, match="no verdict: .*was changed"):
         accept("verdict", given, tmp_path / "v.html", folder)
     # A line of an earlier release says nothing of the clauses.
-    path = folder / "acceptance" / "c.jsonl"
+    path = folder / "acceptance/c.jsonl"
     first = json.loads(path.read_text().splitlines()[0])
     del first["clauses"]
     path.write_text(f"{json.dumps(first, sort_keys=True)}\n")

@@ -15,7 +15,7 @@ from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
 from tests.conftest import TESTS
 from tests.offers.acceptance.made import CLAUSE, FIRST, contract, failed, run
 
-ROTATE = TESTS / "golden" / "rotate"
+ROTATE = TESTS / "golden/rotate"
 NODES = {
     "name": "nodes",
     "check": "A",

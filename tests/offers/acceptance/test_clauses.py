@@ -9,7 +9,7 @@ import yaml
 from fabric_checks.core.paths import ROOT
 from fabric_offers.acceptance import clauses, document
 
-EXAMPLES = sorted((ROOT / "config" / "clauses").glob("*.yaml"))
+EXAMPLES = sorted((ROOT / "config/clauses").glob("*.yaml"))
 VALUE = {
     "name": "bandwidth", "check": "OsuBandwidth", "metric": "bandwidth_1B", "good": 100, "bad": 90,
     "spread": 0.05, "most": 40,

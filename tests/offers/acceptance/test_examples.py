@@ -14,13 +14,13 @@ from tests.conftest import TESTS
 
 RECORDS = [
     dict.fromkeys(FIELDS) | json.loads(line)
-    for line in (TESTS / "report" / "twins.jsonl").read_text().splitlines()
+    for line in (TESTS / "report/twins.jsonl").read_text().splitlines()
 ]
 
 
 def verdicts(tmp_path, name, twin):
     """Judge the clauses of an example of which the records of the twins have values, by another twin."""
-    path = ROOT / "config" / "clauses" / f"{name}.yaml"
+    path = ROOT / f"config/clauses/{name}.yaml"
     own = clauses.read(path)
     given = next(clause.select["partition"] for clause in own.clauses)
     changed = tmp_path / path.name

@@ -10,7 +10,7 @@ from fabric_checks.schedulers.flux import output as flux
 from tests.breakages import refused
 from tests.conftest import GOLDEN
 
-PRINTED = GOLDEN / "flux" / "0.88.0"
+PRINTED = GOLDEN / "flux/0.88.0"
 
 
 def job(name, **more):

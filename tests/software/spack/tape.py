@@ -7,11 +7,11 @@ import shutil
 from fabric_checks.software.installed import PACKAGES as REPOSITORY
 from fabric_checks.software.suites import PACKAGES
 from tests import programs
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import GOLDEN, ROOT, TESTS
 
 TRANSCRIPTS = GOLDEN / "spack"
-LOCAL = TESTS.parent / "config/systems/local/spack"
-COMMON = TESTS.parent / "spack-envs/common"
+LOCAL = ROOT / "config/systems/local/spack"
+COMMON = ROOT / "spack-envs/common"
 OSU = PACKAGES["osu-micro-benchmarks"]
 
 #: The releases of the transcripts.

@@ -12,7 +12,7 @@ from tests.conftest import GOLDEN
 
 LOCKS = sorted((GOLDEN / "spack").glob("*.lock.json"))
 IMB = "intel-mpi-benchmarks"
-LOCK = GOLDEN / "spack" / f"{IMB}.mpich.lock.json"
+LOCK = GOLDEN / f"spack/{IMB}.mpich.lock.json"
 MPI = {
     "mpich": "mpich@5.0.2",
     "openmpi": "openmpi@5.0.11",

@@ -10,11 +10,11 @@ from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Scopes, load, parse_requirement, render
 from fabric_checks.software.spack.tool import scope_defaults
 from fabric_checks.software.suites import PACKAGES
-from tests.conftest import TESTS
+from tests.conftest import ROOT
 from tests.software.spack.tape import COMMON, LOCAL, OSU, put
 
 ENVIRONMENTS = sorted(
-    path.parent for path in (TESTS.parent / "spack-envs").glob("*/spack.yaml")
+    path.parent for path in (ROOT / "spack-envs").glob("*/spack.yaml")
 )
 MPIS = sorted(path for path in LOCAL.iterdir() if path.name != "site")
 

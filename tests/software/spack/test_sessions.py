@@ -7,13 +7,11 @@ import shutil
 import pytest
 
 from tests import programs
-from tests.conftest import GOLDEN, TESTS
+from tests.conftest import GOLDEN, ROOT
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
 from tests.sessions import Run
 from tests.software.spack.tape import Tape, fail_to_compile
-
-ROOT = TESTS.parent
 
 
 def begun(tape, *arguments, results="results", mpi="mpich", suites=("osu",)):

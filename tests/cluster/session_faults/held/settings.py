@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
-site_configuration = runpy.run_path(str(ROOT / "config" / "settings.py"))[
+site_configuration = runpy.run_path(str(ROOT / "config/settings.py"))[
     "site_configuration"
 ]
 for environment in site_configuration["environments"]:
