@@ -25,6 +25,7 @@ from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
 from fabric_checks.diagnosis.fabric_map import names, topology_files
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.records import fabric_maps
 from fabric_checks.report.terminal import blame
 
 _EPILOG = """
@@ -141,5 +142,5 @@ def _map(
     without files."""
     if not files:
         return None
-    known = names.on_adapters(topology_files.read(files), adapters)
+    known = names.on_adapters(fabric_maps.of_files(files), adapters)
     return replace(known, routing=routing) if routing else known

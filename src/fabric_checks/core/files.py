@@ -19,6 +19,8 @@ from pathlib import Path
 
 #: The largest file that is read; run reports of ten thousand cases have some ten megabytes.
 LARGEST_B = 256 * 2**20
+#: What is read at a time of a file of any size.
+PIECE_B = 8 * 2**20
 
 
 class UnfitError(OSError):
@@ -74,8 +76,29 @@ def read_text(
     path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 ) -> str:
     """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
-    text = read_bytes(path, within, largest_B).decode(errors="replace")
+    return _text(read_bytes(path, within, largest_B))
+
+
+def _text(content: bytes) -> str:
+    text = content.decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def text_pieces(path: Path) -> Iterator[str]:
+    """Yield the text of a file of any size in pieces of :data:`PIECE_B`, each to the end of a line.
+
+    :raises OSError: see :func:`opened`.
+    """
+    rest = b""
+    with opened(path) as file:
+        while part := file.read(PIECE_B):
+            whole, end, last = part.rpartition(b"\n")
+            if end:
+                yield _text(rest + whole + end)
+                rest = b""
+            rest += last
+    if rest:
+        yield _text(rest)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What InfiniBand's tools print: devices, cables with both ends, and tables that are whole."""
 
+import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.fabric_map import cabling, forwarding, infiniband, names
@@ -192,7 +193,10 @@ def test_rates_of_cables_are_multiples_of_a_hosts(up, expected):
 
 
 def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
-    devices, tables = named("n1 mlx5_0", "n2 mlx5_0"), Tables({"0" * 16: {1: 1, 2: 2}})
+    devices, tables = (
+        named("n1 mlx5_0", "n2 mlx5_0"),
+        Tables({"0" * 16: np.array([255, 1, 2], dtype=np.uint8)}),
+    )
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 2)
     assert infiniband.of_fabric(devices, tables).switches == ("leaf",)
     monkeypatch.setattr(infiniband, "MOST_ENTRIES", 1)
@@ -200,16 +204,24 @@ def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
         infiniband.of_fabric(devices, tables)
 
 
+def ports(*pieces):
+    """Return the port by LID of each switch of an output."""
+    return {
+        guid: {lid: port for lid, port in enumerate(own.tolist()) if port != 255}
+        for guid, own in forwarding.parse(pieces).ports.items()
+    }
+
+
 def test_tables_are_read_and_a_torn_one_is_refused():
     whole = "".join(TABLE.format(guid) + "2 valid lids dumped\n" for guid in "ab")
     route = {11: 4, 12: 9}
-    assert forwarding.parse(whole).ports == {"a".zfill(16): route, "b".zfill(16): route}
+    assert ports(whole) == {"a".zfill(16): route, "b".zfill(16): route}
     for torn, line in (
         (TABLE.format("a"), 3),
         (TABLE.format("a") + TABLE.format("b"), 3),
     ):
         with refused(f"line {line}: the table ends here"):
-            forwarding.parse(torn)
+            forwarding.parse([torn])
 
 
 OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000a (leaf1):
@@ -223,11 +235,84 @@ OF_ONE_SWITCH = """Unicast lids [0x0-0x3] of switch Lid 2 guid 0x000000000000000
 
 def test_the_farewell_of_dump_lfts_is_passed_over():
     farewell = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n"
-    assert forwarding.parse(OF_ONE_SWITCH.format(first="004") + farewell).ports == {
+    assert ports(OF_ONE_SWITCH.format(first="004") + farewell) == {
         "a".zfill(16): {1: 4, 2: 0}
     }
 
 
 def test_the_table_of_a_switch_that_did_not_answer_is_refused():
     with refused("switch 0x000000000000000a did not answer.* run the command again"):
-        forwarding.parse(OF_ONE_SWITCH.format(first="000"))
+        forwarding.parse([OF_ONE_SWITCH.format(first="000")])
+
+
+def tables(count):
+    """Return tables that differ in their ports, as of one fabric, a text for each switch."""
+    texts = []
+    for switch in range(count):
+        lines = [
+            f"0x{lid:04x} {(switch * lid) % 37 + 1:03d} : (Channel Adapter portguid 0x{lid:x}: 'n{lid}')"
+            for lid in range(1, 40)
+        ]
+        head = f"Unicast lids [0x0-0x27] of switch Lid {switch + 50} guid 0x{switch + 1:016x} (sw{switch}):"
+        texts.append("\n".join([head, *lines, "39 valid lids dumped ", ""]))
+    return texts
+
+
+ROUTE = "0x0010 {:03d} : (Channel"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("", "", None),
+        (ROUTE.format(33), ROUTE.format(9), None),
+        (ROUTE.format(33), ROUTE.format(300), "line 99: not a route to one host"),
+        (
+            ROUTE.format(33),
+            "0x0010 0x3 : (Channel",
+            "line 99: not a line of a forwarding table",
+        ),
+        (ROUTE.format(33), "0x0011 033 : (Channel", "line 100: LID 17 has two routes"),
+        ("0x0010 033 :", "ibwarn: [7] lost\n0x0010 033 :", None),
+        (
+            "39 valid",
+            "38 valid",
+            "line 123: the table has 39 lines but says that it has 38",
+        ),
+        (
+            "0x0027 005 : (Channel Adapter portguid 0x27: 'n39')\n39 valid",
+            "38 valid",
+            None,
+        ),
+        ("39 valid lids dumped ", "", "line 122: the table ends here"),
+        (
+            "of switch Lid 52",
+            "of a switch",
+            "line 83: not a line of a forwarding table",
+        ),
+        (
+            "guid 0x0000000000000003",
+            "guid 0x0000000000000001",
+            "line 83: switch 0x0000000000000001 has two",
+        ),
+    ],
+)
+def test_a_table_like_the_one_above_is_read_as_if_it_were_alone(old, new, error):
+    """Whole tables are compared with the one above; what differs in more than its ports is read by lines."""
+    texts = tables(4)
+    texts[2] = texts[2].replace(old, new)
+    assert not old or texts[2] != tables(4)[2]
+    if error:
+        with refused(error):
+            forwarding.parse(["".join(texts)])
+        return
+    expected = {}
+    for text in texts:
+        expected |= ports(text)
+    assert len(expected) == 4 and ports("".join(texts)) == expected
+    lines = "".join(texts).splitlines(keepends=True)
+    assert (
+        ports(*("".join(lines[at : at + 7]) for at in range(0, len(lines), 7)))
+        == expected
+    )
+    assert forwarding.parse(texts).warnings == ("ibwarn" in new)

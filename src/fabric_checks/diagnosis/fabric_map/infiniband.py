@@ -26,8 +26,6 @@ from fabric_checks.parsers.table import require
 MOST_ENTRIES = 400_000_000
 #: A link is an exception where so much of its fellows is alike, and faster.
 MOST_OF_FELLOWS = 0.75
-#: What the tools themselves report where a part of the fabric did not answer.
-WARNING = re.compile(r"(?m)^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*")
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
 _AGGREGATION = re.compile(r"(?i)Aggregation Node")
 _NAMELESS = re.compile(
@@ -83,7 +81,7 @@ def _routed(
     :param keys: of the switches; :param ports: the port that each arc leaves by.
     """
     own = [tables.ports.get(key.removeprefix("S-").zfill(16)) for key in keys]
-    missing = own.count(None)
+    missing = sum(table is None for table in own)
     require(
         missing < len(own),
         "the forwarding tables belong to none of these switches; give the topology and the tables of the same"
@@ -202,17 +200,18 @@ def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
 
     :param switches: their names by key.
     """
-    fellows = defaultdict[tuple[str, bool], list[Link]](list)
+    fellows = defaultdict[tuple[str, bool], Counter[str]](Counter)
     for link in fabric.links:
         for end in link.ends:
-            fellows[end.key, _is_between(link, switches)].append(link)
+            fellows[end.key, _is_between(link, switches)][link.kind] += 1
+    rates = {link.kind: link.Gbps for link in fabric.links}
     found = {}
     for link in fabric.links:
         is_between = _is_between(link, switches)
         groups = [
             fellows[end.key, is_between] for end in link.ends if end.key in switches
         ]
-        if faster := _kind_of_faster(link, groups):
+        if faster := _kind_of_faster(link.kind, groups, rates):
             kind, count = faster
             name = _link_name(link, fabric, switches)
             found[name] = (
@@ -222,21 +221,25 @@ def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kind_of_faster(
-    link: Link, groups: Sequence[Sequence[Link]]
+    own: str, groups: Sequence[Counter[str]], rates: Mapping[str, float]
 ) -> tuple[str, int] | None:
-    """Return what most of the faster fellows run at, and how many; None if the link is no exception.
+    """Return what most of the faster fellows run at, and how many; None if a link is no exception.
 
-    :param groups: its fellows at each of its switches.
+    :param own: its kind; :param groups: of the kinds of its fellows at each of its switches; :param rates: by
+        kind.
     """
-    faster = [
-        [each.kind for each in group if each.Gbps > link.Gbps] for group in groups
-    ]
     shares = [
-        len(some) / len(group) for some, group in zip(faster, groups, strict=True)
+        sum(count for kind, count in group.items() if rates[kind] > rates[own])
+        / group.total()
+        for group in groups
     ]
-    if not link.Gbps or min(shares, default=0) == 0 or max(shares) < MOST_OF_FELLOWS:
+    if not rates[own] or min(shares, default=0) == 0 or max(shares) < MOST_OF_FELLOWS:
         return None
-    return Counter(faster[int(np.argmax(shares))]).most_common(1)[0]
+    group = groups[int(np.argmax(shares))]
+    return max(
+        ((kind, count) for kind, count in group.items() if rates[kind] > rates[own]),
+        key=lambda each: each[1],
+    )
 
 
 @dataclass(frozen=True)
@@ -336,7 +339,7 @@ def _names(switches: Sequence[Device]) -> dict[str, str]:
 
 
 def _next_arcs(
-    tables: Sequence[Mapping[int, int] | None],
+    tables: Sequence[NDArray[np.uint8] | None],
     hosts: Sequence[_HostPort],
     arc_at: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -355,10 +358,9 @@ def _next_arcs(
     lid[lid > MOST_LID] = 0
     port = np.full((len(tables), len(hosts)), NO_PORT, dtype=np.uint8)
     for switch, table in enumerate(tables):
-        of_lid = np.full(MOST_LID + 1, NO_PORT)
-        of_lid[list(table or ())] = list((table or {}).values())
-        of_lid[0] = NO_PORT
-        port[switch] = of_lid[lid]
+        if table is not None:
+            port[switch] = table[lid]
+    port[:, lid == 0] = NO_PORT
     found = np.take_along_axis(arc_at, port.astype(np.int64), axis=1)
     is_here = at == np.arange(len(tables))[:, None]
     found[is_here] = NONE

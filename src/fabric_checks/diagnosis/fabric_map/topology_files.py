@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from fabric_checks.diagnosis.fabric_map import (
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers.table import require
 
+#: The most pieces of a text that is read as a whole.
+MOST_PIECES = files.LARGEST_B // files.PIECE_B
+
 
 def read(paths: Sequence[Path]) -> FabricMap:
     """Return the map that some files give together.
@@ -29,7 +33,7 @@ def read(paths: Sequence[Path]) -> FabricMap:
         ``topology.conf``, or the log of OpenSM; one at least.
     :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
-    return of_texts([(str(path), files.read_text(path)) for path in paths])
+    return _of_pieces([(str(path), files.text_pieces(path)) for path in paths])
 
 
 def age_text(paths: Sequence[Path], run_s: float) -> str:
@@ -55,19 +59,23 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is
         named.
     """
+    return _of_pieces([(name, iter([text])) for name, text in texts])
+
+
+def _of_pieces(texts: Sequence[tuple[str, Iterator[str]]]) -> FabricMap:
+    """Return the map of texts that come in pieces, each to the end of a line; see :func:`of_texts`."""
     found: dict[str, Any] = {"tables": forwarding.Tables(), "routing": UNKNOWN_ROUTING}
     warnings = []
-    for name, printed in texts:
-        text, warned = infiniband.WARNING.subn("", printed)  # each leaves an empty line
+    for name, pieces in texts:
+        try:
+            warned = _read(pieces, found)
+        except OutputError as error:
+            raise OutputError(f"{name}: {error}") from None
         if warned:
             lines = count_text(warned, "warning")
             warnings.append(
                 f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing"
             )
-        try:
-            _read(text, found)
-        except OutputError as error:
-            raise OutputError(f"{name}: {error}") from None
     tables: forwarding.Tables = found["tables"]
     if "cables" in found:
         known = infiniband.of_fabric(found["cables"], tables if tables.ports else None)
@@ -82,15 +90,21 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     return replace(of_slurm, routing=found["routing"])
 
 
-def _read(text: str, found: dict[str, Any]) -> None:
-    """Add what a text has, by its form."""
-    if forwarding.FORWARDING.search(text):
-        tables = forwarding.parse(text)
+def _read(pieces: Iterator[str], found: dict[str, Any]) -> int:
+    """Add what a text has, by its form; return how many warnings of the tools were skipped."""
+    first = next(pieces, "")
+    if forwarding.FORWARDING.search(first):
+        tables = forwarding.parse(chain([first], pieces))
         found["tables"].ports.update(tables.ports)
         found["tables"].guids.update(tables.guids)
-    elif (tool := cabling.IBNETDISCOVER.search(text)) or cabling.SUBNET_LIST.search(
-        text
-    ):
+        return tables.warnings
+    text, warned = forwarding.WARNING.subn(
+        "", "".join(chain([first], islice(pieces, MOST_PIECES)))
+    )
+    require(
+        next(pieces, None) is None, "too large for a topology without forwarding tables"
+    )
+    if (tool := cabling.IBNETDISCOVER.search(text)) or cabling.SUBNET_LIST.search(text):
         require(
             "cables" not in found,
             "a second file of cables; give those of one subnet, which MPI used",
@@ -107,3 +121,4 @@ def _read(text: str, found: dict[str, Any]) -> None:
             " opensm-subnet.lst, of dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or"
             " the log of OpenSM"
         )
+    return warned

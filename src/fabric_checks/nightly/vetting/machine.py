@@ -10,10 +10,11 @@ from typing import Any
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import first_of
-from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
+from fabric_checks.diagnosis.fabric_map import names, slurm_topology
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
+from fabric_checks.records import fabric_maps
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node
 
@@ -122,7 +123,7 @@ def switches_of(
     :raises FabricError, OSError: if a file cannot be read.
     """
     if files:
-        known = topology_files.read(
+        known = fabric_maps.of_files(
             [ROOT / "config" / "systems" / name for name in files]
         )
     else:

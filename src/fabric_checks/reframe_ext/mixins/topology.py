@@ -151,15 +151,12 @@ class TopologyMixin(RegressionTestPlugin):
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
-        from fabric_checks.diagnosis.fabric_map import (
-            names,
-            slurm_topology,
-            topology_files,
-        )
+        from fabric_checks.diagnosis.fabric_map import names, slurm_topology
+        from fabric_checks.records import fabric_maps
 
         if paths := self._topology_files():
             return names.on_adapters(
-                topology_files.read(paths),
+                fabric_maps.of_files(paths),
                 patterns=self.extras.fabric,
             )
         answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
@@ -167,7 +164,7 @@ class TopologyMixin(RegressionTestPlugin):
             return None
         # Without a topology plugin Slurm answers with a sentence.
         return (
-            topology_files.read([answer])
+            fabric_maps.of_files([answer])
             if slurm_topology.is_topology(files.read_text(answer))
             else None
         )
