@@ -70,6 +70,7 @@ class FabricCheck(
                             allow_time_for_all *        time_limit
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
+                            keep_to_repeats             in a session that repeats misses: their environments
                             add_tags                    the tags of family and levels: all that selects cases
         after setup         check_settings              settings that the program can take
                             begin_facts                 facts: the session, the check, its output, its metrics
@@ -86,6 +87,7 @@ class FabricCheck(
                                                         last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             look_into_container         network and digest of the image before prerun_cmds
+                            take_the_same_nodes         the nodes of a miss, in a session that repeats misses
                             keep_evidence               keep_files: the files that values follow from
                             look_for_program            a case whose program the suite lacks is skipped
                             OWN                         a case of our own whose program was not built fails

@@ -17,7 +17,6 @@ state.
 """
 
 import io
-import json
 import sys
 import tarfile
 from dataclasses import dataclass
@@ -26,11 +25,14 @@ from pathlib import Path
 
 import numpy as np
 
+from fabric_checks.records import lines
+from fabric_checks.records.record import FIELDS
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.sequential import MET, VIOLATED, Model
 
 NODES, PASSES, DAYS = 8, 3, 80
 CORRELATION = 0.3
+ALL = frozenset(FIELDS)
 SERIES = (
     Path(__file__).resolve().parents[1]
     / "tests"
@@ -78,12 +80,12 @@ def measured():
         for member in archive:
             if member.name.endswith(".jsonl"):
                 for line in archive.extractfile(member).read().splitlines():
-                    record = json.loads(line)
-                    if record.get("metric") and record["value"] > 0:
-                        key = record["test"], record["environ"], record["metric"]
-                        by_series.setdefault(key, []).append(
-                            (record["time"], np.log(record["value"]))
-                        )
+                    for record in lines.records_of(lines.case_of(line, ALL)):
+                        if record["metric"] and record["value"] > 0:
+                            key = record["test"], record["environ"], record["metric"]
+                            by_series.setdefault(key, []).append(
+                                (record["time"], np.log(record["value"]))
+                            )
     # The links were slowed down for the last three runs.
     found = [
         np.array([value for _, value in sorted(each)[:-3]])

@@ -83,3 +83,14 @@ def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
     assert (
         pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
     )
+
+
+@pytest.mark.parametrize(("scheduler", "line"), [
+    ("flux", "#flux: --requires=host:n3,n5"),
+    ("pbs", "#PBS -l select=1:mpiprocs=2:ncpus=2:host=n3+1:mpiprocs=2:ncpus=2:host=n5"),
+])  # fmt: skip
+def test_a_job_is_pinned_to_the_nodes_of_a_miss(request, scheduler, line):
+    job = request.getfixturevalue(scheduler).job()
+    assert line not in job.scheduler.emit_preamble(job)
+    job.pin_nodes = ["n3", "n5"]
+    assert line in job.scheduler.emit_preamble(job)

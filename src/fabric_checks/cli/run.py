@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import json
 import os
@@ -12,21 +13,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
 
 import click
 
 from fabric_checks.cli.verb import flag
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, RequestError, quoted
+from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
 
 #: The options that ReFrame does not have.
-_OF_CI_RUN = "--mpi --stack --mirror --reservation --cost --profile --budget --only"
+_OF_CI_RUN = (
+    "--mpi --stack --mirror --reservation --confirm --cost --profile --budget --only"
+)
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -43,8 +47,11 @@ def command(*, as_is: bool, line: tuple[str, ...]) -> None:
         _require(reservation, line)
     began_s, state = time.monotonic(), progress.State()
     errors: list[str] = []
+    times = _times(line)
     with progress.shown(state) as follow:
         status = _run(line, follow, errors, _ending)
+        if status == 1 and times:
+            status = _measure_again(times, line, follow, errors, state)
     sys.exit(_end(status, state, errors, time.monotonic() - began_s))
 
 
@@ -68,6 +75,44 @@ def _end(
     messages = tuple(dict.fromkeys([*failures, *state.messages]))
     is_success = _ending().end(folder, session, elapsed_s, messages)
     return status or int(not is_success)
+
+
+def _times(line: Sequence[str]) -> int:
+    """Return how often a miss is measured again: by FABRIC_CONFIRM, or else by the level.
+
+    :raises RequestError: if it is no number.
+    """
+    if given := os.environ.get("FABRIC_CONFIRM"):
+        if not re.fullmatch(r"\d", given, re.ASCII):
+            raise RequestError(
+                f"--confirm: {quoted(given)} is no number of repeats; give 0 to 9"
+            )
+        return int(given)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--mode")
+    level = LEVELS.get(parser.parse_known_args(line)[0].mode)
+    return level.confirm if level else 0
+
+
+def _measure_again(
+    times: int,
+    line: Sequence[str],
+    follow: Callable[[str], None],
+    errors: list[str],
+    state: progress.State,
+) -> int:
+    """Measure misses again, and return the exit status of the run."""
+    from fabric_checks.cli.repeating import Repeater  # noqa: PLC0415  (slow to import)
+
+    folder, session = paths.results(), session_id()
+    if not (folder / "logs" / f"{session}.log").exists():
+        return 1
+
+    def run(again: Sequence[str], env: Mapping[str, str]) -> int:
+        state.begin_again()
+        return _run(again, follow, errors, lambda: None, env)
+
+    return int(not Repeater(line, folder, session, run).measure_again(times))
 
 
 def _run_as_is(line: Sequence[str]) -> int:
@@ -105,16 +150,18 @@ def _ending() -> ModuleType:
 
 
 def _run(
-    line: tuple[str, ...],
+    line: Sequence[str],
     read: Callable[[str], None],
     errors: list[str],
     meanwhile: Callable[[], object],
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Run a command, and return its exit status.
 
     :param read: gets each line of its standard output.
     :param errors: gets the lines of its standard error, which are also passed on.
     :param meanwhile: called while the command starts, when nothing is measured yet.
+    :param env: more variables of its environment.
     """
 
     def interrupted(number: int, _frame: object) -> None:
@@ -130,7 +177,7 @@ def _run(
     try:
         process = subprocess.Popen(
             line,
-            env=os.environ | {"FABRIC_SESSION": session_id()},
+            env=os.environ | {"FABRIC_SESSION": session_id(), **env},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -64,12 +64,16 @@ class Level:
     :param passes: how often every case runs, one pass through all of them after the other. Launches differ
         more from each other than the repetitions within one launch, and those hours apart more than those
         seconds apart; five are what `compare` and `references propose` ask for.
+    :param confirm: how often a case that misses a reference is measured again, on the same nodes, before that
+        counts. Not where every case runs several times, and never where offers are judged: nobody gets
+        another try.
     :param validates: whether programs that can verify the data that they transfer do so, in a launch of its
         own.
     """
 
     name: str
     passes: int = 1
+    confirm: int = 0
     validates: bool = False
 
     def options(self) -> list[str]:
@@ -82,9 +86,9 @@ class Level:
 #: The levels by name.
 LEVELS = {
     # After maintenance: on few nodes.
-    SMOKE: Level(SMOKE),
+    SMOKE: Level(SMOKE, confirm=2),
     # Every night: at the ends of the layouts, on all nodes.
-    NIGHTLY: Level(NIGHTLY),
+    NIGHTLY: Level(NIGHTLY, confirm=2),
     # Everything, in all layouts.
     ACCEPTANCE: Level(ACCEPTANCE, passes=5, validates=True),
     # Bids are compared by it, in all layouts.

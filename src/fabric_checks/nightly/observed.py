@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity, cause, same_cause
-from fabric_checks.core.text import count_text, first_of, names_text, value_text
+from fabric_checks.core.text import count_text, first_of, names_text
 from fabric_checks.nightly.model import Entry, Night
-from fabric_checks.records import runs
+from fabric_checks.records import repeats, runs
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import (
+    UNCONFIRMED,
     Record,
     by_case,
     case_name,
@@ -109,15 +110,11 @@ class _Failure:
 
     def _miss(self, record: Record) -> Finding:
         metric, reference = record["metric"], record["reference"]
-        text = f"{metric} is {value_text(record['value'])} {record['unit']}"
         share = 0.0
         if reference is not None:
             share = (record["value"] - reference) / (abs(reference) or 1.0)
-            text += f"; the reference is {value_text(reference)}, {100 * abs(share):.0f} % off"
-        where = f" on {', '.join(first_of(self.nodes))}" if self.nodes else ""
-        return self._finding(
-            text + where, f"{metric} above" if share > 0 else metric, abs(share)
-        )
+        about = f"{metric} above" if share > 0 else metric
+        return self._finding(repeats.text_of(record), about, abs(share))
 
     def _finding(self, text: str, about: str, size: float | None = None) -> Finding:
         return Finding(
@@ -157,6 +154,11 @@ def observed(night: Night, session: Session) -> Night:
         measured=frozenset(measured),
         limits=sight.limits(cases),
         blind=tuple(blind),
+        unconfirmed=tuple(
+            f"{case_name(each)}: {repeats.text_of(each)}"
+            for each in session.records
+            if each["result"] == UNCONFIRMED
+        ),
         **_counted(session),
     )
 

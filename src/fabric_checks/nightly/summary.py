@@ -24,8 +24,8 @@ from fabric_checks.records.sessions import started
 _TEMPLATE = Path(__file__).with_name("summary.jinja")
 #: The members of a night and of a finding that programs get.
 _OF_NIGHT = (
-    "session", "system", "level", "failures", "blind", "busy", "warnings", "cases", "passed", "records",
-    "elapsed_s", "simulated",
+    "session", "system", "level", "failures", "blind", "busy", "warnings", "unconfirmed", "cases", "passed",
+    "records", "elapsed_s", "simulated",
 )  # fmt: skip
 _OF_FINDING = ("title", "kind", "subject", "hosts", "details")
 _OF_OPEN = ("id", "since", "last", "nights", "acknowledged", "beyond", "why_open")
@@ -105,9 +105,10 @@ def _rendered(summary: Summary, *, heading: str, bold: str) -> str:
         ": night.json has all",
         7,
     )
+    unconfirmed = first_of(list(summary.night.unconfirmed), ": night.json has all", 7)
     text = environment.from_string(_TEMPLATE.read_text()).render(
         summary=summary, night=summary.night, State=State, headline=headline(summary), warnings=warnings,
-        least_runs=MIN_RUNS, heading=heading, bold=bold,
+        unconfirmed=unconfirmed, least_runs=MIN_RUNS, heading=heading, bold=bold,
     )  # fmt: skip
     return f"{text.rstrip()}\n"
 

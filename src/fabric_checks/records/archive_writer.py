@@ -54,7 +54,7 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
-    frames = reader.records(Source("", results), FIELDS, faults)
+    frames = reader.records(Source("", results, repeats=True), FIELDS, faults)
     # Before anything is created: an error leaves no empty folder behind.
     frames = chain([next(frames)], frames)
     folder.mkdir(parents=True, exist_ok=True)

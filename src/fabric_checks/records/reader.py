@@ -18,6 +18,7 @@ from fabric_checks.core.errors import FileError, RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.records import archive, jsonlines, lines
 from fabric_checks.records.record import FIELDS
+from fabric_checks.records.repeats import original
 from fabric_checks.records.series import aggregated, by_time
 from fabric_checks.records.sources import Faults, Source, condition, files_of
 from fabric_checks.records.table import COLUMNS, Report
@@ -109,7 +110,13 @@ def records(
         )
     files = files_of(source.path, faults)
     # The records of an archive were freed of duplicates when it was written.
-    needed = {"time", *columns, *source.where, *(("case",) if files.json_lines else ())}
+    needed = {
+        "time",
+        "session",
+        *columns,
+        *source.where,
+        *(("case",) if files.json_lines else ()),
+    }
     seen: set[str] = set()
     nothing = True
     archived = (
@@ -132,7 +139,8 @@ def records(
 def of_session(
     results: Path, session: str, earliest_s: float, faults: Faults
 ) -> list[dict[str, Any]]:
-    """Read the records of one session from the perflogs in a folder of results, with all their fields.
+    """Read the records of one session and of its repeats from the perflogs in a folder of results, with all
+    their fields.
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
     :param faults: gets the lines and files that are left out. A line that is no record may be of another
@@ -150,7 +158,7 @@ def of_session(
     for path in late:
         with _left_out(path, faults):
             for case, _ in _cases(path, _ALL, faults.reporter(path), seen, session):
-                if case.session == session:
+                if session in (case.session, original(case.session)):
                     found += lines.records_of(case)
     return found
 

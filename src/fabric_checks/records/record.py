@@ -194,8 +194,11 @@ class Facts:
         }
 
 
+#: The result of a value that missed its reference once, and met it when it was measured again, and of its
+#: case; no record in a perflog has it: see `fabric_checks.records.repeats`.
+UNCONFIRMED = "unconfirmed"
 #: Results of a case or a value that is as it should be.
-SUCCESS = ("pass", "xfail")
+SUCCESS = ("pass", "xfail", UNCONFIRMED)
 
 
 def is_success(result: str | None) -> bool:

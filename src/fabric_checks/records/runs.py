@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,10 +23,11 @@ import polars as pl
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import count_text, uncoloured
-from fabric_checks.records import reader, table
+from fabric_checks.records import reader, repeats, table
 from fabric_checks.records.record import (
     FIELDS,
     SUCCESS,
+    UNCONFIRMED,
     Record,
     by_case,
     case_name,
@@ -250,6 +251,11 @@ def reports_of(results: Path) -> dict[str, Path]:
     }
 
 
+def _listed(names: Iterable[str]) -> list[str]:
+    """Return the names of sessions without repeats, which belong to the runs that they repeat."""
+    return [name for name in names if repeats.original(name) == name]
+
+
 def load_session(results: Path, name: str | None = None) -> Session:
     """Read the latest session, or the one called ``name``.
 
@@ -265,11 +271,12 @@ def load_session(results: Path, name: str | None = None) -> Session:
     began = started(name)
     earliest_s = began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0
     read = _read_report(path, results)
+    records = repeats.judged(reader.of_session(results, name, earliest_s, faults))
     return Session(
         name,
         path,
-        read.cases,
-        tuple(reader.of_session(results, name, earliest_s, faults)),
+        tuple(_with_repeats(read.cases, records)),
+        tuple(records),
         passed_over=_passed_over(log or ""),
         unreadable=tuple(faults.lines()),
         report_fault=read.fault,
@@ -278,13 +285,23 @@ def load_session(results: Path, name: str | None = None) -> Session:
     )
 
 
+def _with_repeats(cases: Iterable[Case], records: Iterable[Record]) -> Iterator[Case]:
+    """Yield cases, those whose misses are not confirmed with that result."""
+    unconfirmed = {
+        case_name(each) for each in records if each["case_result"] == UNCONFIRMED
+    }
+    for case in cases:
+        is_one = case.name in unconfirmed and case.phase == "performance"
+        yield replace(case, result=UNCONFIRMED) if is_one else case
+
+
 def _latest(results: Path, reports: Mapping[str, Path]) -> str:
     """Return the name of the latest session.
 
     :raises RecordError: if there is none.
     """
-    if reports:
-        return max(reports, key=lambda name: reports[name].stat().st_mtime_ns)
+    if runs := _listed(reports):
+        return max(runs, key=lambda name: reports[name].stat().st_mtime_ns)
     # Of runs by a site's own settings, whose reports it has.
     if any((results / "perflogs").glob("*/*/*.jsonl")):
         raise RecordError(
@@ -348,10 +365,10 @@ def session_of_records(path: Path, name: str | None) -> Session:
     if name and name not in runs:
         raise _unknown(path, name)
     name = name or runs[-1]
-    loaded = reader.load([Source(str(path), path, where={"session": name})], FIELDS)
-    return of_records(
-        name, [table.record_of(row) for row in loaded.frame.to_dicts()], loaded.faults
-    )
+    source = Source(str(path), path, where={"session": name}, repeats=True)
+    loaded = reader.load([source], FIELDS)
+    records = [table.record_of(row) for row in loaded.frame.to_dicts()]
+    return of_records(name, repeats.judged(records), loaded.faults)
 
 
 def of_records(
@@ -393,10 +410,10 @@ def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
 
 def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
     reports = reports_of(results)
-    read = {name: _read_report(path, results) for name, path in reports.items()}
+    read = {name: _read_report(reports[name], results) for name in _listed(reports)}
     found = [_run(name, report.cases) for name, report in read.items()]
     logs = sorted(path.stem for path in (results / "logs").glob("*.log"))
-    found += [_run(name) for name in logs if name not in reports]
+    found += [_run(name) for name in _listed(logs) if name not in reports]
     return found, tuple(report.fault for report in read.values() if report.fault)
 
 

@@ -23,6 +23,7 @@ from fabric_checks.core.errors import RecordError, RequestError, cut, quoted
 from fabric_checks.core.text import one_line
 from fabric_checks.records import archive
 from fabric_checks.records.record import FIELDS
+from fabric_checks.records.repeats import SUFFIX
 from fabric_checks.records.table import COLUMNS, NESTED, Report
 
 _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
@@ -30,6 +31,11 @@ _FORM = "[LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]"
 _LINES_A_FILE = 5
 #: The remedy behind the cause of a bad line.
 _LEFT_OUT = "; the line is left out: fix or delete it"
+
+
+_SESSION = pl.col("session").cast(pl.String).fill_null("")
+#: Whether a record is one of a repeat.
+IS_REPEAT = _SESSION.str.contains(SUFFIX, literal=True)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,7 @@ class Source:
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
     :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is
         a list or an object must have the value as one of its items.
+    :param repeats: whether repeats of misses are among them (:mod:`fabric_checks.records.repeats`).
     """
 
     label: str
@@ -49,6 +56,7 @@ class Source:
     since: datetime | None = None
     until: datetime | None = None
     where: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
 
 
 def default() -> Source:
@@ -153,7 +161,12 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
 
 def condition(source: Source) -> pl.Expr | None:
     """Return the condition that the records of a source fulfil, or None if it has no limits."""
-    rules = [_has(name, value) for name, value in source.where.items()]
+    where = dict(source.where)
+    rules = [] if source.repeats else [~IS_REPEAT]
+    if source.repeats and (of := where.pop("session", None)):
+        is_of = _SESSION.str.starts_with(f"{of}{SUFFIX}")
+        rules.append(_has("session", of) | is_of)
+    rules += [_has(name, value) for name, value in where.items()]
     if source.since:
         rules.append(pl.col("time") >= source.since)
     if source.until:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records import runs
 from fabric_checks.records.record import FIELDS, Record
+from fabric_checks.records.repeats import judged
 from fabric_checks.records.series import series
 from fabric_checks.records.table import record_of
 from fabric_checks.report.values import Results, Value
@@ -63,10 +65,15 @@ def with_machines(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
+def collect(
+    frame: pl.DataFrame,
+    faults: Sequence[str] = (),
+    repeats: pl.DataFrame | None = None,
+) -> Results:
     """Turn records into values.
 
     :param frame: of :func:`fabric_checks.records.reader.load`, with at least :data:`COLUMNS`.
+    :param repeats: those of repeats, by which misses are judged.
     """
     frame = with_machines(frame)
     measured = frame.filter(
@@ -82,12 +89,15 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     }
     machines = tuple(sorted(frame["machine"].unique()))
     latest: dict[str, list[Record]] = {machine: [] for machine in machines}
-    failed = frame.filter(pl.col("metric").is_null()).iter_rows(named=True)
-    known = [
-        *((row["machine"], record_of(_MISSING | row)) for row in failed),
-        *((v.machine, v.record) for v in values),
-    ]
-    for machine, record in known:
+    failed = frame.filter(pl.col("metric").is_null())
+    again = [] if repeats is None else _records(repeats)
+    records = judged([*_records(failed), *(v.record for v in values), *again])
+    values = tuple(
+        replace(value, record=record)
+        for value, record in zip(values, records[failed.height :], strict=True)
+    )
+    places = [*failed["machine"], *(v.machine for v in values)]
+    for machine, record in zip(places, records, strict=True):
         if record["session"] == last[machine, record["test"], record["environ"]]:
             latest[machine].append(record)
     of_machine = frame.filter(pl.col("session").is_not_null()).group_by("machine")
@@ -99,6 +109,10 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
         dict(sessions.sort("machine").iter_rows()),
         tuple(faults),
     )
+
+
+def _records(frame: pl.DataFrame) -> list[Record]:
+    return [record_of(_MISSING | row) for row in frame.iter_rows(named=True)]
 
 
 def _value(row: Mapping[str, Any]) -> Value:

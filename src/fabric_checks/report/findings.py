@@ -24,6 +24,7 @@ from fabric_checks.diagnosis.limits import text as limits_text
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import (
+    UNCONFIRMED,
     Record,
     bounds,
     by_case,
@@ -31,6 +32,7 @@ from fabric_checks.records.record import (
     is_success,
     machine_name,
 )
+from fabric_checks.records.repeats import confirmation_text
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
 from fabric_checks.report.texts import by_key, load_text, mpi_text
@@ -44,6 +46,7 @@ _MOST, _NAMED = 3, 24
 #: The words for cases that did not pass, by their result.
 _ENDS = {
     "fail": "failed",
+    UNCONFIRMED: "with an unconfirmed miss",
     "xpass": "passed although it was expected to fail",
     "fail_deps": "not run, as something they depend on failed",
     "skip": "skipped",
@@ -126,7 +129,11 @@ def references_text(records: Iterable[Record]) -> str:
     held = list(filter(is_judged, values))
     if held:
         missed = sum(not is_success(record["result"]) for record in held)
-        return f"{len(held)} held to references, {missed or 'none'} missed"
+        once = [
+            _case_and_metric(each) for each in held if each["result"] == UNCONFIRMED
+        ]
+        more = f"; unconfirmed by repeats: {names_text(once, 2)}" if once else ""
+        return f"{len(held)} held to references, {missed or 'none'} missed{more}"
     reasons = {str(record["no_reference"]) for record in values} - {"None", ""}
     return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
 
@@ -158,6 +165,10 @@ def would_have_found(records: Sequence[Record]) -> str:
             best[part] = min(known, default=None)
     text = limits_text(best) if best else ""
     return f"{text[:1].upper()}{text[1:]}"
+
+
+def _case_and_metric(record: Record) -> str:
+    return f"{record['metric']} of {case_text(record).strip()}"
 
 
 def _case_and_place(record: Record) -> str:
@@ -229,7 +240,8 @@ def _missed(of: Sequence[Record]) -> Problem:
     verb = "missed" if is_miss else "met, although it was expected to miss"
     is_now = f"{first['metric']} is {value_text(first['value'])} {first['unit']}"
     text = f"{is_now}, reference {within}: {verb}{others}"
-    return Problem(f"{_case_and_place(first)}: {text}")
+    told = confirmation_text(first)
+    return Problem(f"{_case_and_place(first)}: {text}", (told,) if told else ())
 
 
 def not_run(session: Session) -> list[str]:

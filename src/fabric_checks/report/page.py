@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import names_text, plural_text
 from fabric_checks.records import reader, runs
-from fabric_checks.records.sources import Source
+from fabric_checks.records.sources import IS_REPEAT, Source
 from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Section
 from fabric_checks.report.collection import COLUMNS, collect
@@ -52,15 +53,17 @@ def report(
     :param left_out: records that were left out when the sources were made, a line each.
     :raises RecordError: if a source does not exist or has no record.
     """
-    loaded = reader.load(sources, COLUMNS)
-    results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
+    loaded = reader.load([replace(each, repeats=True) for each in sources], COLUMNS)
+    faults = tuple(dict.fromkeys((*left_out, *loaded.faults)))
+    frame = loaded.frame.filter(~IS_REPEAT)
+    results = collect(frame, faults, loaded.frame.filter(IS_REPEAT))
     shown = sections(
         results,
         [*outputs, *(source.path for source in sources)],
-        changes=change_points(loaded.frame),
+        changes=change_points(frame),
         published=published,
         opened=opened,
-        used=nodes_of(loaded.frame),
+        used=nodes_of(frame),
     )
     names = dict.fromkeys(name.partition(", ")[0] for name in results.machines)
     of_all = f"{plural_text(len(names), 'Interconnect')} of {names_text(list(names))}"

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from fabric_checks.core import families
 from fabric_checks.core.text import range_text, test_text, value_text
-from fabric_checks.records.record import Record, bounds
+from fabric_checks.records.record import UNCONFIRMED, Record, bounds
 from fabric_checks.records.runs import Session
 from fabric_checks.report.headlines import Row, Values
 from fabric_checks.report.texts import by_key
@@ -22,6 +22,7 @@ _VERDICTS = {
     "fail": "missed",
     "xfail": "expected miss",
     "xpass": "unexpectedly met",
+    UNCONFIRMED: "missed once, not confirmed",
 }
 
 

@@ -31,6 +31,7 @@ from fabric_checks.core.levels import (
     Levels,
     includes,
 )
+from fabric_checks.records import repeats
 from fabric_checks.reframe_ext.internals import parameter_values
 
 #: The longest time in the queue by default.
@@ -236,6 +237,9 @@ class LayoutMixin(RegressionTestPlugin):
     #: The processes a node of its layouts on several nodes, see :func:`is_for`.
     ranks_between_nodes = "any"
 
+    #: Whether its program itself measures again what looks bad, so that a miss is not repeated.
+    confirms_itself = False
+
     #: The current launch of several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
 
@@ -318,6 +322,28 @@ class LayoutMixin(RegressionTestPlugin):
             ACCEPTANCE,
             *self.chosen_levels(),
         }
+
+    @run_after("init", always_last=True)
+    def keep_to_repeats(self):
+        """In a session that repeats misses, run in their environments alone; what is computed from other
+        cases, or confirms itself, is not repeated."""
+        if (wanted := repeats.asked_for()) is None:
+            return
+        names = [name.rpartition(" @") for name in wanted]
+        places = {place for test, _, place in names if test == self.display_name}
+        if self.confirms_itself or self.user_deps():
+            places = set()
+        self.run_only_on(
+            lambda each: any(p.startswith(f"{each.fullname}+") for p in places)
+        )
+        self.valid_prog_environs = [place.partition("+")[2] for place in places]
+
+    @run_before("run")
+    def take_the_same_nodes(self):
+        """In a session that repeats misses, run on the nodes of the miss."""
+        place = f"{self.current_partition.fullname}+{self.current_environ.name}"
+        wanted = repeats.asked_for() or {}
+        self.job.pin_nodes = list(wanted.get(f"{self.display_name} @{place}", ()))
 
     def chosen_levels(self) -> set[str]:
         """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each

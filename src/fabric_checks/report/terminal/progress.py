@@ -36,13 +36,15 @@ _KEPT = 2000
 class State:
     """The progress of a run, from the lines that ReFrame prints.
 
-    :param began_s: the clock when it began; :param done: the passes through all cases that are behind it.
+    :param began_s: the clock when it began; :param done: the passes through all cases that are behind it;
+    :param again: how often misses have been measured again, this time included.
     :param cases: how many there are; :param ended: those of this pass that have ended.
     :param lines: the first lines that it printed; :param messages: its warnings and errors.
     """
 
     began_s: float = 0.0
     done: int = 0
+    again: int = 0
     cases: int = 0
     ended: int = 0
     failed: int = 0
@@ -65,6 +67,11 @@ class State:
         elif _MESSAGE.match(line):
             self.messages[one_line(line)] = None
 
+    def begin_again(self) -> None:
+        """Begin to measure misses again."""
+        self.again += 1
+        self.done = self.ended = self.cases = 0
+
     def text(self) -> str:
         """Return the progress as one line; of several cases that run it has the first that has begun."""
         parts = [
@@ -77,6 +84,8 @@ class State:
             parts.insert(0, f"{self.ended} of {self.cases} done")
         else:
             parts.insert(0, "begun" if self.running else "choosing cases")
+        if self.again:
+            parts.insert(0, f"measuring misses again, {self.again}")
         if self.done:
             parts.insert(0, f"pass {self.done + 1}")
         return ", ".join(parts)

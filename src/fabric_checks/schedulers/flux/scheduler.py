@@ -92,6 +92,7 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
             ),
             *([f"--time-limit={job.time_limit:.0f}s"] if job.time_limit else []),
             *(["--exclusive"] if job.exclusive_access else []),
+            *([f"--requires=host:{','.join(job.pin_nodes)}"] if job.pin_nodes else []),
             *job.sched_access,
             *job.options,
             *job.cli_options,

@@ -38,6 +38,7 @@ class SpanLsfScheduler(LsfJobScheduler):
             ),
             *([f"-W {math.ceil(job.time_limit / 60)}"] if job.time_limit else []),
             *(["-x"] if job.exclusive_access else []),
+            *([f'-m "{" ".join(job.pin_nodes)}"'] if job.pin_nodes else []),
             *([] if self.get_option("sched_access_in_submit") else job.sched_access),
         ]
         extra = [*job.options, *job.cli_options]

@@ -57,7 +57,8 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each
         system. A job has its nodes by name if each has a chunk of its own.
         """
-        lines, nodes = super().emit_preamble(job), reservations.nodes_asked_for()
+        lines = super().emit_preamble(job)
+        nodes = job.pin_nodes or reservations.nodes_asked_for()
 
         def on_nodes(found: re.Match[str]) -> str:
             return "+".join(
