@@ -55,7 +55,7 @@ KNOWN: Table = (
     ),
     (
         r"PMI2?_(?:Init|Job_GetId|Get_\w+|KVS_\w+)\b[^\n]*(?:failed|returned)|PMI2 init failed|PMII_singinit"
-        r"|write_line error; fd=-?\d+ buf=:cmd=",
+        r"|write_line error; fd=-?\d+ buf=:cmd=|Unrecognized PMI command",
         "MPI cannot talk to its process manager (PMI)",
         (
             "launch with the launcher of the same MPI, or with the type of `srun --mpi=list` that it was"
@@ -72,6 +72,11 @@ KNOWN: Table = (
         "Open MPI does not start as root",
         "run as a user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in the "
         "environment",
+    ),
+    (
+        r"unrecognized (?:argument|option):? ['\"]?(?P<text>[\w-]+)",
+        "the launcher does not know {text}",
+        "compare the launcher and its options in the system's file with the manual of this MPI's launcher",
     ),
     (
         r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed"
@@ -108,6 +113,11 @@ KNOWN: Table = (
         r"is on host: (?P<peer>\S+)\s+BTLs attempted: (?P<btls>[^\n]+)",
         "Open MPI has no network to {peer} (it tried {btls})",
         "leave the choice of btl and pml to Open MPI, and see whether both nodes have the same interfaces up",
+    ),
+    (
+        r"couldn't open the help file:\s+(?P<file>\S+?): No such",
+        "Open MPI's own files are not where it was built to have them: {file}",
+        "set OPAL_PREFIX to where it is installed now, as its module does",
     ),
     (
         r"component was not found, or was unable to be opened[\s\S]{0,600}?Host: +(?P<node>\S+)\s+"
@@ -148,7 +158,7 @@ KNOWN: Table = (
         ),
     ),
     (
-        r"\b(?P<node>\w[\w-]{0,62})[.:][\w.:]{0,80}?:? ?PSM\d? can't open (?:hfi|nic|efa)\w* unit|"
+        r"\b(?P<node>\w[\w-]{0,62})[.:][\w.:]{0,80}?:? ?PSM\d? (?:can't open|no) (?:hfi|nic|efa)\w* units?|"
         r"PSM\d? was unable to open an endpoint|hfi_wait_for_device|/dev/(?:hfi1|ipath)\S* device failed to"
         r" appear"
         r"|OFI (?:endpoint|ep) \w+ failed|create_(?:vni|vci)_context",
@@ -180,9 +190,9 @@ KNOWN: Table = (
         "set FI_EFA_FORK_SAFE=1 and RDMAV_FORK_SAFE=1",
     ),
     (
-        _HERE
-        + r"(?:Transport retry count exceeded|RETRY EXCEEDED ERROR|remote (?:access|operation) error on"
-        r"|Local (?:protection|QP operation) (?:error )?on|got completion with error)",
+        _HERE + r"(?:Transport retry count(?:er)? exceeded|RETRY EXCEEDED ERROR"
+        r"|remote (?:access|operation) error on|Local (?:protection|QP operation) (?:error )?on"
+        r"|got completion with error)",
         "a message was not answered by the other end of an InfiniBand or RoCE connection",
         "look at the links of the job's nodes and at the switch between; for RoCE at PFC and the GID index",
     ),
@@ -271,9 +281,20 @@ KNOWN: Table = (
         r" (?P<node>[\w.-]+))?)"
         r"|unable to connect from \"[^\"]*\" to \"(?P<node_>[^\"]*)\"|daemon on node (?P<node__>[\w.-]+)"
         r" (?:fail|died)"
-        r"|unexpectedly died|HYDU_sock_connect",
+        r"|unexpectedly (?:died|failed)|HYDU_sock_connect",
         "the launcher's daemon could not start on a node, or died",
         "see whether the MPI and its libraries are at the same path there, and whether a firewall is between",
+    ),
+    (
+        r"(?:CUDA|HIP|GPU)[^\n]{0,120}out of memory|(?:cudaErrorMemoryAllocation|hipErrorOutOfMemory)",
+        "the memory of a GPU was exhausted",
+        "see `nvidia-smi` or `rocm-smi` there for what else is on it, or take smaller sizes",
+    ),
+    (
+        r"no (?:CUDA|ROCm)-capable device|CUDA-capable devices?[^\n]{0,20}busy or unavailable",
+        "the program sees no GPU that it can use",
+        "ask for GPUs in the job, and see them on its nodes by `nvidia-smi`; without any: "
+        "MPIR_CVAR_ENABLE_GPU=0",
     ),
     (
         r"oom[-_]kill|out of memory|exceeded (?:step |job )?memory limit",
@@ -283,14 +304,21 @@ KNOWN: Table = (
     (
         r"shm_open\([^\n]*failed|PSM\d? could not set up shared memory|not enough space (?:for|on|in) "
         r"/dev/shm|/dev/shm[^\n]*No space left"
-        r"|Signal: Bus error|Caught signal 7|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
+        r"|Signal: Bus error|SIGNAL: 7 \(|on\s+signal\s+7\b|Caught signal 7"
+        r"|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
         "the shared memory of a node (/dev/shm) is full or too small",
         "remove what was left there, or give the container a larger one (--shm-size)",
     ),
     # The program
     (
+        r"(?P<file>\S*/(?:lmod|modulecmd(?:\.tcl)?)): No such file",
+        "there is no `module` on a node: {file} is missing",
+        "install it on all nodes; what follows is the effect of modules that were not loaded",
+    ),
+    (
         r"Unable to locate a modulefile for '(?P<file>[^'\n]+)"
-        r"|module\(s\) (?:are unknown|exist but cannot be loaded as requested):\s*\"?(?P<file_>[^\"\n]+)",
+        r"|module\(s\) (?:are unknown|exist but cannot be loaded as requested):\s*\"?(?P<file_>[^\"\n]+)"
+        r"|Cannot load module (?P<file__>\"[^\"]+\" without\s+these module\(s\) loaded:\s+[^\n]+)",
         "a module cannot be loaded: {file}",
         "see `module spider` on a node, and correct the modules of the environment in the system's file",
     ),
@@ -338,6 +366,11 @@ KNOWN: Table = (
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
     (
+        r"Local host: +(?P<node>\S+)\n(?: *[A-Z][\w ]+: [^\n]*\n){0,4} *Error: +(?P<text>[^\n]+)",
+        "a call of Open MPI failed: {text}",
+        "see the lines before it, and what that node has less than others: space in /tmp, memory, devices",
+    ),
+    (
         r"The (?P<call>MPI_\w+)\(\) function was called (?P<text>after MPI_FINALIZE|before MPI_INIT) was",
         "the program called {call} {text}",
         "it is an error of the program, or of a library that it uses",
@@ -372,7 +405,8 @@ KNOWN: Table = (
     (
         r"^(?P<node>[\w.-]+): rank \d+ died from signal (?!(?:9|15)\b)(?P<text>\d+)"
         r"|srun: error: (?P<node_>[\w.-]+): tasks? \S+: (?P<text_>(?:Segm|Abor|Floa)[\w ]+)"
-        r"|on\s+node\s+(?P<node__>\S+)\s+exited\s+on\s+signal\s+(?P<text__>(?!9\b|15\b)\d+)",
+        r"|on\s+node\s+(?P<node__>\S+)\s+exited\s+on\s+signal\s+(?P<text__>(?!9\b|15\b)\d+)"
+        r"|exit status of rank \d+: killed by signal (?!9\b|15\b)(?P<text___>\d+)",
         "the program crashed: signal {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
@@ -380,7 +414,8 @@ KNOWN: Table = (
         _HERE
         + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
         r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+)"
-        r"|RUNNING AT (?P<node_>\S+)\s+=\s+(?P<text____>EXIT CODE: 13[1-9])\b)",
+        r"|(?:RUNNING AT (?P<node_>\S+)\s+)?=\s+(?P<text____>EXIT CODE: 13[1-9])\b"
+        r"|(?P<text_____>Assertion [`'][^\n]{1,160}' failed))",
         "the program crashed: {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
@@ -389,7 +424,8 @@ KNOWN: Table = (
 ENDINGS: Table = (
     (
         r"application called MPI_Abort\([^,\n]*, (?P<code>-?\d+)\) - process (?P<rank>\d+)"
-        r"|MPI_ABORT was invoked on rank (?P<rank_>\d+)[\s\S]{0,120}?errorcode:? (?P<code_>-?\d+)",
+        r"|MPI_ABORT was invoked on rank (?P<rank_>\d+)[\s\S]{0,120}?errorcode:? (?P<code_>-?\d+)"
+        r"|MPI processes was aborted\.\(rank=(?P<rank__>\d+)\)[^\n]*?CODE=(?P<code__>\d+)",
         "rank {rank} called MPI_Abort with code {code}, and printed no reason",
         "see the program's own output and log files, and its manual for that code",
     ),
@@ -433,10 +469,11 @@ _FAREWELL = re.compile(
     r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
     r"|MPI will try to terminate|reported by process|application called MPI_Abort|exited on$|^signal \d+ \("
     r"|^.abort.\. This may|signals sent by|^In: PMI_Abort|on communicator |on a NULL communicator"
-    r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR"
+    r"|local abort before|^(?:\[\w+\]: )?aborting job|^YOUR"
     r" APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
-    r"|\*\*\* End of error message|process killed \(SIGTERM\)|^This typically refers to a problem"
-    r"|^Please see the FAQ page"
+    r"|^\[[\w.-]+:\d+\] +\[ ?\d+\] |^Invalid error code \(-\d"
+    r"|spank: \S+: Plugin file not found|\*\*\* End of error message|process killed \(SIGTERM\)"
+    r"|^This typically refers to a problem|^Please see the FAQ page"
     r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
 )
 _ERROR = re.compile(
@@ -448,10 +485,15 @@ _ERROR = re.compile(
 _HARMLESS = re.compile(r"(?i)\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ")
 #: The exception of Python that ended a program.
 _EXCEPTION = re.compile(
-    r"(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)"
+    r"(?m)^Traceback \(most recent call last\):\n(?:(?:[ \t]|Traceback \().*\n)*(\S.*)"
 )
 #: So much of the beginning and the end of an output is searched.
 _SEARCHED = 100_000
+#: What launchers put before each line: `srun --label`, and Open MPI's `--output tag`, old and new.
+_LABEL = re.compile(
+    r"(?m)^(?:(?:\w{3} \w{3} +\d+ [\d:]{8} \d{4})?\[\S*?\d+,\d+\]<std\w+>: ?|\d+: (?=\D))"
+)
+_UNNAMED = "one that is not named"
 _LONG_LINE = re.compile(r"[^\n]{2000,}")
 
 
@@ -497,7 +539,7 @@ def known(text: str, table: Table = KNOWN) -> str | None:
     groups = list(map(_groups, patterns[rank].finditer(text)))
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
     cause, remedy = (
-        re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), each)
+        re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], _UNNAMED), each)
         for each in (cause, remedy)
     )
     where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
@@ -540,5 +582,5 @@ def _before_the_limit(text: str) -> str:
         if len(text) <= 2 * _SEARCHED
         else f"{text[:_SEARCHED]}\n{text[-_SEARCHED:]}"
     )
-    text = _LONG_LINE.sub(lambda line: cut(line[0], 1000), text)
+    text = _LONG_LINE.sub(lambda line: cut(line[0], 1000), _LABEL.sub("", text))
     return _NOT_A_CAUSE.sub("", _TIME_LIMIT.split(text, maxsplit=1)[0])
