@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     Culprit,
     explain,
+    least_loss,
     slow_since_scan,
 )
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding, faults
 from fabric_checks.parsers.rotate import RotateOutput
@@ -74,7 +76,7 @@ def _blamed(
     found = [
         sentences.slow(mapped, each)
         for each in culprits
-        if not _is_symptom(each, culprits)
+        if not (_is_symptom(each, culprits) or _is_of_node(mapped, each, culprits))
     ]
     certain = faults(found)
     if not certain:
@@ -90,6 +92,19 @@ def _joined(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFind
         return certain
     rest = [each for each in certain if each.kind != "pair"]
     return [*rest, sentences.group(mapped, pairs)]
+
+
+def _is_of_node(
+    mapped: MappedEvidence, culprit: Culprit, culprits: Sequence[Culprit]
+) -> bool:
+    """Return whether all slow pairs of a cable or a switch are those of one node that is slow: what a node
+    receives takes few cables."""
+    ends = np.array([mapped.evidence.sender, mapped.evidence.receiver])[:, culprit.slow]
+    return culprit.part.kind not in (*OF_NODES, "pair") and any(
+        (ends == each.part.key[0]).any(axis=0).all()
+        for each in culprits
+        if each.part.kind in OF_NODES and each.sure
+    )
 
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
@@ -129,9 +144,15 @@ def _unexplained(
     noisy = unsure[
         np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)
     ]
-    if len(noisy):
-        share = float(np.exp(np.median(evidence.alone[noisy])))
-        found.append(sentences.inconclusive(mapped, len(noisy), share))
+    limits = [least_loss(mapped, error, "pair") for error in evidence.error(noisy)]
+    is_slow = evidence.alone[noisy] < -np.array(limits)
+    for some, said in (
+        (noisy[is_slow], sentences.slow_alone_only),
+        (noisy[~is_slow], partial(sentences.inconclusive, mapped)),
+    ):
+        if len(some):
+            share = float(np.exp(np.median(evidence.alone[some])))
+            found.append(said(len(some), share))
     return found
 
 

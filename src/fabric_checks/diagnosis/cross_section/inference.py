@@ -404,7 +404,10 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
     level = float(np.median(evidence.alone[own]))
     fewest = max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum())
-    if len(own) < fewest or not (evidence.scan[part.pairs] > level / 2).any():
+    # Pairs that were slow in the scan, too, may have a cable in common.
+    scanned = evidence.scan[own][~np.isnan(evidence.scan[own])]
+    was_fast = np.count_nonzero(scanned > level / 2)
+    if len(own) < fewest or was_fast <= len(scanned) / 2:
         return None
     return Culprit(part, (), float(np.exp(level)), own, evidence.rounds[0], sure=False)
 

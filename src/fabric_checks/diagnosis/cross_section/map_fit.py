@@ -56,12 +56,15 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     """Return a finding if the map leaves what is slow without one explanation.
 
     Slow pairs have a cable in common; by a wrong map they are behind several switches, or some of them
-    remain.
+    remain. Those of one node need none,
+    where none is blamed.
 
     :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
     certain = faults(found)
-    remain = [each.part for each in certain if each.kind == "group"]
+    groups = [each for each in certain if each.kind == "group"]
+    has_cable = any(each.kind in ("cable", "switch", "uplinks") for each in certain)
+    remain = [each.part for each in groups if has_cable or not each.ranks]
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, len(remain))

@@ -177,16 +177,19 @@ def node_classes(
 
 
 def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
-    """Return the fault of many slow pairs that no part explains."""
+    """Return the fault of many slow pairs that no part explains; what all of them have in common comes
+    first."""
+    ends = np.array([each.ranks for each in pairs])
     senders, receivers = (
-        names_text([mapped.name(rank) for rank in sorted(set(ranks))], words.MOST_NAMES)
-        for ranks in zip(*(each.ranks for each in pairs), strict=True)
+        names_text([mapped.name(rank) for rank in np.unique(side)], words.MOST_NAMES)
+        for side in ends.T
     )
     share = float(np.median([each.share for each in pairs]))
     among = (
         f"among {senders}" if senders == receivers else f"from {senders} to {receivers}"
     )
     part = f"{len(pairs)} paths {among}"
+    common, ranks = words.common_end(mapped, ends)
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
@@ -194,12 +197,13 @@ def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
         f"{mapped.name(a)} and {mapped.name(b)} ({_percent(each)})"
         for (a, b), each in least.items()
     ]
-    look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
+    look = words.to_name_it(mapped.known)
+    first = f"{common}: " if common else ""
     return RankFinding(
         kind="group",
         severity=Severity.FAULT,
-        text=f"{part} run at {_percent(share)} {_TYPICAL} (measured alone)",
-        part=part,
+        text=f"{first}{part} run at {_percent(share)} {_TYPICAL} (measured alone)",
+        part=f"paths {common}" if common else part,
         size=1 - share,
         advice=look,
         details=(
@@ -207,7 +211,7 @@ def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
             "none of their nodes is slow with every partner; a cable or a switch may be common to them",
             look,
         ),
-        data={"slow": len(pairs)},
+        data={"slow": len(pairs), "ranks": ranks},
     )
 
 
@@ -225,10 +229,24 @@ def inconclusive(
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
     look = f"repeat on idle nodes, one process on each{more}"
+    return _unsure(text, look, pairs)
+
+
+def slow_alone_only(pairs: int, share: float) -> RankFinding:
+    """Return the finding of pairs that are slow alone beyond chance, and were not slow before."""
+    text = (
+        f"{count_text(pairs, 'pair')} ran at {_percent(share)} {_TYPICAL} alone, and"
+        " faster in the scan or not at all: traffic of others that began meanwhile looks the same"
+    )
+    return _unsure(text, "measure again: what is slow then is at fault", pairs)
+
+
+def _unsure(text: str, look: str, pairs: int) -> RankFinding:
     return RankFinding(
         kind="noise",
         severity=Severity.SUSPECT,
         text=text,
+        key=f"noise {look}",
         advice=look,
         details=(look,),
         data={"pairs": pairs},

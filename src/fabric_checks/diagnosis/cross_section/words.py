@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.parts import (
     OF_DEVICES,
     OF_NODES,
@@ -197,6 +199,48 @@ _OF_KINDS: dict[str, Callable[[MappedEvidence, Part], Words]] = {
     "arc": lambda mapped, part: of_arc(mapped.known, part.key[0]),
     "cable": lambda mapped, part: of_cable(mapped.known, part.key[0]),
 }
+
+
+def common_end(mapped: MappedEvidence, ends: Numbers) -> tuple[str, list[int]]:
+    """Return the end that all of some pairs have in common, in words: a node, else a switch, else a rail;
+    empty without one. Of a node its rank, too.
+
+    :param ends: the sender and the receiver of each pair.
+    """
+    rails, leaves = mapped.evidence.rails, mapped.leaf[ends]
+    across = bool((leaves[:, 0] != leaves[:, 1]).all() and leaves.min() >= 0)
+    for rank in ends[0].tolist():
+        if way := _way_at(ends == rank):
+            far = "from" if way == "into" else "to"
+            far = f", {far} other switches" if across else ""
+            return f"{way} {of_rank(mapped, rank)}{far}", [rank]
+    for leaf in leaves[0].tolist() if across else ():
+        if way := _way_at(leaves == leaf):
+            return f"{way} {mapped.known.switches[leaf]}", []
+    numbers = np.unique(ends % rails)
+    return f"on rail {numbers[0]}" if rails > 1 and len(numbers) == 1 else "", []
+
+
+def _way_at(is_there: NDArray[np.bool_]) -> str:
+    """Return how all pairs pass an end, given which of both ends of each it is; empty unless all do."""
+    if not is_there.any(axis=1).all():
+        return ""
+    out, into = (bool(side.any()) for side in is_there.T)
+    return "from and to" if out and into else "out of" if out else "into"
+
+
+def to_name_it(known: FabricMap) -> str:
+    """Return what is missing to name the cable or switch that slow pairs may have in common."""
+    if known.has_routes:
+        return "by the map no cable or switch is common to these only: follow the route of one of them"
+    if known.routing in (ADAPTIVE, HASHED):
+        return f"no cable can be named, as {_NOT_STATIC[known.routing]}"
+    if known.next is not None:
+        return "if routing is static, say so (extras['routing'] or --routing static): the cable is named"
+    return (
+        "with the topology and the forwarding tables of today (--topology), and routing known to be static"
+        " (--routing static), the cable or switch is named"
+    )
 
 
 def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults as they happen are told as far as they were measured; `python -m lab.physics` has more of each."""
+
+import pytest
+
+from lab import physics
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("slow to other leaves", "out of node cn0021, to other switches: 7 paths"),
+        ("slow spine, routing not told", "measure again: what is slow then"),
+    ],
+)
+def test_what_is_slow_is_named_and_no_node_that_is_well(row, said):
+    found = physics.trial(row, 200, 32)
+    assert found.named and found.status == 3
+    assert not found.healthy and not found.doubted
+    assert said in " ".join(found.said)
