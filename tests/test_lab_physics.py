@@ -10,6 +10,8 @@ from lab import physics
     ("row", "said"),
     [
         ("slow to other leaves", "out of node cn0021, to other switches: 7 paths"),
+        ("collapse, routing not told", "when 5 or more run at once"),
+        ("half of the uplinks, routing not told", "has lost about half of its uplink"),
         ("slow spine, routing not told", "measure again: what is slow then"),
     ],
 )

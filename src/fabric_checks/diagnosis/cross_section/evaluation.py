@@ -14,6 +14,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Finding
 from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section import (
+    congestion,
     evidence,
     findings,
     inference,
@@ -201,6 +202,7 @@ def of_run(
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
     mapped, found = _diagnosed(output, known)
     found += findings.of_machine(output, mapped, link_MBps, found)
+    found = [*congestion.find(mapped), *found]
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         named = [each.part for each in faults(found)]

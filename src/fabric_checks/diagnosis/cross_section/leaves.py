@@ -10,7 +10,7 @@ switch: those that are alike by design differ by chance only.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,8 @@ _FRACTIONS = {
     2 / 3: "two thirds",
 }
 _MOST_NAMES = 4
+#: What explains that a switch carries little, if it is blamed.
+_NAMED_AS = ("all uplinks of", "switch", "pairs into", "pairs out of")
 #: A direction, what the nodes of a switch do in it, and the side of the switch.
 _SIDES = (
     ("up", "send", "out of it"),
@@ -227,17 +229,27 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
         switch, own = _name(ways.members[group], mapped), loss[group]
-        if {f"all uplinks of {switch}", f"switch {switch}"} & set(named):
+        if {f"{some} {switch}" for some in _NAMED_AS} & set(named):
             continue
         is_both = beyond[group, 2] and (own[:2] > own[2] / 2).all()
         side = 2 if is_both else int(own[:2].argmax())
         is_crowded = own[side] < SETTINGS.alike_losses * largest
-        doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if is_crowded else ""
+        doubt = _doubt(ways, is_crowded=bool(is_crowded))
         members = count_text(len(ways.members[group]), "node")
         share = float(np.exp(-own[side]))
         finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
+        is_explained = doubt == _IF_CROWDED or share > 1 - SETTINGS.least_loss_of_untold
+        if doubt and is_explained:
+            finding = replace(finding, severity=Severity.SUSPECT)
         findings.append(finding)
     return findings
+
+
+def _doubt(ways: Ways, *, is_crowded: bool) -> str:
+    """Return what else may be the cause of a loss; empty for nothing."""
+    if not ways.is_certain:
+        return _IF_STATIC
+    return _IF_CROWDED if is_crowded else ""
 
 
 def _name(members: Sequence[int], mapped: MappedEvidence) -> str:
@@ -255,7 +267,7 @@ def _finding(
     """Return the finding of a switch.
 
     :param members: the number of its nodes, in words; :param side: a position in :data:`_SIDES`.
-    :param share: what is left; :param doubt: what else may be the cause; empty for a fault.
+    :param share: what is left; :param doubt: what else may be the cause; empty for nothing.
     """
     way, verb, side_text = _SIDES[side]
     text = (
@@ -265,7 +277,7 @@ def _finding(
     )
     return Finding(
         kind="uplinks",
-        severity=Severity.SUSPECT if doubt else Severity.FAULT,
+        severity=Severity.FAULT,
         text=text,
         part=f"all uplinks of {switch}",
         size=1 - share,

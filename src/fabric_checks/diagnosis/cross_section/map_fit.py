@@ -56,18 +56,15 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     """Return a finding if the map leaves what is slow without one explanation.
 
     Slow pairs have a cable in common; by a wrong map they are behind several switches, or some of them
-    remain. Those of one node need none,
-    where none is blamed.
+    remain. Those of one node need none, where nothing else is blamed.
 
     :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
     certain = faults(found)
-    groups = [each for each in certain if each.kind == "group"]
-    has_cable = any(each.kind in ("cable", "switch", "uplinks") for each in certain)
-    remain = [each.part for each in groups if has_cable or not each.ranks]
-    if has_routes and remain:
-        what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
-        return sentences.map_doubt(what, len(remain))
+    group = next((each for each in certain if each.kind == "group"), None)
+    if has_routes and group and not (group.ranks and len(certain) == 1):
+        what = f"{group.part} are slow, and it has no cable that only these share"
+        return sentences.map_doubt(what, 1)
     parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
     has_uplink = any(each.kind == "uplink" for each in certain)
     if len(parts) < SETTINGS.fewest_scattered or not has_uplink:

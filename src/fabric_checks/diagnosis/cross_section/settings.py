@@ -176,6 +176,17 @@ class Settings:
     #: their cables.
     alike_losses: float = 0.6
 
+    #: Where it is not known whether routes are static, uneven tables explain a smaller loss.
+    least_loss_of_untold: float = 0.35
+
+    # Flows that collapse at a switch.
+
+    #: So many flows at once, in so many rounds, carry together less than this share of what fewer carried.
+    #: With random tables healthy ones take the same cable by chance: five of four cables in 1 of 256 rounds.
+    fewest_flows_at_once: int = 3
+    fewest_crowded_rounds: int = 2
+    least_carried_by_many: float = 0.45
+
     # What would have been found.
 
     #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs

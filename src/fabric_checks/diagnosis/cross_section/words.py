@@ -207,18 +207,23 @@ def common_end(mapped: MappedEvidence, ends: Numbers) -> tuple[str, list[int]]:
 
     :param ends: the sender and the receiver of each pair.
     """
-    rails, leaves = mapped.evidence.rails, mapped.leaf[ends]
+    leaves = mapped.leaf[ends]
     across = bool((leaves[:, 0] != leaves[:, 1]).all() and leaves.min() >= 0)
     for rank in ends[0].tolist():
         if way := _way_at(ends == rank):
-            far = "from" if way == "into" else "to"
-            far = f", {far} other switches" if across else ""
-            return f"{way} {of_rank(mapped, rank)}{far}", [rank]
-    for leaf in leaves[0].tolist() if across else ():
-        if way := _way_at(leaves == leaf):
+            far = f", {'from' if way == 'into' else 'to'} other switches"
+            return f"{way} {of_rank(mapped, rank)}{far if across else ''}", [rank]
+    ways = {leaf: _way_at(leaves == leaf) for leaf in leaves[0].tolist() if across}
+    for leaf, way in ways.items():
+        if way:
             return f"{way} {mapped.known.switches[leaf]}", []
-    numbers = np.unique(ends % rails)
-    return f"on rail {numbers[0]}" if rails > 1 and len(numbers) == 1 else "", []
+    return _of_rail(mapped, ends), []
+
+
+def _of_rail(mapped: MappedEvidence, ends: Numbers) -> str:
+    numbers = np.unique(ends % mapped.evidence.rails)
+    is_one = mapped.evidence.rails > 1 and len(numbers) == 1
+    return f"on rail {numbers[0]}" if is_one else ""
 
 
 def _way_at(is_there: NDArray[np.bool_]) -> str:
