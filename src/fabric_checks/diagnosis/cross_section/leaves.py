@@ -240,7 +240,9 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
         finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
         is_explained = doubt == _IF_CROWDED or share > 1 - SETTINGS.least_loss_of_untold
         if doubt and is_explained:
-            finding = replace(finding, severity=Severity.SUSPECT)
+            may = "has" if ways.is_certain else "may have"
+            text = finding.text.replace("has lost", f"{may} lost")
+            finding = replace(finding, severity=Severity.SUSPECT, text=text)
         findings.append(finding)
     return findings
 

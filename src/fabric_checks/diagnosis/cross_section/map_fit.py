@@ -62,16 +62,19 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     """
     certain = faults(found)
     group = next((each for each in certain if each.kind == "group"), None)
-    if has_routes and group and not (group.ranks and len(certain) == 1):
+    is_of_node = group is not None and group.ranks and len(certain) == 1
+    if has_routes and group and not is_of_node:
         what = f"{group.part} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, 1)
-    parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
-    has_uplink = any(each.kind == "uplink" for each in certain)
-    if len(parts) < SETTINGS.fewest_scattered or not has_uplink:
+    several = [each for each in certain if each.kind in ("uplink", "group", "pair")]
+    if len(several) < SETTINGS.fewest_scattered or not _has_uplink(several):
         return None
-    return sentences.map_doubt(
-        f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts)
-    )
+    parts = names_text([each.part for each in several], _MOST_NAMES)
+    return sentences.map_doubt(f"what is slow would be {parts} at once", len(several))
+
+
+def _has_uplink(found: Iterable[Finding]) -> bool:
+    return any(each.kind == "uplink" for each in found)
 
 
 def _above(mapped: MappedEvidence, off: float) -> tuple[Numbers, int, int]:
