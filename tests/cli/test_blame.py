@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.cli import main
+from fabric_checks.matrices import formats
+from fabric_checks.matrices.model import End, PairTable, Row
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.matrices.made import clusterkit_text, csv_text, matrix
 
@@ -211,3 +213,42 @@ def test_a_pair_is_blamed_only_where_it_is_known_to_have_run_alone(tmp_path):
     )
     status, printed = blame(*paths, "--alone")
     assert status == 3 and "n02 to n09 runs at 5" in printed
+
+
+def test_a_pair_slow_in_both_directions_is_one_finding_and_comes_first(tmp_path):
+    paths = []
+    for seed in (1, 2):
+        values = matrix(16, seed, pair=(3, 7, 0.6))
+        values[7, 3] *= 0.6
+        text = csv_text(values, "pairs: alone")
+        paths.append(saved(tmp_path / f"{seed}.csv", text))
+    done = CliRunner().invoke(main.cli, ["blame", *paths])
+    lines = done.output.splitlines()
+    assert done.exit_code == 3 and done.output.count("fault: ") == 1
+    assert "fault: n" in lines[1] and ", and back, runs at 60 %" in lines[1]
+    values = [line.split()[0] for line in lines if re.match("  [a-z_0-9]+   +", line)]
+    assert lines[-len(values) :][0].split()[0] == values[0] == "median_bandwidth"
+    assert "  faults                                  1" in lines
+
+
+def test_a_limit_that_nothing_tells_is_no_number(tmp_path):
+    path = saved(tmp_path / "a.csv", csv_text(matrix(16, 1)))
+    status, printed = blame(path)
+    assert status == 0 and "smallest_pair_fault cannot be told" in printed
+    assert "nothing stands out in what was measured" in printed
+    done = CliRunner().invoke(main.cli, ["blame", path, "--json"])
+    (of_run,) = json.loads(done.stdout)["runs"].values()
+    assert of_run["metrics"]["smallest_pair_fault"] is None
+
+
+def test_for_nccl_tests_the_next_file_has_commands(tmp_path):
+    ends = [End(f"n{number}", "gpu 0") for number in range(8)]
+    rows = tuple(Row(ends[0], other, 12.0) for other in ends[1:])
+    more = {"kind": "sendrecv_perf", "size_B": 1024}
+    measured = PairTable("nccl-tests", "bandwidth", rows, True, both_ways=True, **more)
+    text, commands = formats.again(measured, [(ends[5], ends[1])], "next.sh")
+    assert commands == ["sh next.sh > again.txt"]
+    assert text == (
+        "mpirun -np 1 -H n5 -x CUDA_VISIBLE_DEVICES=0 sendrecv_perf -b 1024 -e 1024"
+        " : -np 1 -H n1 -x CUDA_VISIBLE_DEVICES=0 sendrecv_perf -b 1024 -e 1024\n"
+    )

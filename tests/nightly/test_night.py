@@ -131,6 +131,8 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(
 
     monkeypatch.setattr(night.retention, "archive_results", fails)
     assert spend(plan, monkeypatch, 1.0).night.failures[-1] == "the archive: no space"
+    begun_with = [program.pop("session").name for program in results]
+    assert begun_with == [plan.session] * 2
     assert results == [
         {"archive": plan.archive, "left_out": ["a line"]},
         {"archive": None, "left_out": ()},

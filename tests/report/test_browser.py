@@ -3,6 +3,7 @@
 anybody."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -38,17 +39,24 @@ def files(tmp_path_factory, full_page, twins_page):
     over_time = html_of(
         [row for day in range(8) for row in records.later(records.streaming(), day)]
     )
-    for name, text in (("full", full_page), ("twins", twins_page), ("time", over_time)):
+    night = html_of(
+        [row for day in range(8) for row in records.later(records.everything(), day)]
+    )
+    for name, text in (
+        *(("full", full_page), ("twins", twins_page)),
+        *(("time", over_time), ("night", night)),
+    ):
         (folder / f"{name}.html").write_text(text)
     return folder
 
 
 @pytest.fixture
 def opened(chromium, files):
-    """Return a function that opens a page; whatever it asked for or complained of fails the test."""
+    """Return a function that opens a page and unfolds it; whatever it asked for or complained of fails the
+    test."""
     complaints, contexts = [], []
 
-    def open_page(name, **options):
+    def open_page(name, address="", *, unfolded=True, **options):
         context = chromium.new_context(**({"viewport": DESKTOP} | options))
         contexts.append(context)
         page = context.new_page()
@@ -60,11 +68,15 @@ def opened(chromium, files):
         page.on(
             "request",
             lambda request: (
-                request.url == path.as_uri()
+                request.url in (path.as_uri(), path.as_uri() + address)
                 or complaints.append(f"request: {request.url}")
             ),
         )
-        page.goto(path.as_uri())
+        page.goto(path.as_uri() + address)
+        if unfolded:
+            page.evaluate(
+                "document.querySelectorAll('.part').forEach((each) => { each.open = true; })"
+            )
         return page
 
     yield open_page
@@ -199,7 +211,7 @@ def test_a_tap_tells_where_a_value_or_a_point_comes_from(opened):
         assert words in popover(page).inner_text()
         box = popover(page).bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
-    page.locator("h2").first.tap()
+    page.locator(".verdict").tap()
     assert popover(page).is_hidden()
     button.tap()
     assert popover(page).is_visible()
@@ -305,6 +317,71 @@ def test_axe_finds_nothing(opened, name, viewport, scheme):
         summary.click()
     found = Axe().run(page, options={"resultTypes": ["violations"]})
     assert found.violations_count == 0, found.generate_report()
+
+
+def visible_parts(page):
+    return [part.get_attribute("id") for part in page.locator(".part:visible").all()]
+
+
+@pytest.mark.parametrize("name", ["night.html", "time.html"])
+def test_before_anything_is_unfolded_a_page_is_a_screen_and_a_half(opened, name):
+    page = opened(name, unfolded=False, viewport={"width": 1400, "height": 900})
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height <= 1.5 * 900
+    assert page.locator(".part[open]").count() == 0
+    assert page.locator(".verdict").bounding_box()["y"] < 200
+
+
+def test_values_are_found_by_check_size_and_words_and_the_address_finds_them_again(
+    opened,
+):
+    page = opened("full.html", unfolded=False)
+    before = visible_parts(page)
+    page.locator("#find-check").select_option("Streaming")
+    page.locator("#find-size").select_option("64")
+    page.locator("#find-text").fill("ping_pong 2x1")
+    table = page.locator("#found tbody tr")
+    rows = [row.inner_text().split("\t") for row in table.all()]
+    assert rows and {(row[0], row[3]) for row in rows} == {("Streaming 2x1", "64 B")}
+    assert all("ping_pong" in row[1] for row in rows)
+    assert f"{len(rows)} of " in page.locator("#find-count").inner_text()
+    assert visible_parts(page) == ["streaming-and-ping-pong"]
+    table.locator("button").first.hover()
+    assert "oak00, oak01" in popover(page).inner_text()
+    address = "#" + page.url.partition("#")[2]
+    again = opened("full.html", address, unfolded=False)
+    assert again.locator("#found tbody tr").count() == len(rows)
+    page.locator("#find-text").fill("no such thing")
+    assert table.count() == 0 and visible_parts(page) == []
+    for field, empty in (("text", ""), ("check", ""), ("size", "")):
+        if field == "text":
+            page.locator(f"#find-{field}").fill(empty)
+        else:
+            page.locator(f"#find-{field}").select_option(empty)
+    assert visible_parts(page) == before and "#" not in page.url
+
+
+def test_an_address_of_a_figure_unfolds_its_section(opened):
+    page = opened("full.html", "#streaming-and-ping-pong-0", unfolded=False)
+    assert page.locator(".part[open]").count() == 1
+    box = page.locator("#streaming-and-ping-pong-0").bounding_box()
+    assert 0 <= box["y"] < DESKTOP["height"]
+    link = page.locator("#streaming-and-ping-pong-0 .link")
+    assert link.get_attribute("href") == "#streaming-and-ping-pong-0"
+
+
+def test_a_table_is_saved_as_csv(opened):
+    page = opened("full.html")
+    with page.expect_download() as loading:
+        page.locator(".box:has(#references-judged) .save").click()
+    text = Path(loading.value.path()).read_text()
+    assert loading.value.suggested_filename == "references-judged.csv"
+    assert text.splitlines()[:2] == [
+        "machine,verdict,case,metric,value,unit,reference,source",
+        "oak,missed,OsuLatency 2x1,latency_64B,1.5,us,1 (at most 1.1),the offer",
+    ]
+    rows = page.locator("#references-judged tr").count()
+    assert len(text.splitlines()) == rows
 
 
 def test_no_record_runs_a_script_or_asks_for_anything(opened, tmp_path):

@@ -59,7 +59,7 @@ def test_a_published_value_is_in_its_cell(twins_page, table, machine):
 
 def test_every_value_of_a_twin_says_what_it_is(twins_page):
     found = lxml.html.fromstring(twins_page).xpath(
-        "//section[@id='tables']//td[contains(@class, 'number')]"
+        "//details[@id='tables']//td[contains(@class, 'number')]"
     )
     kinds = {cell.xpath("string(small)").split(",")[0] for cell in found}
     assert len(found) == 169

@@ -50,7 +50,7 @@ def write_report(folder: Path, found: runs.Session) -> str:
         return "none: nothing was measured"
     path = report_of(folder, found.name)
     try:
-        retention.write_report(folder, min(systems), path)
+        retention.write_report(folder, min(systems), path, session=found)
     except (FabricError, OSError) as error:
         return f"not written: {error}"
     return str(path)

@@ -91,6 +91,9 @@ def again(
 
     :param file: the name of that file.
     """
+    if table.format == nccl_tests.NAME:
+        lines = [nccl_tests.command(table, *pair) for pair in pairs]
+        return "\n".join([*lines, ""]), [f"sh {file} > again.txt"]
     if not measures_nodes(table):
         return "\n".join(
             ["from,to", *(f"{one},{other}" for one, other in pairs), ""]

@@ -165,8 +165,10 @@ def _bandwidths(
 def _rows(
     tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]
 ) -> pl.DataFrame:
-    """Return all measurements in the order of time: of both directions for each; a pair alone is a round of
-    its own.
+    """Return all measurements, those of both directions for each; a pair alone is a round of its own.
+
+    Tables are in the order of time, but not the rows of one: which of several values of a pair comes first is
+    drawn by lot, from the values, so that a file whose rows were sorted has the same verdict.
 
     :param files: the number of each table's file.
     """
@@ -181,12 +183,13 @@ def _rows(
             "rate": np.log(value),
             "round": number,
             "file": file,
+            "table": at,
             "alone": bool(table.alone),
             "host": one.host,
             "within": several and one.host == other.host,
             "devices": [one.device, other.device],
         }
-        for file, table in zip(files, tables, strict=True)
+        for at, (file, table) in enumerate(zip(files, tables, strict=True))
         for sender, receiver, value, _, number in table.rows
         for one, other in ((sender, receiver), (receiver, sender))[
             : 1 + table.both_ways
@@ -197,6 +200,8 @@ def _rows(
         pl.int_range(pl.len(), dtype=pl.Int32),
     )
     rows = pl.DataFrame(values).cast({pl.Int64: pl.Int32})
+    lot = (pl.col("rate") * 1e6) % 1
+    rows = rows.sort("table", "round", "sender", "receiver", lot)
     rows = rows.with_columns(
         repeat=count.over(pair), round=pl.when("alone").then(count).otherwise("round")
     )
@@ -221,8 +226,8 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """
     # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner
     # be slow.
-    across = rows.filter(~pl.col("within")).group_by("devices", "host")
-    of_host = across.agg(
+    between = rows.filter(~pl.col("within"))
+    of_host = between.group_by("devices", "host").agg(
         pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len()
     )
     less = pl.col("rate") - pl.col("rate").median().over("host")
@@ -231,11 +236,17 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
         .group_by("devices")
         .agg(pl.col("level").median(), pl.col("count").sum())
     )
+    # A rail is slow as a whole only if its fastest pairs are, too.
+    fastest = pl.col("rate").quantile(0.9, "nearest").alias("fastest")
+    levels = levels.join(between.group_by("devices").agg(fastest), on="devices")
     usual = levels.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("devices")
     # Devices of one name are one rail; between rails there is another way.
     rail = pl.col("devices").list.first() == pl.col("devices").list.last()
-    best = pl.col("level").quantile(0.75, "nearest").over(rail)
-    shares = usual.select("devices", share=(pl.col("level") - best).exp()).filter(
+    both = ("level", "fastest")
+    best = [pl.col(name).quantile(0.75, "nearest").over(rail) for name in both]
+    off = [top - pl.col(name) for name, top in zip(both, best, strict=True)]
+    of_best = [top.max() - pl.col(name) for name, top in zip(both, best, strict=True)]
+    shares = usual.select("devices", share=(-pl.min_horizontal(off)).exp()).filter(
         pl.col("share") < 1 - NOTED
     )
     look = "look at the switches of that rail, and at how far these devices are from their adapters"
@@ -248,7 +259,7 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
         findings.append(
             replace(note("node classes", text), size=1 - share, advice=look)
         )
-    least = usual.select("devices", slower=best.max() - pl.col("level"))
+    least = usual.select("devices", slower=pl.min_horizontal(of_best))
     rows = rows.join(least, on="devices", how="left", maintain_order="left")
     return rows.with_columns(
         rate=pl.col("rate") + pl.col("slower").fill_null(0.0)

@@ -69,6 +69,18 @@ def _pair(ends: Sequence[End], line: int) -> Sequence[End]:
     return pair
 
 
+def command(table: PairTable, one: End, other: End) -> str:
+    """Return the command that measures a pair again, by Open MPI's launcher."""
+    size = f"-b {table.size_B} -e {table.size_B}"
+    if not one.device:
+        return f"mpirun -H {one},{other} {table.kind} {size}  # with as many ranks on each host as before"
+    ranks = [
+        f"-np 1 -H {end.host} -x CUDA_VISIBLE_DEVICES={end.device.removeprefix('gpu ')} {table.kind} {size}"
+        for end in (one, other)
+    ]
+    return f"mpirun {' : '.join(ranks)}"
+
+
 def _of_cycles(
     rows: Sequence[nccl_tests.SizeRow], line: int
 ) -> Iterator[tuple[int, float, float]]:

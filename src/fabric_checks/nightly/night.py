@@ -67,7 +67,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
     trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
     if night.measured:
-        trouble.attempt("the report", partial(_report, plan, left_out))
+        trouble.attempt("the report", partial(_report, plan, left_out, session))
     return _written(plan, judged, trouble, session)
 
 
@@ -91,13 +91,14 @@ def _archived(
     return night, left_out
 
 
-def _report(plan: Plan, left_out: list[str] | None) -> None:
+def _report(plan: Plan, left_out: list[str] | None, session: Session | None) -> None:
     retention.write_report(
         plan.results,
         plan.system,
         plan.files / "report.html",
         archive=None if left_out is None else plan.archive,
         left_out=left_out or (),
+        session=session,
     )
 
 

@@ -12,6 +12,7 @@ from fabric_checks.core.errors import FileError
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.records import archive_writer
+from fabric_checks.records.runs import Session
 from fabric_checks.records.sources import Source
 
 #: The longest wait for another process that writes the archive, as the night of another system does.
@@ -50,11 +51,13 @@ def write_report(
     *,
     archive: Path | None = None,
     left_out: Sequence[str] = (),
+    session: Session | None = None,
 ) -> None:
     """Write the report on the last months of a system, with the open findings of its nights.
 
     :param archive: has all results; None: the report is made from the results, of which all years are read.
     :param left_out: records that could not be archived, a line each.
+    :param session: the run that the report begins with; without one, the last of each case.
     :raises RecordError: if there is nothing to report.
     :raises OSError: if it cannot be written.
     """
@@ -70,5 +73,6 @@ def write_report(
         opened=summary.lines_of(found),
         outputs=[results],
         left_out=left_out,
+        session=session,
     )
     files.write_text(path, text)

@@ -50,6 +50,7 @@ class Table:
     :param notes: sentences below it.
     :param compared: whether what its values are compared with, and the change, have columns.
     :param divisible: whether many columns may be divided among tables, as where each is a machine.
+    :param check: that its values are of; :param about: what they mean and what is usual, before it.
     """
 
     key: str
@@ -60,6 +61,8 @@ class Table:
     notes: tuple[str, ...] = ()
     compared: bool = False
     divisible: bool = False
+    check: str = ""
+    about: tuple[str, ...] = ()
     kind: ClassVar = "table"
 
 
@@ -69,7 +72,7 @@ class Picture:
 
     :param description: what it shows, in words, for readers who do not see it.
     :param panels: curves, which the page draws, or drawings; none where there is only a sentence.
-    :param absent: that sentence.
+    :param absent: that sentence. :param check, about: see :class:`Table`.
     """
 
     key: str
@@ -78,6 +81,8 @@ class Picture:
     panels: tuple[Panel, ...] | tuple[Markup, ...] = ()
     notes: tuple[str, ...] = ()
     absent: str = ""
+    check: str = ""
+    about: tuple[str, ...] = ()
     kind: ClassVar = "picture"
 
     @property
@@ -103,13 +108,16 @@ class Lines:
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     empty: str = ""
     folded: bool = False
+    check: ClassVar = ""
+    about: ClassVar = ()
     kind: ClassVar = "lines"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page.
+    """A part of the page, folded unless it has a verdict.
 
+    :param state: what is in it, in a few words; :param is_bad: whether that needs attention.
     :param intro: sentences before its blocks. :param verdict: of all results, a word and a sentence, before
         everything.
     :param facts: labels and texts, below the verdict.
@@ -121,6 +129,8 @@ class Section:
     intro: tuple[str, ...] = ()
     verdict: tuple[str, str] | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    state: str = ""
+    is_bad: bool = False
 
 
 def side_by_side(

@@ -43,6 +43,7 @@ def report(
     opened: Sequence[str] = (),
     outputs: Sequence[Path] = (),
     left_out: Sequence[str] = (),
+    session: runs.Session | None = None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and its model.
 
@@ -51,12 +52,15 @@ def report(
     :param opened: the findings of nights that are open, a line each.
     :param outputs: more folders of results that have outputs of the records.
     :param left_out: records that were left out when the sources were made, a line each.
+    :param session: the run that the page begins with; without one, the last of each case.
     :raises RecordError: if a source does not exist or has no record.
     """
     loaded = reader.load([replace(each, repeats=True) for each in sources], COLUMNS)
     faults = tuple(dict.fromkeys((*left_out, *loaded.faults)))
     frame = loaded.frame.filter(~IS_REPEAT)
     results = collect(frame, faults, loaded.frame.filter(IS_REPEAT))
+    if session:
+        results.begin_with(session)
     shown = sections(
         results,
         [*outputs, *(source.path for source in sources)],
@@ -85,7 +89,11 @@ def sections(
     :param changes: of the values over time, see :func:`change_points`.
     :param published, opened: see :func:`report`. :param used: the nodes of all runs.
     """
-    last = dict.fromkeys(names[-1] for names in results.runs.values())
+    last = dict.fromkeys(
+        [results.session]
+        if results.session
+        else (names[-1] for names in results.runs.values())
+    )
     ends = [
         runs.ended_early(folder, name)
         for name in last

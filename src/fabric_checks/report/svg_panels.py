@@ -78,7 +78,7 @@ class Panel:
 
     :param y_label: quantity and unit. :param x: the axis across: ``size`` (bytes), ``count`` (nodes or
         processes, powers of two), ``number`` (of a run or a rank), ``time`` (days). :param marks: positions
-        across to mark.
+        across to mark. :param span: the least and the largest value that its axis has in any case.
     """
 
     title: str
@@ -86,6 +86,7 @@ class Panel:
     y_label: str
     x: str = "size"
     marks: tuple[float, ...] = ()
+    span: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,7 +129,10 @@ def panel(
     across, ticks_across = _across(
         of.x, {x for line in of.lines for x, _ in line.points}
     )
-    up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
+    kind = "share" if of.y_label == "%" else of.x
+    up, ticks_up = _up(
+        kind, [*of.span, *(y for line in of.lines for _, y in line.points)]
+    )
     lines = []
     for line in of.lines:
         points = [(round(across(x)), round(up(y))) for x, y in line.points]
@@ -159,7 +163,10 @@ def _across(kind: str, values: set[float]) -> _Axis:
 
 def _up(across: str, values: Sequence[float]) -> _Axis:
     """Return the axis of values: logarithmic where they span more than a factor of twenty; its ticks are its
-    ends and its middle."""
+    ends and its middle.
+
+    :param across: the kind of the other axis, or ``share`` of values in per cent, which is never logarithmic.
+    """
     low, high = min(values), max(values)
     to: Callable[[float], float] = float
     if across in ("size", "count") and low > 0 and high / low > 20:

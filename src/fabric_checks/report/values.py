@@ -102,6 +102,7 @@ class Results:
     :param latest: by machine the last run of each of its cases, as one session.
     :param runs: by machine the names of its sessions, in the order of time.
     :param faults: the records and files that could not be read.
+    :param session: the name of the run that is reported first, if it is one: see :meth:`begin_with`.
     """
 
     machines: tuple[str, ...]
@@ -109,6 +110,7 @@ class Results:
     latest: Mapping[str, Session]
     runs: Mapping[str, Sequence[str]]
     faults: tuple[str, ...] = ()
+    session: str = ""
 
     def __post_init__(self) -> None:
         """Sort the values by machine and quantity."""
@@ -116,6 +118,11 @@ class Results:
         self._by_quantity = by_key(
             self.values, lambda value: (value.machine, value.quantity)
         )
+
+    def begin_with(self, session: Session) -> None:
+        """Report what one run measured and met before all else, in place of the last run of each case."""
+        self.latest = {"": session}
+        self.session = session.name
 
     def of(
         self,
@@ -151,7 +158,11 @@ class Results:
     @cached_property
     def headlines(self) -> list[Row]:
         """The headline values of the last runs; the records of their cells have the value as ``value_of``."""
-        records = ({**value.record, "value_of": value} for value in self.values)
+        records = (
+            {**value.record, "value_of": value}
+            for value in self.values
+            if self.session in ("", value.runs[-1][1])
+        )
         return Values(records, lambda record: str(record["value_of"].machine)).rows()
 
     def of_last_runs(

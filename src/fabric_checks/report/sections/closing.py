@@ -9,7 +9,7 @@ from dataclasses import replace
 from fabric_checks.comparison.nodes import Node
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import value_text
+from fabric_checks.core.text import count_text, value_text
 from fabric_checks.report.blocks import Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import not_run
 from fabric_checks.report.values import Results, bounds_text, case_text
@@ -55,7 +55,15 @@ def references(results: Results) -> Section | None:
         rows.append((machine, row))
     title = "Last values and their references"
     table = Table("references-judged", title, "machine", _OF_REFERENCES, tuple(rows))
-    return Section("references", "References met and missed", (table,))
+    missed = sum(cells[0] != "met" for _, cells in rows)
+    state = f"{len(rows) - missed} met, {missed} not"
+    return Section(
+        "references",
+        "References met and missed",
+        (table,),
+        state=state,
+        is_bad=missed > 0,
+    )
 
 
 def nodes(used: Sequence[Node]) -> Section:
@@ -65,7 +73,10 @@ def nodes(used: Sequence[Node]) -> Section:
     table = Table(
         "nodes-table", "Nodes, the worst first", "node", _OF_NODES, rows, more
     )
-    return Section("nodes", "Nodes", (table,), _NOTES)
+    bad = sum(node.stands_out for node in used)
+    state = count_text(len(used), "node")
+    state += f", {bad} worse than the others" if bad else ""
+    return Section("nodes", "Nodes", (table,), _NOTES, state=state, is_bad=bad > 0)
 
 
 def _cells(node: Node) -> tuple[str, ...]:
@@ -96,7 +107,12 @@ def not_measured(results: Results) -> Section:
     title = "What was not measured, and how to measure it"
     groups = tuple(sorted(grouped(lacking)))
     blocks = [Lines("not-measured-list", title, groups, "Nothing.")]
+    state = count_text(len(lacking), "line") if lacking else "nothing"
     if results.faults:
         bad = (("", results.faults),)
         blocks.append(Lines("faults", "Bad records that were left out", bad))
-    return Section("not-measured", "Not measured", tuple(blocks))
+        state += f", {count_text(len(results.faults), 'bad record')}"
+    is_bad = bool(results.faults)
+    return Section(
+        "not-measured", "Not measured", tuple(blocks), state=state, is_bad=is_bad
+    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import message_size_text
+from fabric_checks.core.text import count_text, message_size_text
 from fabric_checks.report.blocks import (
     Picture,
     Section,
@@ -20,7 +21,7 @@ from fabric_checks.report.blocks import (
     number,
     side_by_side,
 )
-from fabric_checks.report.sections import pairs
+from fabric_checks.report.sections import meanings, pairs
 from fabric_checks.report.svg_panels import Panel, line
 from fabric_checks.report.texts import by_key
 from fabric_checks.report.values import Results, Value
@@ -53,8 +54,19 @@ def sections(results: Results, folders: Sequence[Path] = ()) -> list[Section]:
         key += "" if all(key != section.key for section in found) else f"-{len(found)}"
         maps = pairs.pictures(results, family, key, folders)
         blocks = (*maps, *_blocks(results, key, by_family[family]))
-        found.append(Section(key, family, blocks))
+        state, missed = _state(by_family[family])
+        found.append(Section(key, family, blocks, state=state, is_bad=missed > 0))
     return found
+
+
+def _state(values: Sequence[Value]) -> tuple[str, int]:
+    """Return what a family has, in a few words, and how many of its references were missed."""
+    checks = {value.record["check"] for value in values}
+    texts = [count_text(len(checks), "check"), count_text(len(values), "value")]
+    missed = sum(value.verdict == "missed" for value in values)
+    if missed:
+        texts.append(f"{count_text(missed, 'reference')} missed")
+    return ", ".join(texts), missed
 
 
 def _blocks(
@@ -69,14 +81,20 @@ def _blocks(
             kinds.get(kind, []) for kind in ("counted", "point", "scalar")
         )
         counted += [each for each in (*scalars, *points) if each.size_B in _SIZES_B]
-        yield from figure(own, name, _CURVES, _curves(results, points))
         over = _over(results, counted)
-        yield from figure(f"{own}-over", f"{name} by number", _COUNTS, over)
+        shown: list[Picture | Table] = [
+            *figure(own, name, _CURVES, _curves(results, points)),
+            *figure(f"{own}-over", f"{name} by number", _COUNTS, over),
+        ]
         rows = [
             (row, {each.machine: number(each) for each in cells})
             for row, cells in by_key(scalars, _row_name).items()
         ]
-        yield from side_by_side(f"{own}-values", f"{name}: values", rows)
+        shown += side_by_side(f"{own}-values", f"{name}: values", rows)
+        about = meanings.of_check(of)
+        for block in shown:
+            yield replace(block, check=name, about=about)
+            about = ()
 
 
 def _kind(value: Value) -> str:
@@ -115,13 +133,18 @@ def _curves(results: Results, values: Sequence[Value]) -> list[Panel]:
     def title(value: Value) -> tuple[str, str]:
         return _title(value.quantity, _test(value), value.layout), value.unit
 
+    spans = {
+        quantity: (min(value.median for value in of), max(value.median for value in of))
+        for quantity, of in by_key(values, lambda value: value.quantity).items()
+    }
     found = []
     for (name, unit), of in by_key(sorted(values, key=_order), title).items():
         lines = []
         for machine, each in by_key(of, lambda value: value.machine).items():
             points = ((float(value.size_B or 0), value) for value in each)
             lines.append(line(results.label(machine), points))
-        found.append(Panel(name, tuple(lines), unit))
+        span = spans[of[0].quantity]
+        found.append(Panel(name, tuple(lines), unit, span=span))
     return found
 
 

@@ -15,7 +15,7 @@ from fabric_checks.comparison.changes import (
     find_changes,
     stands_out,
 )
-from fabric_checks.core.text import shortened
+from fabric_checks.core.text import count_text, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, figure, grouped
 from fabric_checks.report.change_text import circumstance_text
 from fabric_checks.report.collection import with_machines
@@ -95,7 +95,17 @@ def section(
         return None
     lines = grouped((each.machine, each.text) for each in changes)
     listed = Lines("changes", "Changes", lines, "No value changed for certain.")
-    return Section("over-time", "Over time", (listed, *pictures), tuple(counts))
+    news = sum(each.is_news for each in changes)
+    state = count_text(len(changes), "change") if changes else "no change"
+    state += f", {news} for the worse and still there" if news else ""
+    return Section(
+        "over-time",
+        "Over time",
+        (listed, *pictures),
+        tuple(counts),
+        state=state,
+        is_bad=news > 0,
+    )
 
 
 def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from fabric_checks.comparison.changes import LEAST_PERCENT
 from fabric_checks.core.finding import Severity
@@ -130,6 +131,7 @@ def _counts(last: Session, to_look_at: int, unfinished: Sequence[str]) -> str:
 def _facts(results: Results) -> tuple[tuple[str, str], ...]:
     """Return where the values come from."""
     records = results.last.records
+    first = (("this run", results.session),) if results.session else ()
     runs = {name for names in results.runs.values() for name in names}
     dates = sorted(
         time for value in results.values for time, _, _ in value.runs if time
@@ -137,8 +139,9 @@ def _facts(results: Results) -> tuple[tuple[str, str], ...]:
     days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (*dates[:1], *dates[-1:]))
     versions = dict.fromkeys(record["collection"] for record in records)
     return (
+        *first,
         ("on", where_text(records)),
-        ("runs", f"{len(runs)}, {' to '.join(days)}"),
+        ("all runs" if first else "runs", f"{len(runs)}, {' to '.join(days)}"),
         ("collection", names_text(list(filter(None, versions)), 2)),
     )
 
@@ -196,7 +199,7 @@ def _compared(value: Value) -> tuple[str, str, str]:
         before, text = float(value.record["reference"]), bounds_text(value.record)
     elif len(value.runs) > 1:
         when, _, before = value.runs[-2]
-        text = f"{value_text(before)}{f' on {when:%Y-%m-%d}' if when else ''}"
+        text = f"{value_text(before)}{_when_text(when, value.runs[-1][0])}"
     else:
         return "", "", ""
     change = value.last - before
@@ -205,6 +208,14 @@ def _compared(value: Value) -> tuple[str, str, str]:
     if value.record["can_be_zero"] or not before:
         shown = f"{signed(change)} {'points' if value.unit == '%' else value.unit}"
     return text, shown, _trend(value, percent)
+
+
+def _when_text(when: datetime | None, last: datetime | None) -> str:
+    """Return the day of a run, and its time where it was on the day of the last."""
+    if when is None:
+        return ""
+    is_same_day = last is not None and last.date() == when.date()
+    return f" on {when:%Y-%m-%d %H:%M} UTC" if is_same_day else f" on {when:%Y-%m-%d}"
 
 
 def _trend(value: Value, percent: float) -> str:

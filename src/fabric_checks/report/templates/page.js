@@ -196,7 +196,7 @@
     box.tabIndex = 0;
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", table.caption.textContent);
-    box.append(table);
+    box.append(saving(table, "figure"), table);
     return box;
   }
   document.addEventListener("toggle", (event) => {
@@ -205,6 +205,146 @@
     details.dataset.made = "yes";
     details.append(...[...details.closest("figure").querySelectorAll("svg.plot")].map(tableOf));
   }, true);
+
+  // A table is saved as it is shown, but for sparklines and marks.
+  function save(name, rows) {
+    const cell = (text) => {
+      // To a spreadsheet such a text would be a formula.
+      const plain = /^[=+@-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+      return /[",\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+    };
+    const lines = rows.map((row) => `${row.map((text) => cell(String(text))).join(",")}\r\n`);
+    const link = document.createElement("a");
+    link.download = `${name}.csv`;
+    link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  const textOf = (cell) => (cell.querySelector(".value") || cell).textContent.trim();
+  function saving(table, name, rows) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "save";
+    button.textContent = "CSV";
+    button.setAttribute("aria-label", `Save as CSV: ${table.caption.textContent.trim()}`);
+    button.addEventListener("click", () => save(name, rows || [...table.rows].map((row) => [...row.cells].map(textOf))));
+    return button;
+  }
+  for (const table of document.querySelectorAll("main table")) table.before(saving(table, table.id));
+
+  // The values that are chosen by words, check, machine and size. The choice is in the address, to be sent on.
+  const find = document.getElementById("find");
+  const fields = {};
+  for (const name of ["text", "check", "place", "size"]) fields[name] = document.getElementById(`find-${name}`);
+  const columns = ["test", "metric", "place", "size", "value", "unit"];
+  const MOST = 100;
+  function allValues() {
+    const found = new Map();
+    const points = new Set();
+    const add = (number, size, value, unit) => {
+      const [where, facts] = data.values[number];
+      const { machine: place, test } = data.cases[where];
+      const one = { number, test, check: test.split(" ")[0], metric: data.facts[facts].metric, place, size, value, unit };
+      one.words = columns.map((name) => one[name]).join(" ").toLowerCase();
+      found.set(`${number} ${size}`, one);
+    };
+    for (const kind of ["size", "count"]) {
+      for (const [, unit, own, places, medians, numbers] of data.series) {
+        numbers.forEach((number, at) => {
+          if (own !== kind || (kind === "count" && points.has(number))) return;
+          if (kind === "size") points.add(number);
+          add(number, kind === "size" ? places[at] : "", medians[at], unit);
+        });
+      }
+    }
+    for (const button of document.querySelectorAll(".block[data-check] .value")) {
+      add(Number(button.dataset.p), "", button.textContent, button.dataset.u);
+    }
+    return [...found.values()];
+  }
+  const values = allValues();
+
+  function tableOfValues(chosen) {
+    const table = document.createElement("table");
+    table.createCaption().textContent = chosen.length > MOST ? `The first ${MOST}; CSV has all` : "Values";
+    const row = (tag, cells) => {
+      const made = document.createElement("tr");
+      for (const text of cells) {
+        const cell = document.createElement(tag);
+        cell.append(text);
+        if (tag === "th") cell.scope = "col";
+        made.append(cell);
+      }
+      return made;
+    };
+    table.createTHead().append(row("th", columns));
+    const body = table.createTBody();
+    for (const each of chosen.slice(0, MOST)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "value";
+      button.dataset.p = each.number;
+      button.textContent = each.value;
+      const size = each.size === "" ? "" : `${sizeText(each.size)} B`;
+      body.append(row("td", [each.test, each.metric, each.place, size, button, each.unit]));
+    }
+    return [saving(table, "values", [columns, ...chosen.map((each) => columns.map((name) => each[name]))]), table];
+  }
+
+  function choose() {
+    const asked = Object.entries(fields).map(([name, field]) => [name, field.value]).filter(([, text]) => text);
+    const words = fields.text.value.toLowerCase().split(/\s+/);
+    const fits = (each) => asked.every(([name, text]) => name === "text" || String(each[name]) === text)
+      && words.every((word) => each.words.includes(word));
+    const chosen = asked.length ? values.filter(fits) : [];
+    hide();
+    document.getElementById("find-count").textContent = `${asked.length ? `${chosen.length} of ` : ""}${values.length} values`;
+    document.getElementById("found").replaceChildren(...(chosen.length ? tableOfValues(chosen) : []));
+    const checks = new Set(chosen.map((each) => each.check));
+    for (const block of document.querySelectorAll(".part .block")) {
+      block.toggleAttribute("data-out", asked.length > 0 && !checks.has(block.dataset.check));
+    }
+    for (const part of document.querySelectorAll(".part")) {
+      part.toggleAttribute("data-out", asked.length > 0 && !part.querySelector(".block:not([data-out])"));
+    }
+    return asked.length ? `#?${new URLSearchParams(asked)}` : window.location.href.split("#")[0];
+  }
+
+  function options(field, texts) {
+    for (const text of ["", ...texts]) {
+      const name = field === fields.size && text !== "" ? `${sizeText(text)} B` : String(text);
+      field.append(new Option(text === "" ? "all" : name, text));
+    }
+    if (texts.length < 2) field.parentElement.hidden = true;
+  }
+  const unique = (name) => [...new Set(values.map((each) => each[name]))].filter((text) => text !== "");
+  options(fields.check, unique("check").sort());
+  options(fields.place, unique("place").sort());
+  options(fields.size, unique("size").sort((a, b) => a - b));
+  find.hidden = false;
+  find.addEventListener("input", () => window.history.replaceState(null, "", choose()));
+  find.addEventListener("submit", (event) => event.preventDefault());
+  const unfold = document.getElementById("unfold");
+  unfold.addEventListener("click", () => {
+    const open = unfold.getAttribute("aria-pressed") !== "true";
+    unfold.setAttribute("aria-pressed", String(open));
+    for (const part of document.querySelectorAll(".part")) part.open = open;
+  });
+
+  // An address leads to what it names, also where that is folded.
+  function follow() {
+    const name = window.location.hash.slice(1);
+    const asked = new URLSearchParams(name.startsWith("?") ? name : "");
+    for (const [key, field] of Object.entries(fields)) field.value = asked.get(key) || "";
+    choose();
+    const target = document.getElementById(name);
+    for (let each = target; each; each = each.parentElement) {
+      if (each instanceof HTMLDetailsElement) each.open = true;
+    }
+    if (target) target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", follow);
+  follow();
 
   const theme = document.getElementById("theme");
   const root = document.documentElement;

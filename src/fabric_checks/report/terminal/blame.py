@@ -17,7 +17,7 @@ from fabric_checks.core.text import count_text, names_text, one_line, value_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
-from fabric_checks.diagnosis.finding import not_measured, note
+from fabric_checks.diagnosis.finding import RankFinding, not_measured, note
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
 from fabric_checks.matrices import again, formats, merged
@@ -26,6 +26,8 @@ from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 from fabric_checks.report import svg_panels
 
+#: What is printed first.
+_ORDER = (Severity.FAULT, Severity.SUSPECT, Severity.NOTE)
 #: The most pairs to measure again, and commands for them, that are printed.
 _MOST = 6
 
@@ -64,6 +66,12 @@ class Judged:
         return self.report.metrics()
 
     @property
+    def unseen(self) -> set[str]:
+        """The names of the limits of faults of which none would have been found."""
+        limits = self.report.limits.items()
+        return {f"smallest_{part}_fault" for part, size in limits if size is None}
+
+    @property
     def declared(self) -> tuple[Metric, ...]:
         """The values that it has, in the order in which they are shown."""
         of_kind = (
@@ -77,6 +85,7 @@ class Judged:
     def findings(self) -> list[Finding]:
         """What was found, faults first, then what is worth a look and what was measured."""
         found = list(self.report.all_findings())
+        found.sort(key=lambda each: _ORDER.index(each.severity))
         if self.unexplained:
             text = (
                 f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not"
@@ -88,8 +97,8 @@ class Judged:
                 text=f"{text}, measure again",
             )
             found.insert(0, suspects)
-        elif not self.report.findings:
-            found.append(note("nothing", "nothing stands out in what was measured"))
+        elif all(each.severity is Severity.NOTE for each in found):
+            found.insert(0, note("nothing", "nothing stands out in what was measured"))
         if isinstance(self.report, latency.Report):
             found += not_measured(self.run.cannot_tell)
         return found
@@ -138,11 +147,19 @@ def load(
     judged = []
     for run in (*runs, *merged.join(tables)):
         try:
-            report = _report(run, link_MBps, known)
-            judged.append(Judged(run, report, *again.pairs(run, report)))
+            judged.append(judge(run, link_MBps, known))
         except OutputError as error:
             refused.append(f"{', '.join(run.files)}: {error}")
     return judged, refused
+
+
+def judge(run: Run, link_MBps: float | None, known: FabricMap | None) -> Judged:
+    """Judge a run; see :func:`load`.
+
+    :raises OutputError: if it is too large, or has too little.
+    """
+    report = _report(run, link_MBps, known)
+    return Judged(run, report, *again.pairs(run, report))
 
 
 def _report(
@@ -151,7 +168,26 @@ def _report(
     if not isinstance(run.output, RotateOutput):
         return latency.of_run(run.output, known)
     report = evaluation.of_run(run.output, link_MBps, known, run.cannot_tell)
-    return replace(report, findings=(*report.findings, *run.findings))
+    found = _both_ways(report.findings)
+    return replace(report, findings=(*found, *run.findings))
+
+
+def _both_ways(findings: Sequence[RankFinding]) -> list[RankFinding]:
+    """Return findings, those of a pair in both directions as one: the worse, of both."""
+    found: dict[object, RankFinding] = {}
+    for each in findings:
+        is_pair = each.kind == "pair" and len(each.ranks) == 2
+        key = frozenset(each.ranks) if is_pair else id(each)
+        other = found.get(key)
+        if other is None:
+            found[key] = each
+        elif each.severity is other.severity:
+            worse = min(each, other, key=lambda one: one.share)
+            text = worse.text.replace(worse.part, f"{worse.part}, and back,", 1)
+            found[key] = replace(worse, text=text)
+        else:
+            found[id(each)] = each
+    return list(found.values())
 
 
 def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
@@ -162,13 +198,9 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
     lines = []
     for found in judged:
         lines.append(f"{names_text(found.run.files)}: {found.title}")
-        for metric in found.declared:
-            unit = "" if metric.unit == "1" else metric.unit
-            lines.append(
-                f"  {metric.name:30} {value_text(found.values[metric.name]):>10} {unit}".rstrip()
-            )
         for each in found.findings:
-            lines.append(f"  {one_line(each.text)}")
+            word = "" if each.severity is Severity.NOTE else f"{each.severity.value}: "
+            lines.append(f"  {word}{one_line(each.text)}")
             lines += [f"    {one_line(line)}" for line in each.details]
         lines.append(f"  {found.report.limits_text}")
         if found.run.table and (pairs := found.measure_next):
@@ -178,6 +210,14 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
             )
             commands = formats.again(found.run.table, pairs, file)[1]
             lines += [f"    {one_line(line)}" for line in commands[:_MOST]]
+        for metric in found.declared:
+            value = found.values[metric.name]
+            text = (
+                f"{value_text(value):>10} {metric.unit if metric.unit != '1' else ''}"
+            )
+            lines.append(
+                f"  {metric.name:30} {text if metric.name not in found.unseen else 'cannot be told'}".rstrip()
+            )
     return lines
 
 
@@ -211,7 +251,10 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
     for found in judged:
         label = ", ".join(found.run.files)
         of_run: dict[str, object] = {
-            "metrics": found.values,
+            "metrics": {
+                name: None if name in found.unseen else value
+                for name, value in found.values.items()
+            },
             "findings": [each.as_dict() for each in found.findings],
             "limits": dict(found.report.limits),
         }
