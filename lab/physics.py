@@ -205,7 +205,7 @@ def _heat(at: Fabric) -> None:
 def _other_job(at: Fabric) -> None:
     ranks = at.rng.permutation(at.nodes)[: at.nodes // 3].tolist()
     at.others = list(zip(ranks, [*ranks[1:], ranks[0]], strict=True))
-    _blame(at, *(at.names[rank] for rank in ranks), text="traffic of other")
+    _blame(at, *(at.names[rank] for rank in ranks), text="traffic of others")
 
 
 def _rail_leaf(at: Fabric) -> None:
@@ -448,7 +448,7 @@ def _is_of_healthy(finding: dict[str, object], at: Fabric) -> bool:
     if finding["kind"] in ("group", "pair", "map") and at.truth:
         return False
     parts = set(re.findall(r"cn\d+|leaf\d+|spine\d+", subject))
-    return bool(subject) and not parts & at.truth
+    return bool(parts) and not parts & at.truth
 
 
 def main() -> None:

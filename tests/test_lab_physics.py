@@ -12,7 +12,8 @@ from lab import physics
         ("slow to other leaves", "out of node cn0022, to other switches: "),
         ("collapse, routing not told", "when 5 or more run at once"),
         ("half of the uplinks, routing not told", "has lost about half of its uplink"),
-        ("slow spine, routing not told", "measure again: what is slow then"),
+        ("rail's leaf", "look at the switch of this rail"),
+        ("slow spine, routing not told", " paths from "),
     ],
 )
 def test_what_is_slow_is_named_and_no_node_that_is_well(row, said):
@@ -20,3 +21,10 @@ def test_what_is_slow_is_named_and_no_node_that_is_well(row, said):
     assert found.named and found.status == 3
     assert not found.healthy and not found.doubted
     assert said in " ".join(found.said)
+
+
+@pytest.mark.parametrize("seed", [600, 601])
+def test_traffic_of_others_blames_no_cable(seed):
+    """In the first run many parts have a half or a third, in the other nodes differ as much."""
+    found = physics.trial("other job", seed, 32)
+    assert found.observed and not found.healthy and found.status == 0

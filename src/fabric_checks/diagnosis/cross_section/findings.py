@@ -82,7 +82,34 @@ def _blamed(
     if not certain:
         # Of a run of ours pairs that were slow alone are reported as inconclusive.
         return found[: SETTINGS.most_suspects] if output.is_table else []
-    return _joined(mapped, certain)
+    return _joined(mapped, _by_traffic(_of_rail(mapped, certain)))
+
+
+def _of_rail(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFinding]:
+    """Return the faults with several devices of one rail, which have a switch in common, as one."""
+    rails = mapped.evidence.rails
+    devices = [each for each in certain if each.kind in OF_NODES]
+    numbers = {each.ranks[0] % rails for each in devices}
+    if rails == 1 or len(numbers) > 1 or len(devices) < SETTINGS.fewest_of_class:
+        return certain
+    rest = [each for each in certain if each not in devices]
+    return [sentences.of_rail(mapped, devices), *rest]
+
+
+def _by_traffic(certain: list[RankFinding]) -> list[RankFinding]:
+    """Return what is slow for certain, with many parts at once as one suspicion if each has a fair share: as
+    beside traffic of others."""
+    fair = [each for each in certain if _is_fair(each.share)]
+    # Pairs may have a part in common.
+    paths = [each for each in fair if each.kind not in (*OF_NODES, "pair")]
+    if len(paths) < SETTINGS.fewest_by_traffic:
+        return certain
+    return [sentences.by_traffic(fair), *(each for each in certain if each not in fair)]
+
+
+def _is_fair(share: float) -> bool:
+    """Return whether a share is what two, three or four flows at once get of a link."""
+    return any(abs(share - 1 / flows) < SETTINGS.near_fair for flows in (2, 3, 4))
 
 
 def _joined(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFinding]:

@@ -215,6 +215,43 @@ def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
     )
 
 
+def of_rail(mapped: MappedEvidence, devices: Sequence[RankFinding]) -> RankFinding:
+    """Return the fault of several devices of one rail."""
+    ranks = [rank for each in devices for rank in each.ranks]
+    share = float(np.median([each.share for each in devices]))
+    part = f"rail {ranks[0] % mapped.evidence.rails} of {len(ranks)} nodes"
+    look = "look at the switch of this rail that these nodes have in common, before their adapters"
+    nodes = names_text([mapped.nodes[rank] for rank in sorted(ranks)], MOST_LISTED)
+    return RankFinding(
+        kind="rail",
+        severity=Severity.FAULT,
+        text=f"{part} is at {_percent(share)} {_TYPICAL} (measured alone), and no other rail of theirs is",
+        part=part,
+        hosts=tuple(mapped.hosts[rank] for rank in ranks),
+        size=1 - share,
+        key=f"rail {part} {nodes}",
+        advice=look,
+        details=(nodes, look),
+        data={"ranks": ranks, "slow": sum(each.data["slow"] for each in devices)},
+    )
+
+
+def by_traffic(parts: Sequence[RankFinding]) -> RankFinding:
+    """Return the suspicion that traffic of others makes many parts slow."""
+    look = "measure again while nothing else runs: what is slow then is at fault"
+    share = float(np.median([each.share for each in parts]))
+    return RankFinding(
+        kind="traffic",
+        severity=Severity.SUSPECT,
+        text=f"{len(parts)} parts at once have a fair share of a link (half, a third): traffic of others does"
+        " that, a fault seldom",
+        size=1 - share,
+        advice=look,
+        details=(*(each.text for each in parts[:MOST_LISTED]), look),
+        data={"parts": [each.part for each in parts]},
+    )
+
+
 def inconclusive(
     mapped: MappedEvidence, pairs: int, share: float | None = None
 ) -> RankFinding:
@@ -226,6 +263,8 @@ def inconclusive(
         f"{_percent(noise.repeat)}"
     )
     text += f", healthy pairs by up to {_percent(noise.most)}" if noise.most > 0 else ""
+    if share is not None and noise.nodes > 1 - share:
+        text += f", nodes by up to {_percent(1 - float(np.exp(-noise.nodes)))}, as beside traffic of others"
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
     look = f"repeat on idle nodes, one process on each{more}"

@@ -249,6 +249,10 @@ class Settings:
     least_of_link: float = 0.65
     #: So many pairs have to be fast before others are called slow.
     fewest_fast: int = 2
+    #: Traffic of others leaves a fair share of a link, within this distance; so many cables and
+    #: switches at once at such shares are seldom slow.
+    near_fair: float = 0.03
+    fewest_by_traffic: int = 3
     #: The most single slow pairs that are findings of their own, and the most suspects of a table.
     most_listed_pairs: int = 3
     most_suspects: int = 5
