@@ -44,7 +44,7 @@ def whole(tmp_path):
         )
         return Run(
             tmp_path / "results", "-n", "OsuLatency", settings=TESTS / "playback/settings.py",
-            suites=["osu/pt2pt.py"], before=[FABRIC_CHECKS, "run", "--"], FABRIC_CONFIRM="2",
+            suites=["osu/pt2pt.py"], before=[FABRIC_CHECKS, "run", "--confirm=2", "--"],
             PLAYBACK_COMMAND=f"sh {play}", RFM_REFERENCE_PREFIX=str(folder),
         ).wait()  # fmt: skip
 
@@ -71,18 +71,17 @@ def test_a_whole_run_with_a_miss_that_repeats_miss_says_so(whole):
 @pytest.mark.parametrize(
     ("line", "given", "times"),
     [
-        (["--mode", "nightly"], "", 2),
-        (["--mode=smoke"], "", 2),
-        (["--mode", "acceptance"], "", 0),
-        (["--mode", "procurement"], "", 0),
-        (["-n", "Osu"], "", 0),
-        (["--mode", "nightly"], "0", 0),
-        (["-n", "Osu"], "1", 1),
+        (["--mode", "nightly"], None, 2),
+        (["--mode=smoke"], None, 2),
+        (["--mode", "acceptance"], None, 0),
+        (["--mode", "procurement"], None, 0),
+        (["-n", "Osu"], None, 0),
+        (["--mode", "nightly"], 0, 0),
+        (["-n", "Osu"], 1, 1),
     ],
 )
-def test_the_level_says_how_often_unless_the_user_does(monkeypatch, line, given, times):
-    monkeypatch.setenv("FABRIC_CONFIRM", given)
-    assert run._times(["reframe", *line, "-r"]) == times
+def test_the_level_says_how_often_unless_the_user_does(line, given, times):
+    assert run._times(["reframe", *line, "-r"], given) == times
 
 
 def test_where_cases_run_several_times_no_level_measures_a_miss_again():
@@ -91,10 +90,11 @@ def test_where_cases_run_several_times_no_level_measures_a_miss_again():
 
 @pytest.mark.parametrize("given", ["two", "-1", "10"])
 def test_a_wrong_number_of_repeats_is_refused_before_anything_runs(monkeypatch, given):
-    monkeypatch.setenv("FABRIC_CONFIRM", given)
     monkeypatch.setattr(run, "_run", lambda *_: pytest.fail("it was run"))
-    done = CliRunner().invoke(run.command, ["--", "reframe", "-r"])
-    assert "--confirm" in str(done.exception) and given in str(done.exception)
+    done = CliRunner().invoke(
+        run.command, [f"--confirm={given}", "--", "reframe", "-r"]
+    )
+    assert done.exit_code == 2 and "--confirm" in done.output and given in done.output
 
 
 class Session:
@@ -149,7 +149,7 @@ MET = {"value": 2.0, "result": "pass", "case_result": "pass", "fail_reason": Non
 @pytest.mark.parametrize(
     ("records", "cases"),
     [
-        ([miss()], [failing(phase="sanity")]),
+        ([builders.failed(session=NAME)], [failing(phase="sanity")]),
         ([miss(reference=None, no_reference="why", result="pass")], [failing()]),
         ([miss(result="xpass")], [failing()]),
         ([miss(jobid="1"), miss(jobid="2")], [failing()]),
@@ -203,7 +203,7 @@ def test_a_confirmed_miss_is_measured_on_other_nodes_that_are_free(
     assert where == [["n1", "n2"]] * 2 + ([there] if there else [])
     (found,) = runs.load_session(tmp_path, NAME).records
     assert found["confirmation"]["of"] == 3
-    assert [each["nodes"] for each in found["confirmation"]["elsewhere"]] == (
+    assert [each["nodelist"] for each in found["confirmation"]["elsewhere"]] == (
         [there] if there else []
     )
 

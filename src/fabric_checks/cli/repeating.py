@@ -20,7 +20,6 @@ from fabric_checks.nightly import service
 from fabric_checks.records import repeats, runs
 from fabric_checks.records.record import Record, case_name
 from fabric_checks.schedulers import reservations
-from fabric_checks.schedulers.model import Node
 
 #: A repeat is one pass, without retries, and leaves the file of test results to the run.
 _ONCE = ("--reruns=0", "--max-retries=0", f"--report-junit={os.devnull}")
@@ -46,8 +45,8 @@ class Repeater:
 
         Each whose miss is confirmed is measured once more on other nodes, if enough are free.
         """
-        wanted = _missed(self._load())
-        if not wanted:
+        wanted = _missed(self._load().records)
+        if not wanted or runs.ended_early(self.results, self.session):
             return False
         if all(self._repeat(wanted) for _ in range(times)):
             elsewhere = _elsewhere(self._load().records, wanted)
@@ -70,50 +69,44 @@ class Repeater:
         return status in (0, 1) and not runs.ended_early(self.results, name)
 
 
-def _missed(session: runs.Session) -> dict[str, list[str]]:
-    """Return the cases to repeat, with their nodes; none of a run that did not end by itself.
+def _missed(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the cases to repeat, with their nodes.
 
     A case that ran several times in the run is no miss by chance, and a simulation repeats itself.
     """
-    if session.was_killed or any(case.result == "abort" for case in session.cases):
-        return {}
-    failed = {each.name for each in runs.failed(session) if each.phase == "performance"}
-    times = Counter((case_name(each), each["metric"]) for each in session.records)
-    found = {}
-    for record in filter(repeats.is_miss, session.records):
-        name = case_name(record)
-        is_once = times[name, record["metric"]] == 1
-        if name in failed and is_once and not record["evidence"]:
-            found[name] = record["nodelist"] or []
-    return found
+    times = Counter((case_name(each), each["metric"]) for each in records)
+    return {
+        case_name(each): each["nodelist"] or []
+        for each in filter(repeats.is_miss, records)
+        if times[case_name(each), each["metric"]] == 1 and not each["evidence"]
+    }
 
 
 def _elsewhere(
     records: Sequence[Record], wanted: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Return the cases whose misses are confirmed, each with as many other nodes, where these are free."""
-    found: dict[str, list[str]] = {}
-    free: dict[str, list[Node]] = {}
-    for record in filter(repeats.is_miss, records):
-        nodes = wanted.get(case_name(record))
-        if not nodes or not record.get("confirmation"):
-            continue
-        place = f"{record['system']}:{record['partition']}"
-        if place not in free:
-            free[place] = _free(place)
-        others = [each.name for each in free[place] if each.name not in nodes]
-        if len(others) >= len(nodes):
-            found[case_name(record)] = others[: len(nodes)]
+    confirmed = [
+        each for each in filter(repeats.is_miss, records) if each["confirmation"]
+    ]
+    places = {f"{each['system']}:{each['partition']}" for each in confirmed}
+    free = {place: _free(place) for place in places}
+    found = {}
+    for record in confirmed:
+        nodes = wanted[case_name(record)]
+        others = free[f"{record['system']}:{record['partition']}"].difference(nodes)
+        if nodes and len(others) >= len(nodes):
+            found[case_name(record)] = sorted(others)[: len(nodes)]
     return found
 
 
-def _free(place: str) -> list[Node]:
+def _free(place: str) -> set[str]:
     """Return the nodes of SYSTEM:PARTITION that are in service and free; none where that is unknown."""
     try:
         (partition,) = service.configuration(place)["partitions"]
-        if not reservations.takes_nodes(partition["scheduler"]):
-            return []
-        nodes = service.nodes_for(partition["scheduler"], partition.get("access", ()))
+        scheduler, access = partition["scheduler"], partition.get("access", ())
+        takes = reservations.takes_nodes(scheduler)
+        nodes = service.nodes_for(scheduler, access) if takes else []
     except FabricError:
-        return []
-    return [each for each in nodes if not (each.fault or each.is_busy)]
+        return set()
+    return {each.name for each in nodes if not (each.fault or each.is_busy)}

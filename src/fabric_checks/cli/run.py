@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import json
 import os
@@ -20,7 +19,7 @@ import click
 
 from fabric_checks.cli.verb import flag
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import FabricError, RequestError, quoted
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.records.sessions import session_id
@@ -35,8 +34,11 @@ _OF_CI_RUN = (
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
 @flag("--as-is", "LINE lists or describes: pass its output on, and show no screen.")
+@click.option(
+    "--confirm", type=click.IntRange(0, 9), help="Measure misses again N times."
+)
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(*, as_is: bool, line: tuple[str, ...]) -> None:
+def command(*, as_is: bool, confirm: int | None, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
     The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
@@ -47,7 +49,7 @@ def command(*, as_is: bool, line: tuple[str, ...]) -> None:
         _require(reservation, line)
     began_s, state = time.monotonic(), progress.State()
     errors: list[str] = []
-    times = _times(line)
+    times = _times(line, confirm)
     with progress.shown(state) as follow:
         status = _run(line, follow, errors, _ending)
         if status == 1 and times:
@@ -77,21 +79,11 @@ def _end(
     return status or int(not is_success)
 
 
-def _times(line: Sequence[str]) -> int:
-    """Return how often a miss is measured again: by FABRIC_CONFIRM, or else by the level.
-
-    :raises RequestError: if it is no number.
-    """
-    if given := os.environ.get("FABRIC_CONFIRM"):
-        if not re.fullmatch(r"\d", given, re.ASCII):
-            raise RequestError(
-                f"--confirm: {quoted(given)} is no number of repeats; give 0 to 9"
-            )
-        return int(given)
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--mode")
-    level = LEVELS.get(parser.parse_known_args(line)[0].mode)
-    return level.confirm if level else 0
+def _times(line: Sequence[str], given: int | None) -> int:
+    """Return how often a miss is measured again: as given, or else by the level of a command line."""
+    mode = re.search(r"--mode[= ](\w+)", " ".join(line))
+    level = LEVELS.get(mode[1]) if mode else None
+    return given if given is not None else level.confirm if level else 0
 
 
 def _measure_again(

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import cut
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import first_of, one_line, value_text
-from fabric_checks.records.record import UNCONFIRMED, Record, case_name
+from fabric_checks.records.record import UNCONFIRMED, Record, case_name, is_success
 
 #: Stands between the name of a session and the number of its repeat.
 SUFFIX = "-repeat-"
@@ -30,6 +31,11 @@ VARIABLE = "FABRIC_REPEAT"
 def original(session: str | None) -> str:
     """Return the name of the session that a session repeats; its own if it repeats none."""
     return (session or "").partition(SUFFIX)[0]
+
+
+def is_repeat(record: Record) -> bool:
+    """Tell whether a record is of a session that repeats another."""
+    return SUFFIX in str(record["session"])
 
 
 @lru_cache(maxsize=1)
@@ -49,64 +55,80 @@ def judged(records: Sequence[Record]) -> list[Record]:
     suspect if another repeat missed, else a note. So is the result of its case, if nothing else is wrong with
     it. `lab/repeats.md` has the rates of false and missed alarms.
     """
-    again = defaultdict[tuple[str, str], list[Record]](list)
-    own = []
-    for record in records:
-        if original(record["session"]) == (record["session"] or ""):
-            own.append(record)
-        else:
-            again[_case(record)].append(record)
+    own, again = _apart(records)
     if not again or not own:  # a repeat that is looked at by itself is judged as it is
-        return list(own or records)
-    found = [_judged(each, again.get(_case(each), ())) for each in own]
-    of_case = defaultdict[tuple[str, str], list[dict[str, Any]]](list)
-    for each in found:
-        of_case[_case(each)].append(each)
-    for case in of_case.values():
-        results = {each["result"] for each in case}
-        if UNCONFIRMED in results and results.isdisjoint(("fail", "xpass")):
-            for each in case:
-                each["case_result"] = UNCONFIRMED
-    return list(found)
+        return list(records)
+    repeated = [again[_case(each)] if is_miss(each) else [] for each in own]
+    found = list(map(_judged, own, repeated))
+    doubted = {_case(each) for each in found if each["result"] == UNCONFIRMED}
+    worse = {_case(each) for each in found if not is_success(each["result"])}
+    return [_with_result(each, doubted - worse) for each in found]
+
+
+def _apart(
+    records: Iterable[Record],
+) -> tuple[list[Record], Mapping[tuple[str, str], list[Record]]]:
+    """Return the records of runs, and those of their repeats by case."""
+    own: list[Record] = []
+    again = defaultdict[tuple[str, str], list[Record]](list)
+    for record in records:
+        (again[_case(record)] if is_repeat(record) else own).append(record)
+    return own, again
+
+
+def _with_result(record: Record, doubted: Collection[tuple[str, str]]) -> Record:
+    """Return a record with the result of its case."""
+    is_doubted = _case(record) in doubted
+    return {**record, "case_result": UNCONFIRMED} if is_doubted else record
 
 
 def _case(record: Record) -> tuple[str, str]:
     return original(record["session"]), case_name(record)
 
 
-def _judged(record: Record, again: Sequence[Record]) -> dict[str, Any]:
+def _judged(record: Record, again: Sequence[Record]) -> Record:
     """Return a record with its confirmation, None without one.
 
-    :param again: the records of its case in repeats.
+    :param again: the records of its case in repeats, if it is a miss.
     """
-    found = {**record, "confirmation": None}
-    if not is_miss(record) or not again:
-        return found
-    own, values = set(record["nodelist"] or ()), [record["value"]]
-    missed, elsewhere = 1, []
-    for each in sorted(again, key=lambda each: each["session"]):
-        if each["metric"] != record["metric"]:
-            continue
-        is_missed = each["result"] == "fail"
-        if set(each["nodelist"] or ()) == own:
-            values.append(each["value"])
-            missed += is_missed
-        else:
-            of = {"nodes": each["nodelist"], "value": each["value"]}
-            elsewhere.append({**of, "missed": is_missed})
-    failed = [each["fail_reason"] for each in again if each["metric"] is None]
-    found["confirmation"] = {
-        "missed": missed, "of": len(values), "values": values, "elsewhere": elsewhere,
-        "failed": one_line(failed[0] or "no reason was given") if failed else None,
-    }  # fmt: skip
-    if missed < len(values):
-        found["result"] = UNCONFIRMED
-        doubt = Finding(
-            kind="unconfirmed", severity=Severity.SUSPECT if missed > 1 else Severity.NOTE,
-            text=text_of(found), part=f"{case_name(record)}: {record['metric']}",
-        )  # fmt: skip
-        found["findings"] = [*(record["findings"] or ()), doubt.as_dict()]
-    return found
+    if not again:
+        return {**record, "confirmation": None}
+    of_metric = [each for each in again if each["metric"] == record["metric"]]
+    of_metric.sort(key=itemgetter("session"))
+    here = [record, *(each for each in of_metric if _nodes(each) == _nodes(record))]
+    missed = sum(each["result"] == "fail" for each in here)
+    confirmation = {
+        "missed": missed,
+        "of": len(here),
+        "values": list(map(itemgetter("value"), here)),
+        "elsewhere": [_elsewhere(each) for each in of_metric if each not in here],
+        "failed": _reasons(again),
+    }
+    found = {**record, "confirmation": confirmation}
+    return found if missed == len(here) else _doubted(found, missed)
+
+
+def _reasons(records: Iterable[Record]) -> list[str]:
+    """Return why cases have no value."""
+    return [str(each["fail_reason"]) for each in records if each["metric"] is None]
+
+
+def _nodes(record: Record) -> set[str]:
+    return set(record["nodelist"] or ())
+
+
+def _elsewhere(record: Record) -> dict[str, Any]:
+    return {name: record[name] for name in ("nodelist", "value", "result")}
+
+
+def _doubted(record: Record, missed: int) -> Record:
+    """Return a miss that is not confirmed, with a finding that says so."""
+    found = {**record, "result": UNCONFIRMED}
+    doubt = Finding(
+        kind="unconfirmed", severity=Severity.SUSPECT if missed > 1 else Severity.NOTE,
+        text=text_of(found), part=f"{case_name(record)}: {record['metric']}",
+    )  # fmt: skip
+    return {**found, "findings": [*(record["findings"] or ()), doubt.as_dict()]}
 
 
 def is_miss(record: Record) -> bool:
@@ -138,13 +160,14 @@ def confirmation_text(record: Record) -> str:
         parts = [
             f"{word} {found['missed']} of {found['of']}: {values} {record['unit']}"
         ]
-    if found["failed"]:
-        parts.append(f"a repeat failed: {cut(found['failed'], 200)}")
+    for reason in found["failed"][:1]:
+        parts.append(f"a repeat failed: {cut(one_line(reason), 200)}")
     for each in found["elsewhere"]:
-        how = "missed" if each["missed"] else "met"
-        blame = "it is not these nodes alone" if each["missed"] else "it is these nodes"
-        there = f"{how}{_on(each['nodes'])} ({value_text(each['value'])})"
-        parts.append(f"{there}, so {blame}")
+        there = f"{_on(each['nodelist'])} ({value_text(each['value'])}), so it is"
+        is_met = is_success(each["result"])
+        parts.append(
+            f"met{there} these nodes" if is_met else f"missed{there} not these alone"
+        )
     if is_confirmed and not found["elsewhere"]:
         parts.append("no other nodes were free, so it may be these nodes or all")
     return "; ".join(parts)
