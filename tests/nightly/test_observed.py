@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The findings of a run: each cause once, by name."""
 
+import json
+
 import pytest
 
 from fabric_checks.nightly import observed as findings_of
+from fabric_checks.nightly.summary import Summary, as_json, terminal
+from fabric_checks.records.repeats import judged
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm.output import exit_reason
+from tests.nightly import samples
 from tests.nightly.samples import MACHINE, NIGHT, case, fault, record, session
 
 DOWN = [
@@ -342,3 +347,40 @@ def test_a_run_that_measured_nothing_failed_and_blames_nothing(cases, records, s
     found = findings_of.observed(NIGHT, of)
     assert says in found.failures[-1]
     assert not found.findings or found.measured
+
+
+def repeated(again, test="Osu"):
+    """Return the records of a miss and of its repeats."""
+    of = {"reference": 2.0, "upper": 0.1, "no_reference": None, "unit": "us"}
+    session = samples.SESSION
+    return [
+        record(
+            test, session=f"{session}-repeat-{number}" if number else session, value=value,
+            result="fail" if value > 2.2 else "pass", **of,
+        )
+        for number, value in enumerate([3.0, *again])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("again", "title", "unconfirmed"),
+    [
+        ([3.1, 3.2], "confirmed 3 of 3: 3, 3.1, 3.2 us", ""),
+        ([3.1, 2.0], "", "not confirmed 2 of 3: 3, 3.1, 2 us"),
+        ([2.1, 2.0], "", "not confirmed 1 of 3: 3, 2.1, 2 us"),
+    ],
+)
+def test_a_miss_is_a_finding_if_its_repeats_confirm_it(again, title, unconfirmed):
+    records = judged(repeated(again))
+    result = records[0]["result"]
+    missed = case("Osu", result, "m missed" if title else None, "performance")
+    found = observed(missed, records=records)
+    assert [title in each.findings[0].text for each in found.findings] == [True] * bool(
+        title
+    )
+    assert [unconfirmed in line for line in found.unconfirmed] == [True] * bool(
+        unconfirmed
+    )
+    summary = Summary(found)
+    assert summary.all_quiet and unconfirmed in terminal(summary)
+    assert json.loads(as_json(summary))["unconfirmed"] == list(found.unconfirmed)

@@ -166,7 +166,9 @@ def confirmation_text(record: Record) -> str:
         there = f"{_on(each['nodelist'])} ({value_text(each['value'])}), so it is"
         is_met = is_success(each["result"])
         parts.append(
-            f"met{there} these nodes" if is_met else f"missed{there} not these alone"
+            f"met{there} these nodes"
+            if is_met
+            else f"missed{there} not these nodes alone"
         )
     if is_confirmed and not found["elsewhere"]:
         parts.append("no other nodes were free, so it may be these nodes or all")
