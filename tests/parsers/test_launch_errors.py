@@ -19,17 +19,17 @@ srun: error: n4: task 1: Exited with exit code 15
 FAREWELL = "srun: error: n4: task 1: Exited with exit code 15\n"
 
 
-def public_texts():
-    """Return source, cause, nodes and text of each excerpt in ``launch_errors.txt``."""
-    for block in (
-        Path(__file__)
-        .with_suffix("")
-        .with_name("launch_errors.txt")
-        .read_text()
-        .split("\n## ")[1:]
-    ):
+def texts_of(name):
+    """Return source, what is expected, and text of each block of a file."""
+    for block in Path(__file__).with_name(name).read_text().split("\n## ")[1:]:
         head, _, text = block.partition("\n")
         source, _, expected = head.partition(" -> ")
+        yield source, expected, text
+
+
+def public_texts():
+    """Return cause, nodes and text of each excerpt in ``launch_errors.txt``."""
+    for source, expected, text in texts_of("launch_errors.txt"):
         cause, _, nodes = expected.partition(" | ")
         yield pytest.param(cause, nodes, text, id=source)
 
@@ -43,6 +43,60 @@ def test_a_public_text_gives_cause_nodes_and_remedy(cause, nodes, text):
     assert remedy and "not named" not in message
     shown = message.rpartition("; it printed ")[2].strip("'\"").split(" ... ")
     assert all(part in text for part in shown) and max(map(len, shown)) > 4
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "text"), list(texts_of("provoked_launch_errors.txt"))
+)
+def test_what_was_provoked_is_told_by_its_cause(source, expected, text):
+    """The node stands there where the launcher tells which one it was."""
+    err, _, out = text.partition("\n-- standard output\n")
+    message = launch_errors.explained("it ended", {"err": err, "out": out})
+    assert message.startswith(expected)
+    assert message.endswith(" (it ended)") or message.startswith("it ended; ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[1,1]<stderr>:it is cut\n[1,1]<stderr>:  local peers\n"
+            '[1,1]<stderr>:  --> Returned "Bad parameter" (-5) instead of "Success" (0)\n',
+            "Open MPI could not start: local peers gave",
+        ),
+        (
+            "n7.site: rank 10 died from signal 9\n"
+            "forrtl: error (78): process killed (SIGTERM)\n",
+            "task 10 on n7.site was killed first",
+        ),
+        (
+            "Traceback (most recent call last):\nTraceback (most recent call last):\n"
+            '  File "a.py", line 8\n  File "a.py", line 8\nImportError: No module x\n',
+            "it failed; the first error in err is 'ImportError: No module x'",
+        ),
+        (
+            "[cli_71]: aborting job:\nFatal error in PMPI_Init_thread:\nOther MPI error\n",
+            "it failed; the first error in err is 'Fatal error in PMPI_Init_thread:'",
+        ),
+        (
+            "n128: Test NCCL failure common.cu:1204 'unhandled cuda error (run with"
+            " NCCL_DEBUG=INFO for details) / '\n .. n128 pid 7: Test failure common.cu:915\n",
+            'it failed; the first error in err is "n128: Test NCCL failure common.cu:1204',
+        ),
+        (
+            "srun: error: spank: x11.so: Plugin file not found\nsolver: no table: failed\n",
+            "it failed; the first error in err is 'solver: no table: failed'",
+        ),
+        (
+            "a\nsrun: error: n2: task 1: Exited with exit code 3\n"
+            "srun: error: n1: task 0: Exited with exit code 255\n",
+            "it failed; the last line of err is 'a'; task 1 on n2 ended first, with exit"
+            " status 3",
+        ),
+    ],
+)
+def test_labels_and_effects_do_not_hide_what_came_first(text, message):
+    assert launch_errors.explained("it failed", {"err": text}).startswith(message)
 
 
 def test_at_least_sixty_texts_of_many_repositories_are_tried():

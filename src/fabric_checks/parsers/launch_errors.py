@@ -5,7 +5,7 @@ remedy."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.text import names_text, one_line, plural_text
@@ -102,8 +102,7 @@ KNOWN: Table = (
         "index",
     ),
     (
-        r"NCCL WARN (?P<text>[^\n]{10,160})|Test (?:NCCL|CUDA) failure \S+ '(?P<text_>[^'\n(/]{4,160})"
-        r"|\bNCCL failure: (?P<text__>[^\n]{4,160})",
+        r"NCCL WARN (?P<text>[^\n]{10,160})",
         "NCCL failed: {text}",
         "see the lines of that rank in nccl/, and NCCL's settings in the environment of the job",
     ),
@@ -161,7 +160,8 @@ KNOWN: Table = (
         r"\b(?P<node>\w[\w-]{0,62})[.:][\w.:]{0,80}?:? ?PSM\d? (?:can't open|no) (?:hfi|nic|efa)\w* units?|"
         r"PSM\d? was unable to open an endpoint|hfi_wait_for_device|/dev/(?:hfi1|ipath)\S* device failed to"
         r" appear"
-        r"|OFI (?:endpoint|ep) \w+ failed|create_(?:vni|vci)_context",
+        r"|OFI (?:endpoint|ep) \w+ failed|create_(?:vni|vci)_context"
+        r"|unrecoverable error occurred while communicating with the driver",
         "the adapter cannot be opened: it is missing, its link is down, or all its contexts are taken",
         "see `fi_info`, `opainfo` or `ibstat` there, and `ulimit -l`; FI_PROVIDER=tcp does without it",
     ),
@@ -215,8 +215,8 @@ KNOWN: Table = (
         "for memory of GPUs load its peer memory module (nvidia-peermem), or set UCX_IB_GPU_DIRECT_RDMA=no",
     ),
     (
-        r"(?:failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?Local host:"
-        r" *(?P<node>\S+)"
+        r"(?:failed to (?:TCP connect|handshake)|unable to complete a TCP connection)[\s\S]{0,200}?"
+        r"Local host: *(?P<node>\S+)"
         r"|connect\(\) to \S+ failed|_tcp\w*: [^\n]*(?:No route to host|Connection (?:refused|timed out))",
         "two nodes cannot reach each other by TCP",
         "check firewall and routes, and name the network: `--mca btl_tcp_if_include`, `oob_tcp_if_include`",
@@ -233,6 +233,16 @@ KNOWN: Table = (
         ),
     ),
     # Nodes and daemons
+    (
+        r"peer process has unexpectedly disconnected[\s\S]{0,900}?Peer host: +(?P<node>\S+)",
+        "a process ended, or its node, and others lost it",
+        "see what that process printed last, and the kernel's log of its node",
+    ),
+    (
+        r"does not support recursive calls of mpi(?:exec|run)",
+        "the launcher was called by a process that a launcher had started",
+        "launch the program itself, once",
+    ),
     (
         (
             r"lost communication with [\s\S]{0,200}?(?:Remote daemon *: \S+ on node|hostname:)"
@@ -327,7 +337,7 @@ KNOWN: Table = (
         r" executable file"
         r"|system couldn't find the executable)[\s\S]{0,500}?^ *Executable: *(?P<file>\S+)"
         r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)"
-        r"|execve\(\): (?P<file___>\S+): No such file|unable to execute (?P<file____>\S+):"
+        r"|execve\(\): (?P<file___>\S+): (?:No such file|Perm)|unable to execute (?P<file____>\S+):"
         r"|\b(?P<file_____>[\w./+-]{1,200}): command not found",
         "the program {file} is missing on a node, or cannot be executed",
         (
@@ -397,10 +407,16 @@ KNOWN: Table = (
     (
         r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(?P<node>\S+)\s+exited\s+on"
         r"\s+signal\s+"
-        r"(?P<text>9 \(Killed\))|EXIT STRING: Killed \(signal (?P<text_>9)\)",
+        r"(?P<text>9 \(Killed\))|(?:RUNNING AT (?P<node_>\S+)\s+=\s+EXIT CODE: 9\s[\s\S]{0,400}?)?"
+        r"EXIT STRING: Killed \(signal (?P<text_>9)\)",
         "a process was killed by signal {text}",
         "see in the kernel's log of the node whether its memory was exhausted, and who else could have "
         "ended it",
+    ),
+    (
+        r"terminate called [^\n]*\n(?:terminate called [^\n]*\n)*\s+what\(\): +(?P<text>[^\n]+)",
+        "the program ended by an exception: {text}",
+        "see the lines before it; if other cases end so too, suspect the libraries that it uses",
     ),
     (
         r"^(?P<node>[\w.-]+): rank \d+ died from signal (?!(?:9|15)\b)(?P<text>\d+)"
@@ -413,7 +429,9 @@ KNOWN: Table = (
     (
         _HERE
         + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
-        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+)"
+        r"|(?P<text__>Segmentation fault)"
+        r"|(?:RUNNING AT (?P<node__>\S+)\s+=\s+EXIT CODE: (?:6|8|11)\s[\s\S]{0,400}?)?"
+        r"EXIT STRING: (?P<text___>(?:Segm|Abor|Floa)[\w ]+)"
         r"|(?:RUNNING AT (?P<node_>\S+)\s+)?=\s+(?P<text____>EXIT CODE: 13[1-9])\b"
         r"|(?P<text_____>Assertion [`'][^\n]{1,160}' failed))",
         "the program crashed: {text}",
@@ -482,7 +500,9 @@ _ERROR = re.compile(
     r"|refused|unreachable|exception|undefined|segmentation|assertion|killed|terminated|panic|missing|not"
     r" available",
 )
-_HARMLESS = re.compile(r"(?i)\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ")
+_HARMLESS = re.compile(
+    r"(?i)\bwarn(?:ing)?\b|\binfo\b(?! for details)|\bdebug\b|^\s*#|^\s*-->|^[+$] "
+)
 #: The exception of Python that ended a program.
 _EXCEPTION = re.compile(
     r"(?m)^Traceback \(most recent call last\):\n(?:(?:[ \t]|Traceback \().*\n)*(\S.*)"
@@ -493,7 +513,8 @@ _SEARCHED = 100_000
 _LABEL = re.compile(
     r"(?m)^(?:(?:\w{3} \w{3} +\d+ [\d:]{8} \d{4})?\[\S*?\d+,\d+\]<std\w+>: ?|\d+: (?=\D))"
 )
-_UNNAMED = "one that is not named"
+_ENDED = re.compile(r"srun: error: (\S+): tasks? (\S+): Exited with exit code (\d+)")
+_UNNAMED = {"hca": "an adapter that is not named"}
 _LONG_LINE = re.compile(r"[^\n]{2000,}")
 
 
@@ -504,20 +525,44 @@ def explained(what: str, texts: Mapping[str, str]) -> str:
     :param what: what failed, in words; :param texts: what the job printed, by name of the file, standard
         error first.
     """
-    for text in texts.values():
-        if cause := known(text):
-            return f"{cause} ({what})"
+    return (
+        _known_of(what, texts, KNOWN)
+        or _first_error_of(what, texts)
+        or _known_of(what, texts, ENDINGS)
+        or _last_line_of(what, texts)
+        or what
+    )
+
+
+def _known_of(what: str, texts: Mapping[str, str], table: Table) -> str | None:
+    causes = (known(text, table) for text in texts.values())
+    return next((f"{cause} ({what})" for cause in causes if cause), None)
+
+
+def _first_error_of(what: str, texts: Mapping[str, str]) -> str | None:
     for name, text in texts.items():
         if line := first_error(text):
             return f"{what}; the first error in {name} is {quoted(line.strip(), 200)}"
-    for text in texts.values():
-        if cause := known(text, ENDINGS):
-            return f"{cause} ({what})"
+    return None
+
+
+def _last_line_of(what: str, texts: Mapping[str, str]) -> str | None:
     for farewells in (False, True):
         for name, text in texts.items():
             if found := _lines(text, farewells=farewells):
-                return f"{what}; the last line of {name} is {quoted(found[-1].strip(), 200)}"
-    return what
+                last = f"{what}; the last line of {name} is {quoted(found[-1].strip(), 200)}"
+                return last if farewells else last + _first_to_end(texts.values())
+    return None
+
+
+def _first_to_end(texts: Iterable[str]) -> str:
+    """Return which task srun saw end first with an error; nothing if it printed none."""
+    found = _ENDED.search("\n".join(texts))
+    return (
+        f"; task {found[2]} on {found[1]} ended first, with exit status {found[3]}"
+        if found
+        else ""
+    )
 
 
 def known(text: str, table: Table = KNOWN) -> str | None:
@@ -539,7 +584,11 @@ def known(text: str, table: Table = KNOWN) -> str | None:
     groups = list(map(_groups, patterns[rank].finditer(text)))
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
     cause, remedy = (
-        re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], _UNNAMED), each)
+        re.sub(
+            r"\{(\w+)\}",
+            lambda name: groups[0].get(name[1], _UNNAMED.get(name[1], "not named")),
+            each,
+        )
         for each in (cause, remedy)
     )
     where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
