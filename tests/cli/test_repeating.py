@@ -150,7 +150,7 @@ MET = {"value": 2.0, "result": "pass", "case_result": "pass", "fail_reason": Non
     ("records", "cases"),
     [
         ([builders.failed(session=NAME)], [failing(phase="sanity")]),
-        ([miss(reference=None, no_reference="why", result="pass")], [failing()]),
+        ([miss(reference=None, no_reference="why")], [failing()]),
         ([miss(result="xpass")], [failing()]),
         ([miss(jobid="1"), miss(jobid="2")], [failing()]),
         ([miss(evidence="fitted")], [failing()]),

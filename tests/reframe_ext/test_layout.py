@@ -159,3 +159,51 @@ def test_no_machine_has_a_case_of_all_pairs_that_cannot_be_analysed(
             pairs = rotate_patterns.pairs_of_round(pattern, ends) * rails
             assert rounds == 1 or rounds * pairs <= rotate_patterns.MOST_ROWS
         assert rotate_patterns.nightly_rounds(ends, rails) >= min(ends / 2, 100)
+
+
+class Repeated:
+    """A case of two partitions with two MPIs in a session that repeats misses."""
+
+    display_name, confirms_itself, dependencies = "A %layout=2x1", False, ()
+    valid_systems, valid_prog_environs = ("s:p", "s:q"), ["+mpi"]
+    current_partition, current_environ = (
+        SimpleNamespace(fullname="s:p"),
+        SimpleNamespace(name="e"),
+    )
+
+    def __init__(self, **changes):
+        vars(self).update(changes)
+        self.job = SimpleNamespace(pin_nodes=[])
+
+    def user_deps(self):
+        return self.dependencies
+
+    def run_only_on(self, is_able):
+        partitions = (SimpleNamespace(fullname=name) for name in self.valid_systems)
+        self.valid_systems = [each.fullname for each in partitions if is_able(each)]
+
+
+@pytest.mark.parametrize(("changes", "systems", "environs", "nodes"), [
+    ({}, ["s:p"], ["e"], ["n1", "n2"]),
+    ({"display_name": "B %layout=2x1"}, [], [], []),
+    ({"confirms_itself": True}, [], [], ["n1", "n2"]),
+    ({"dependencies": [("A %layout=1x1", None)]}, [], [], ["n1", "n2"]),
+])  # fmt: skip
+def test_a_session_that_repeats_misses_has_these_cases_on_their_nodes(
+    monkeypatch, changes, systems, environs, nodes
+):
+    wanted = {"A %layout=2x1 @s:p+e": ["n1", "n2"]}
+    monkeypatch.setattr(layout.repeats, "asked_for", lambda: wanted)
+    check = Repeated(**changes)
+    LayoutMixin.keep_to_repeats(check)
+    assert (check.valid_systems, check.valid_prog_environs) == (systems, environs)
+    LayoutMixin.take_the_same_nodes(check)
+    assert check.job.pin_nodes == nodes
+
+
+def test_any_other_session_has_all_cases_wherever_there_is_room(monkeypatch):
+    monkeypatch.setattr(layout.repeats, "asked_for", lambda: None)
+    check = Repeated()
+    LayoutMixin.keep_to_repeats(check)
+    LayoutMixin.take_the_same_nodes(check)
+    assert check.valid_systems == ("s:p", "s:q") and check.job.pin_nodes == []

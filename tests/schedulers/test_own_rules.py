@@ -18,6 +18,12 @@ def pbs(tmp_path, monkeypatch):
     return Pbs(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def lsf(pbs):
+    pbs.name = "fabric-lsf"
+    return pbs
+
+
 @pytest.mark.parametrize("line", ["", "hello; rm x"])
 def test_flux_batch_that_prints_no_job_id_is_an_error(flux, line):
     flux.say("flux-batch", line)
@@ -88,6 +94,7 @@ def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
 @pytest.mark.parametrize(("scheduler", "line"), [
     ("flux", "#flux: --requires=host:n3,n5"),
     ("pbs", "#PBS -l select=1:mpiprocs=2:ncpus=2:host=n3+1:mpiprocs=2:ncpus=2:host=n5"),
+    ("lsf", '#BSUB -m "n3 n5"'),
 ])  # fmt: skip
 def test_a_job_is_pinned_to_the_nodes_of_a_miss(request, scheduler, line):
     job = request.getfixturevalue(scheduler).job()

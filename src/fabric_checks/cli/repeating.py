@@ -87,7 +87,7 @@ def _elsewhere(
 ) -> dict[str, list[str]]:
     """Return the cases whose misses are confirmed, each with as many other nodes, where these are free."""
     confirmed = [
-        each for each in filter(repeats.is_miss, records) if each["confirmation"]
+        each for each in filter(repeats.is_miss, records) if each.get("confirmation")
     ]
     places = {f"{each['system']}:{each['partition']}" for each in confirmed}
     free = {place: _free(place) for place in places}
