@@ -9,6 +9,7 @@ import pytest
 
 from fabric_checks.core.paths import ROOT
 from tests import programs
+from tests.diagnosis.fabric_map.test_tools import GOLDEN
 
 SITE = """
 site_configuration = {{
@@ -120,3 +121,25 @@ def test_extras_of_other_suites_are_listed_and_left_alone(doctor):
     assert [note for note in notes if "ram" in note] == [
         "ada:compute: extras that no check here reads: ram"
     ]
+
+
+def test_files_of_a_map_are_told_what_they_are_worth(doctor):
+    files = [GOLDEN / name for name in ("ibnetdiscover.txt", "dump_fts.txt")]
+    options = [word for file in files for word in ("--topology", file)]
+    told = doctor(*options, "--nodes", "cn[1-9]")
+    assert (told.returncode, told.stderr) == (0, "")
+    for part in (
+        "was written",
+        "8 hosts at 2 switches, 2 above, 4 cables between these",
+        "adapters: mlx5_0 on 8, mlx5_1 on 8",
+        "8 of 9 nodes are on the map; it lacks cn9",
+        "rates of cables: 0.5, 1 times that of a host's link",
+        "routes: known; routing: unknown",
+        "cables cannot: give a log of OpenSM",
+    ):
+        assert part in told.stdout
+    worth = json.loads(doctor(*options[:2], "--json").stdout)
+    assert "cables cannot: give forwarding tables" in worth["links"][-1]
+    assert worth["nodes"] == worth["contradictions"] == []
+    refused = doctor("--nodes", "cn1")
+    assert refused.returncode == 2 and "--nodes is for --topology" in refused.stderr

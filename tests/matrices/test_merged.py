@@ -284,6 +284,17 @@ def test_a_slow_rail_blames_no_host():
     )
 
 
+def test_a_rail_that_is_slow_on_half_of_the_hosts_has_figures_that_were_measured():
+    """Nodes were said to reach 57 GB/s, where the largest value was 48."""
+    own = np.ones(12)
+    own[1:6:2] *= 0.7
+    run, report = judged(nights(1000 * np.minimum.outer(own, own), nodes=12, devices=2))
+    (classes,) = [each.text for each in report.findings if "node classes" in each.text]
+    reached = [float(number) for number in re.findall(r"reach ([\d.]+) ", classes)]
+    assert reached == pytest.approx([12.4, 8.7], rel=0.03)
+    assert "3 (n0 gpu 1, n1 gpu 1, n2 gpu 1)" in classes and not run.findings
+
+
 def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds():
     own = np.repeat(np.where(np.arange(12) < 3, 0.83, 1.0), 4)
     own[30] *= 0.75

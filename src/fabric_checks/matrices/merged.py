@@ -230,11 +230,13 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     of_host = between.group_by("devices", "host").agg(
         pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len()
     )
-    less = pl.col("rate") - pl.col("rate").median().over("host")
+    less = pl.col("rate") - pl.col("rate").max().over("host")
+    # Devices that are slow on half of the hosts are at fault there.
+    of_most = pl.col("level").quantile(0.75, "nearest")
     levels = (
         of_host.with_columns(level=less)
         .group_by("devices")
-        .agg(pl.col("level").median(), pl.col("count").sum())
+        .agg(of_most, pl.col("count").sum())
     )
     # A rail is slow as a whole only if its fastest pairs are, too.
     fastest = pl.col("rate").quantile(0.9, "nearest").alias("fastest")

@@ -226,16 +226,16 @@ def _diagnosed(
 ) -> tuple[MappedEvidence, list[RankFinding]]:
     """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
     by it."""
-    mapped = parts.on_map(
-        evidence.of_output(output), output.nodes or output.hosts, known, output.hosts
-    )
+    hosts = output.nodes or output.hosts
+    seen = parts.beyond_cables(output, known)
+    mapped = parts.on_map(evidence.of_output(seen), hosts, known, output.hosts)
     doubt = map_fit.misfit(mapped)
-    found = findings.find(output, mapped) if doubt is None else []
+    found = findings.find(seen, mapped) if doubt is None else []
     if doubt is None and not output.is_table:
         found += shared_cables.find(mapped, faults(found), confirmed=output.confirmed)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
-        mapped = parts.on_map(mapped.evidence, mapped.nodes, None, mapped.hosts)
+        mapped = parts.on_map(evidence.of_output(output), hosts, None, output.hosts)
         found = [*findings.find(output, mapped), doubt]
     return mapped, found
 

@@ -183,8 +183,13 @@ class _Sight:
         )
         if found is None or known.rates is None:
             return found
+        # The program chooses what it measures again without rates: of slower nodes or cables it may be few.
+        if self.mapped.own.min() < -SETTINGS.more_headroom:
+            return None
         # A cable faster than a pair alone has to lose more before the pair is slower.
-        return 1 - (1 - found) / max(1.0, float(known.rates.max(initial=1.0)))
+        least = self.mapped.least_headroom(self.mapped.headroom())
+        most = float(least[np.isfinite(least)].max(initial=0.0))
+        return 1 - (1 - found) * float(np.exp(-most))
 
     def measured(self, together: Transfers, shared: float, loss: float) -> float:
         """Return the probability that a slow pair is among those that are measured alone.

@@ -22,7 +22,9 @@ from fabric_checks.diagnosis.fabric_map.model import (
     UNMAPPED,
     FabricMap,
     arcs_of,
+    of_cables,
 )
+from fabric_checks.parsers.rotate import RotateOutput
 
 Mask = NDArray[np.bool_]
 
@@ -77,6 +79,7 @@ class MappedEvidence:
         receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a
         rate is of both directions, of one and then of the other.
+    :param of_cable: the rate that the slowest of them carries, as the logarithm of a share of its pair's own.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
     :param expected: the expected rate of each pair in the scan, by the links it shared, as the logarithm of a
         share of its rate alone; NaN where it is unknown.
@@ -92,6 +95,7 @@ class MappedEvidence:
     from_leaf: Numbers
     to_leaf: Numbers
     arcs: NDArray[np.int32]
+    of_cable: Array
     sharing: Array
     expected: Array
     rest: Array
@@ -123,9 +127,32 @@ class MappedEvidence:
         return np.asarray((self.from_leaf == self.to_leaf) & (self.from_leaf >= 0))
 
     @property
+    def own(self) -> Array:
+        """The rate that pairs have alone, by their nodes and their cables, as logarithms of the fastest
+        kind's."""
+        return np.asarray(self.evidence.of_pair + self.of_cable)
+
+    def headroom(self) -> Array:
+        """Return how much less than each arc carries the pairs of its route have alone: pairs x places.
+
+        A pair of slower nodes, or with a slower cable elsewhere, does not fill it. Unused places have 0.
+        """
+        if self.known.rates is None:
+            return np.zeros(self.arcs.shape)
+        rates = np.append(np.log(self.known.rates), (0.0, 0.0))[self.arcs]
+        return np.where(self.arcs >= 0, rates - self.own[:, None], 0.0)
+
+    def least_headroom(self, headroom: Array) -> Array:
+        """Return by arc the headroom of the pair that has the least; infinite without any pair."""
+        least = np.full(len(self.known.starts), np.inf)
+        there = self.arcs >= 0
+        np.minimum.at(least, self.arcs[there], headroom[there])
+        return least
+
+    @property
     def crossings(self) -> pl.DataFrame:
-        """A row for each arc of each pair of the scan with an expectation: both rates, as shares of that of
-        its kind alone, and that, as a share of the fastest kind's."""
+        """A row for each arc of each pair of the scan with an expectation: both rates, as shares of what it
+        has alone, and that, as a share of what the fastest kind has."""
         evidence = self.evidence
         there = ~np.isnan(self.expected) & ~np.isnan(evidence.scan)
         pair, place = np.nonzero((self.arcs >= 0) & there[:, None])
@@ -134,10 +161,27 @@ class MappedEvidence:
             "round": evidence.round,
             "rate": np.exp(evidence.scan),
             "expected": np.exp(self.expected),
-            "of_kind": np.exp(evidence.of_pair),
+            "of_kind": np.exp(self.own),
         }
         each = {name: values[pair] for name, values in of_pairs.items()}
         return pl.DataFrame({**columns, **each})
+
+
+def beyond_cables(output: RotateOutput, known: FabricMap | None) -> RotateOutput:
+    """Return a run with the rates that its pairs would have if no cable were slower than the hosts' links.
+
+    A leaf or a spine of an older generation is no fault; a cable at half of its own rate is one.
+    """
+    if known is None or known.rates is None or not known.has_routes:
+        return output
+    position, _ = names.positions(output.hosts, known.hosts)
+    phases = {}
+    for phase, part in output.phases.items():
+        ends = position[part.sender], position[part.receiver]
+        shares = of_cables(known, _arcs(known, ends, both_ways=output.both_ways), *ends)
+        slowest = None if part.slowest_MBps is None else part.slowest_MBps / shares
+        phases[phase] = replace(part, MBps=part.MBps / shares, slowest_MBps=slowest)
+    return replace(output, phases=phases)
 
 
 def on_map(
@@ -148,6 +192,7 @@ def on_map(
 ) -> MappedEvidence:
     """Put the evidence of a run on a map of its fabric.
 
+    :param evidence: of the run :func:`beyond_cables` of the map.
     :param hosts: the host name of each rank. :param labels: the same with its adapter, as in ``n02 mlx5_1``,
         if ranks are adapters.
     """
@@ -158,9 +203,9 @@ def on_map(
     leaf = np.append(known.at, NONE)[
         position
     ]  # the last one, at -1, is that of unknown hosts
-    ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
-    ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends
-    arcs = np.hstack(np.split(arcs_of(known, *ends), 1 + evidence.both_ways))
+    ends = position[evidence.sender], position[evidence.receiver]
+    arcs = _arcs(known, ends, both_ways=evidence.both_ways)
+    of_cable = np.log(of_cables(known, arcs, *ends))
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
     # Ranks that share a host share its link, too, unless each is an adapter.
     links = {
@@ -169,6 +214,7 @@ def on_map(
     }
     if known.has_routes and len(links) == len(hosts) and (evidence.round >= 0).any():
         sharing, expected = _shared(evidence, known, arcs)
+        expected -= of_cable
     rest, of_rest = _rest(evidence.scan - expected)
     from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
     return MappedEvidence(
@@ -179,6 +225,7 @@ def on_map(
         from_leaf,
         to_leaf,
         arcs,
+        of_cable,
         sharing,
         expected,
         rest,
@@ -186,6 +233,14 @@ def on_map(
         tuple(hosts),
         tuple(labels),
     )
+
+
+def _arcs(
+    known: FabricMap, ends: tuple[Numbers, Numbers], *, both_ways: bool
+) -> NDArray[np.int32]:
+    """Return the arcs of routes between hosts by position, of both directions where rates are of both."""
+    arcs = arcs_of(known, *ends)
+    return np.hstack((arcs, arcs_of(known, *ends[::-1]))) if both_ways else arcs
 
 
 def _shared(
@@ -366,11 +421,24 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     ]
     yield from sorted(parts, key=lambda part: part.key)
     if known.has_routes:
-        on, above = np.unique(arcs[slow]), np.setdiff1d(reached[slow], [*leaves, NONE])
+        above = np.setdiff1d(reached[slow], [*leaves, NONE])
+        arcs = _filled(mapped)
+        on = np.unique(arcs[slow])
         on = on[on >= 0]
         yield from _grouped("arc", arcs, on, mapped)
         yield from _grouped("cable", arcs // 2, np.unique(on // 2), mapped)
         yield from _grouped("switch", passed, above, mapped)
+
+
+def _filled(mapped: MappedEvidence) -> NDArray[np.int32]:
+    """Return the arcs of routes without those that a pair fills less than others do: a cable that carries
+    less does not slow it."""
+    if mapped.known.rates is None:
+        return mapped.arcs
+    headroom = mapped.headroom()
+    least = np.append(mapped.least_headroom(headroom), (0.0, 0.0))[mapped.arcs]
+    is_filled = headroom <= least + SETTINGS.more_headroom
+    return np.where(is_filled, mapped.arcs, NONE)
 
 
 def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:

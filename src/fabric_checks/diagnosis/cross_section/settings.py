@@ -228,13 +228,19 @@ class Settings:
 
     # Cables that a pair alone does not fill.
 
+    #: Of the pairs of a cable only those count that fill it no less than others, by more than this as a
+    #: logarithm.
+    more_headroom: float = 0.1
     #: Only cables so much faster than a host's link are judged by what pairs carry together, and only in
     #: rounds in which so much was asked of them: others are judged by pairs alone.
     more_than_a_pair: float = 1.2
     #: A round in which less than this share of what was asked is carried is low; noise of 3 % is not.
     least_carried: float = 0.85
-    #: A cable was asked in so many rounds at least, of which so many were low: traffic of others ends.
-    fewest_rounds_shared: int = 4
+    #: A cable was asked in so many rounds at least, both directions together, of which so many were low:
+    #: traffic of others ends. Of 9 rounds among 18 hosts a cable had three.
+    fewest_rounds_shared: int = 3
+    #: Rounds count in which so much was asked of it as a share of what was in the busiest of these.
+    most_asked: float = 0.9
     least_low_rounds: float = 0.75
 
     # Findings.

@@ -50,22 +50,26 @@ def find(
 
 def _slow_arcs(rows: pl.DataFrame) -> dict[int, _Slow]:
     """Return the arcs that are slow in most rounds, the slowest first; of others the rounds are left out in
-    which pairs of these cross them."""
+    which pairs of these cross them.
+
+    The rounds of both directions of a cable count together, if both are slow."""
     slow: dict[int, _Slow] = {}
+    rounds, of_cable = pl.col("rounds"), pl.col("arc") // 2
     while len(rows):
         by_arc = rows.group_by("arc").agg(
             pl.len().alias("rounds"),
             (pl.col("carried") < SETTINGS.least_carried).sum().alias("low"),
             pl.col("carried").median(),
         )
-        is_often = pl.col("rounds") >= SETTINGS.fewest_rounds_shared
-        is_slow = pl.col("low") >= SETTINGS.least_low_rounds * pl.col("rounds")
-        slowest = by_arc.filter(is_often & is_slow).sort("carried", "arc").head(1)
-        if not len(slowest):
+        low = by_arc.filter(pl.col("low") >= SETTINGS.least_low_rounds * rounds)
+        often = rounds.sum().over(of_cable) >= SETTINGS.fewest_rounds_shared
+        found = low.filter(often).sort("carried", "arc")
+        if not len(found):
             break
-        arc, *numbers = slowest.row(0)
-        slow[arc] = _Slow(*numbers)
-        pairs = rows.filter(pl.col("arc") == arc)["pairs"].explode().to_list()
+        found = found.filter(of_cable == found["arc"][0] // 2)
+        slow |= {arc: _Slow(*numbers) for arc, *numbers in found.rows()}
+        own = rows.filter(pl.col("arc").is_in(found["arc"].to_list()))
+        pairs = own["pairs"].explode(empty_as_null=True).to_list()
         rows = rows.filter(
             ~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any()
         )
@@ -84,19 +88,26 @@ class _Slow(NamedTuple):
 def _rows(mapped: MappedEvidence) -> pl.DataFrame:
     """Return a row for each round and direction of a cable that pairs were to fill beyond one pair's rate.
 
-    ``carried`` is the share of what they should have reached together, ``pairs`` who they were.
+    ``carried`` is the share of what they should have reached together, ``pairs`` who they were. Of a cable
+    it is the rounds in which the most was asked of it: in others one that lost a quarter carries all.
     """
     rates = mapped.known.rates
     if rates is None or not mapped.corrected:
         return pl.DataFrame()
     faster = np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist()
     table = mapped.crossings.filter(pl.col("arc").is_in(faster))
+    rate, asked = (
+        (pl.col(name) * pl.col("of_kind")).sum() for name in ("rate", "expected")
+    )
     rows = table.group_by("arc", "round").agg(
-        (pl.col("rate").sum() / pl.col("expected").sum()).alias("carried"),
-        pl.col("expected").sum(),
+        (rate / asked).alias("carried"),
+        asked.alias("asked"),
         pl.col("pair").alias("pairs"),
     )
-    return rows.filter(pl.col("expected") > SETTINGS.more_than_a_pair)
+    asked = pl.col("asked")
+    rows = rows.filter(asked > SETTINGS.more_than_a_pair)
+    some = asked.top_k(SETTINGS.fewest_rounds_shared).min().over("arc")
+    return rows.filter(asked >= SETTINGS.most_asked * some)
 
 
 def _finding(

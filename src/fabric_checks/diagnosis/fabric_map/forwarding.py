@@ -133,26 +133,11 @@ class _Table:
     def __init__(self, text: str, first: int, found: Tables) -> None:
         """Read it, and note the GUIDs that it names; :param first: the number of its first line."""
         self.title: re.Match[str] | None = None
-        self.ports = np.full(MOST_LID + 1, NO_PORT, dtype=np.uint8)
-        own = dict[int, int]()
-        torn = None  # the last line, if one has to follow that says how many there are
         text, warnings = WARNING.subn("", text)  # each leaves an empty line
         found.warnings += warnings
-        for number, line in lines(text, _LINE, "a forwarding table", first):
-            if line["switch"]:
-                self.title = line
-            elif line["lid"]:
-                torn = number if _add_route(line, own, found.guids, number) else None
-            elif line["count"]:
-                if line["valid"] and int(line["count"]) != len(own):
-                    cause = f"the table has {len(own)} lines but says that it has {line['count']}"
-                    raise OutputError(f"{cause}; it is incomplete", number)
-                torn = None
-        cause = (
-            "the table ends here without saying how many LIDs it has; it is incomplete"
-        )
-        require(torn is None, cause, torn)
+        own = self._read(lines(text, _LINE, "a forwarding table", first), found)
         require(self.title or not own, "routes above the first forwarding table", first)
+        self.ports = np.full(MOST_LID + 1, NO_PORT, dtype=np.uint8)
         self.ports[list(own)] = list(own.values())
         body = text.partition("\n")[2].encode()
         digits = [found.span(1) for found in _DIGITS.finditer(body)]
@@ -161,6 +146,26 @@ class _Table:
         )
         self._lids = list(own)
         self._rest = self._without_ports(body)[0]
+
+    def _read(
+        self, rows: Iterable[tuple[int, re.Match[str]]], found: Tables
+    ) -> dict[int, int]:
+        """Return the ports by LID, and note the title and the GUIDs."""
+        own = dict[int, int]()
+        torn = None  # the last line, if one has to follow that says how many there are
+        for number, line in rows:
+            if line["switch"]:
+                self.title = line
+            elif line["lid"]:
+                torn = number if _add_route(line, own, found.guids, number) else None
+            elif line["count"]:
+                _require_count(line, len(own), number)
+                torn = None
+        cause = (
+            "the table ends here without saying how many LIDs it has; it is incomplete"
+        )
+        require(torn is None, cause, torn)
+        return own
 
     def ports_of(self, body: str) -> NDArray[np.uint8] | None:
         """Return the ports by LID of a table without its title; None if more than its ports is another."""
@@ -223,6 +228,15 @@ def _add_route(
     if guid := _PORT_GUID.search(route[0]):
         guids[lid] = guid[1].zfill(16)
     return (route["mark"] or ":")[0] == ":" and route["port"] is not None
+
+
+def _require_count(line: re.Match[str], count: int, number: int) -> None:
+    """Raise :class:`OutputError` if a table has not as many lines as its end states."""
+    require(
+        not line["valid"] or int(line["count"]) == count,
+        f"the table has {count} lines but says that it has {line['count']}; it is incomplete",
+        number,
+    )
 
 
 def _require_answered(guid: str, ports: NDArray[np.uint8]) -> None:

@@ -52,6 +52,7 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     leaving = [(number[end.key], end.port) for link in between for end in link.ends]
     starts, ports = np.array(leaving, dtype=np.int64).reshape(-1, 2).T
     hosts, warnings = _hosts(fabric, number)
+    rates, host_rates = _rates(between, [port.Gbps for port in hosts.values()])
     known = FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
@@ -60,7 +61,8 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         starts,
         starts.reshape(-1, 2)[:, ::-1].ravel(),
         tuple(_link_name(link, fabric, names) for link in between),
-        rates=_rates(between, [port.Gbps for port in hosts.values()]),
+        rates=rates,
+        host_rates=host_rates,
         warnings=tuple(warnings),
         slow_links=_slow_links(fabric, names),
     )
@@ -181,15 +183,15 @@ def _without_lost_routes(
 
 def _rates(
     between: Sequence[Link], of_hosts: Sequence[float]
-) -> NDArray[np.float64] | None:
-    """Return the rate of each arc as a multiple of that of most hosts' links; None if all are alike or not
-    known."""
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the rates of arcs and of hosts' links as multiples of that of most hosts' links; None if all are
+    alike or not known."""
     found = np.repeat([link.Gbps for link in between], 2)
     values, counts = np.unique(of_hosts, return_counts=True)
     typical = values[np.argmax(counts)]
     if not typical or not found.all() or (found == typical).all():
-        return None
-    return np.asarray(found / typical)
+        return None, None
+    return np.asarray(found / typical), np.array(of_hosts) / typical
 
 
 def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:

@@ -35,7 +35,8 @@ class FabricMap:
     :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
     :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or
         the route is unknown; None without forwarding tables.
-    :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
+    :param rates: the rate of each arc as a multiple of that of most hosts' links; None if all are alike.
+    :param host_rates: the same of each host's link; None if these are all alike.
     :param warnings: the parts of the sources that could not be used, a line each.
     :param slow_links: the links that run slower than their fellows, by name, with a sentence for each.
     :param routing: one of :data:`fabric_checks.core.routing.ROUTINGS`. Forwarding tables do not tell that
@@ -51,6 +52,7 @@ class FabricMap:
     cables: tuple[str, ...] = ()
     next: NDArray[np.int32] | None = None
     rates: NDArray[np.float64] | None = None
+    host_rates: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
     slow_links: Mapping[str, str] = field(default_factory=dict)
     routing: str = UNKNOWN_ROUTING
@@ -121,6 +123,21 @@ def arcs_of(
     found[lost] = NONE
     found[lost, 0] = UNKNOWN
     return found
+
+
+def of_cables(
+    known: FabricMap, arcs: NDArray[np.int32], senders: Numbers, receivers: Numbers
+) -> NDArray[np.float64]:
+    """Return the share of the rate of its two hosts' links that the cables of each pair's route carry.
+
+    It is 1 where they are as fast, or the route or the rates are not known.
+    """
+    if known.rates is None:
+        return np.ones(len(arcs))
+    share = np.append(known.rates, (np.inf, np.inf))[arcs].min(axis=1)
+    if known.host_rates is not None:
+        share /= np.minimum(known.host_rates[senders], known.host_rates[receivers])
+    return np.asarray(np.minimum(share, 1.0))
 
 
 #: The map of a fabric of which nothing is known.

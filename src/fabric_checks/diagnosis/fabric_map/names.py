@@ -57,9 +57,9 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
     warnings = (*known.warnings, *_unclear(used, known.hosts), *others)
     hosts = tuple(known.hosts[each] for each in kept)
     following = None if known.next is None else known.next[:, kept]
-    return replace(
-        known, hosts=hosts, at=known.at[kept], next=following, warnings=warnings
-    )
+    rates = None if known.host_rates is None else known.host_rates[kept]
+    of_kept = replace(known, hosts=hosts, at=known.at[kept], host_rates=rates)
+    return replace(of_kept, next=following, warnings=warnings)
 
 
 def _unclear(used: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[str]:
