@@ -20,8 +20,8 @@ from lab.faults.leaf_flows import leaf_flows
 from lab.faults.suspects import REPEATS, Pair
 
 #: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of
-#: each, best test and slowest.
-Measure = Callable[[str, Sequence[Pair], float], Sequence[tuple[float, float]]]
+#: each, best test, perhaps the median one, and slowest.
+Measure = Callable[[str, Sequence[Pair], float], Sequence[tuple[float, ...]]]
 SHARE, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 3.0, 8 << 20, 10, 3
 
 
@@ -93,10 +93,12 @@ class Run:
         order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
         values = list(self.measure(phase, pairs, progress))
         self.rows += [
-            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][1]:.6g} {phase}"
+            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][-1]:.6g} {phase}"
+            + "".join(f" {median:.6g}" for median in values[i][1:-1])
             for i in order
         ]
-        return [best for best, _ in values]
+        self.has_median = len(values[0]) > 2
+        return [best for best, *_ in values]
 
     def _scan(self) -> Transfers:
         measured: list[tuple[int, int, int]] = []
@@ -210,7 +212,8 @@ class Run:
             "# method: after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; "
             "MBps is messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps "
             "that of the slowest; phase scan is the pattern, the other phases measure suspects again",
-            "# columns: round sender receiver MBps slowest_MBps phase", *self.rows,
+            "# columns: round sender receiver MBps slowest_MBps phase"
+            + (" median_MBps" if self.has_median else ""), *self.rows,
             f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
             f"# never receiver: {never[1]}", f"# suspects: {self.suspects}",
             f"# transfers: {transfers_s:.6g} s",

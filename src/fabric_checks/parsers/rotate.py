@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,8 @@ TABLE = fabric.Table(
     },
     keys=("phase", "round", "sender", "receiver"),
 )
+#: Since the program prints the median of the tests, too.
+WITH_MEDIAN = replace(TABLE, columns={**TABLE.columns, "median_MBps": fabric.POSITIVE})
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Transfers:
     :param sender: the rank that sent.
     :param receiver: the rank that received.
     :param MBps: the bandwidth in MB/s (10^6 bytes a second), of the best test.
-    :param slowest_MBps: of the slowest test; None for other programs.
+    :param slowest_MBps: of the slowest test; None for other programs. :param median_MBps: of the median one;
+        None for these, and for older outputs.
     """
 
     round: NDArray[np.int32]
@@ -48,6 +51,7 @@ class Transfers:
     receiver: NDArray[np.int32]
     MBps: NDArray[np.float64]
     slowest_MBps: NDArray[np.float64] | None = None
+    median_MBps: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         """Return the number of measurements."""
@@ -130,7 +134,8 @@ def parse(text: str) -> RotateOutput:
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    header, frame = fabric.read_frame(text, TABLE)
+    has_median = " phase median_MBps\n" in text
+    header, frame = fabric.read_frame(text, WITH_MEDIAN if has_median else TABLE)
     nodes, options = fabric.hosts(header), fabric.options(header)
     ranks, rails = len(nodes), fabric.number_of(options, "rails")
     pattern, confirm = options.get("pattern", ""), options.get("confirm", "")

@@ -34,8 +34,8 @@ class Series:
 
     :param pair: positions of pairs; :param when: the round of the run; :param rate: logarithms like those of
         :class:`Evidence`; :param alone: whether no other pair ran; :param dip: the logarithm of the slowest
-            test's rate
-        over the best one's; NaN where it is not known.
+            test's rate over the best one's; NaN where it is not known. :param typical: of the median test's,
+            likewise.
     :param first: the position of each pair's first measurement, and the number of all.
     """
 
@@ -44,6 +44,7 @@ class Series:
     rate: Array
     alone: NDArray[np.bool_]
     dip: Array
+    typical: Array
     first: Numbers
 
     def of(self, pairs: Numbers) -> tuple[Numbers, Numbers]:
@@ -192,6 +193,7 @@ def of_output(output: RotateOutput) -> Evidence:
         + table["rate"].to_numpy(),
         table["phase"].is_in(ALONE).to_numpy(),
         table["dip"].to_numpy(),
+        table["typical"].to_numpy(),
         np.searchsorted(position, np.arange(len(pairs) + 1)),
     )
     return Evidence(
@@ -272,12 +274,16 @@ def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFram
         "pair": part.sender.astype(np.int64) * ranks + part.receiver,
         "when": when.astype(np.int64),
         "rate": np.log(part.MBps),
-        "dip": np.log(
-            (np.nan if part.slowest_MBps is None else part.slowest_MBps) / part.MBps
-        ),
+        "dip": _below_best(part.slowest_MBps, part),
+        "typical": _below_best(part.median_MBps, part),
         "round": part.round.astype(np.int64),
     }
     return pl.DataFrame(columns).with_columns(phase=pl.lit(phase))
+
+
+def _below_best(tests: Array | None, part: Transfers) -> Array:
+    """Return the rates of some tests over those of the best ones, as logarithms; NaN where not known."""
+    return np.full(len(part), np.nan) if tests is None else np.log(tests / part.MBps)
 
 
 def _samples(table: pl.DataFrame) -> tuple[Numbers, Array]:

@@ -49,13 +49,23 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     )
     found = _blamed(output, mapped, culprits)
     if not output.is_table:
-        found += _unexplained(output, mapped, culprits, unsure)
+        found = _with_losing(found, _unexplained(output, mapped, culprits, unsure))
     if len(evidence.kinds) > 1:
         found.append(sentences.node_classes(mapped))
     return sorted(
         found,
         key=lambda each: (_ORDER.get(each.kind, 0), not each.is_fault, each.share),
     )
+
+
+def _with_losing(
+    found: list[RankFinding], more: list[RankFinding]
+) -> list[RankFinding]:
+    """Return findings with further ones, without the pairs of nodes that lose time: these explain them."""
+    nodes = [each for each in faults(more) if each.kind in OF_NODES]
+    losing = {rank for each in nodes for rank in each.ranks}
+    rest = [each for each in found if each.kind != "pair" or not losing & {*each.ranks}]
+    return rest + more
 
 
 def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bool:
@@ -160,9 +170,13 @@ def _unexplained(
     explained = np.concatenate(
         [unsure[:0], *(each.part.pairs for each in culprits if each.sure)]
     )
-    changes = intermittent.of_parts(mapped, explained)
+    changes, paths = intermittent.of_parts(mapped, explained)
     found = [sentences.changed(mapped, each) for each in changes]
-    unsure = np.setdiff1d(unsure, explained)
+    found += [sentences.paths_changed(mapped, paths)] if paths else []
+    losing = [each.number for each in changes if each.lasts]
+    of_losing = np.isin(evidence.sender, losing) | np.isin(evidence.receiver, losing)
+    of_losing |= np.isin(mapped.arcs // 2 + evidence.ranks, losing).any(axis=1)
+    unsure = np.setdiff1d(unsure, [*explained, *np.flatnonzero(of_losing)])
     if late := slow_since_scan(mapped, unsure):
         found.append(sentences.slow(mapped, late))
         unsure = np.setdiff1d(unsure, late.slow)
@@ -171,16 +185,22 @@ def _unexplained(
     noisy = unsure[
         np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)
     ]
+    return found + _noisy(mapped, noisy)
+
+
+def _noisy(mapped: MappedEvidence, noisy: Numbers) -> list[RankFinding]:
+    """Return the findings of pairs that are slow alone and not explained: beyond chance, and by chance."""
+    evidence = mapped.evidence
     limits = [least_loss(mapped, error, "pair") for error in evidence.error(noisy)]
     is_slow = evidence.alone[noisy] < -np.array(limits)
-    for some, said in (
-        (noisy[is_slow], sentences.slow_alone_only),
-        (noisy[~is_slow], partial(sentences.inconclusive, mapped)),
-    ):
-        if len(some):
-            share = float(np.exp(np.median(evidence.alone[some])))
-            found.append(said(len(some), share))
-    return found
+    return [
+        said(len(some), float(np.exp(np.median(evidence.alone[some]))))
+        for some, said in (
+            (noisy[is_slow], sentences.slow_alone_only),
+            (noisy[~is_slow], partial(sentences.inconclusive, mapped)),
+        )
+        if len(some)
+    ]
 
 
 def of_machine(

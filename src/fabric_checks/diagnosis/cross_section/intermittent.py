@@ -35,6 +35,7 @@ class Change:
     :param begin: the first round of the run in which it was; :param end: the last.
     :param low: the number of low measurements; :param of: the number of all.
     :param usual: the share of measurements that are low by chance.
+    :param lasts: whether most tests are low: it loses time in nearly all transfers.
     """
 
     number: int
@@ -45,17 +46,35 @@ class Change:
     low: int
     of: int
     usual: float
+    lasts: bool = False
 
 
-def of_parts(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes that come and go; and cables, where routes are known.
+@dataclass(frozen=True)
+class Paths:
+    """Pairs that lose time, whose nodes do not with others.
+
+    :param pairs: their positions; the others as those of :class:`Change`.
+    """
+
+    pairs: Numbers
+    share: float
+    low: int
+    of: int
+    lasts: bool
+
+
+def of_parts(
+    mapped: MappedEvidence, blamed: Numbers
+) -> tuple[list[Change], Paths | None]:
+    """Return the nodes that come and go, and cables, where routes are known; and the pairs that do, of nodes
+    that are well with most others.
 
     The part whose measurements are the least likely by chance comes first, and takes them from the others.
 
     :param blamed: positions of the pairs of parts that are slow: they say nothing of others.
     """
     evidence, series, found = mapped.evidence, mapped.evidence.series, list[Change]()
-    usable = (
+    usable = np.flatnonzero(
         ~np.isnan(series.rate)
         & ~np.isin(series.pair, blamed)
         & (series.alone | ~np.isnan(series.dip))
@@ -64,25 +83,96 @@ def of_parts(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
     parts = np.column_stack((evidence.sender, evidence.receiver, cables))[
         series.pair[usable]
     ]
-    when, lowest = series.when[usable], _losses(evidence)[usable]
+    when, losses, some = series.when[usable], _losses(evidence), [blamed[:0]]
+    lowest = losses[usable]
     for number, own, usual in _conspicuous(parts, ~np.isnan(lowest)):
         low = own[~np.isnan(lowest[own])]
-        if len(np.unique(parts[low, :2])) > SETTINGS.fewest_intermittent_partners:
-            share, span = (
+        if len(np.unique(parts[low, :2])) <= SETTINGS.fewest_intermittent_partners:
+            continue
+        begin, end = int(when[low].min()), int(when[low].max())
+        side = _side(parts[low, 0] == number)
+        on_side = {
+            "sending": parts[own, 0] == number,
+            "receiving": parts[own, 1] == number,
+        }
+        during = own[
+            on_side.get(side, True) & (when[own] >= begin) & (when[own] <= end)
+        ]
+        of_low, of_all = (
+            len(np.unique(series.pair[usable[each]])) for each in (low, during)
+        )
+        if number < evidence.ranks and of_low < SETTINGS.least_slow_pairs * of_all:
+            some.append(usable[own])
+            continue
+        found.append(
+            Change(
+                number,
+                side,
                 float(np.exp(np.median(lowest[low]))),
-                (int(when[low].min()), int(when[low].max())),
+                begin,
+                end,
+                len(low),
+                len(own),
+                usual,
+                _lasts(evidence, usable[own], losses),
             )
-            # Of its low measurements those in which it was the sender.
-            sent = (parts[low, 0] == number).mean()
-            side = (
-                "both"
-                if 1 / 4 <= sent <= 3 / 4
-                else "sending"
-                if sent > 3 / 4
-                else "receiving"
-            )
-            found.append(Change(number, side, share, *span, len(low), len(own), usual))
-    return found
+        )
+    paths = _paths(evidence, np.unique(np.concatenate(some)), losses)
+    # Beside them a node may be at the end of some of them only.
+    if paths:
+        found = [each for each in found if each.lasts or each.number >= evidence.ranks]
+    return found, paths
+
+
+def _side(sent: Mask) -> str:
+    """Return the side of a node by which of its low measurements it was the sender in."""
+    share = sent.mean()
+    return (
+        "both"
+        if 1 / 4 <= share <= 3 / 4
+        else "sending"
+        if share > 3 / 4
+        else "receiving"
+    )
+
+
+def _paths(evidence: Evidence, rows: Numbers, losses: Array) -> Paths | None:
+    """Return the pairs that are low in most of their measurements; None if these are few."""
+    series = evidence.series
+    pair, low = series.pair[rows], ~np.isnan(losses[rows])
+    counts, lows = (
+        np.bincount(each, minlength=len(evidence.sender)) for each in (pair, pair[low])
+    )
+    of_most = np.flatnonzero(
+        (counts >= SETTINGS.fewest_low) & (lows > SETTINGS.least_slow * counts)
+    )
+    if len(of_most) < SETTINGS.fewest_pairs:
+        return None
+    own = rows[np.isin(pair, of_most)]
+    share = float(np.exp(np.nanmedian(losses[own])))
+    lows_of = int(lows[of_most].sum())
+    return Paths(of_most, share, lows_of, len(own), _lasts(evidence, own, losses))
+
+
+def _lasts(evidence: Evidence, rows: Numbers, losses: Array) -> bool:
+    """Return whether most tests of some measurements are low.
+
+    If half of the tests are, so is the median one of half of the measurements, or, where it is not known, the
+    slowest of three of seven in eight.
+    """
+    alone = rows[evidence.series.alone[rows]]
+    typical = (evidence.series.typical + _since_best(evidence))[alone]
+    if np.isnan(typical).all():
+        return float((~np.isnan(losses[rows])).mean()) > SETTINGS.most_with_low_test
+    return float((typical < -SETTINGS.least_low).mean()) > SETTINGS.most_with_low_median
+
+
+def _since_best(evidence: Evidence) -> Array:
+    """Return how far each measurement alone is below the best of its pair, as a logarithm; 0 of others."""
+    series = evidence.series
+    best = np.full(len(evidence.sender), -np.inf)
+    np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
+    return np.where(series.alone, series.rate - best[series.pair], 0.0)
 
 
 def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
@@ -104,9 +194,7 @@ def _losses(evidence: Evidence) -> Array:
     """Return of each measurement how far it, or its slowest test, is below the best of its pair; NaN if by
     chance."""
     series, noise = evidence.series, evidence.noise
-    best = np.full(len(evidence.sender), -np.inf)
-    np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
-    since_best = np.where(series.alone, series.rate - best[series.pair], np.nan)
+    since_best = np.where(series.alone, _since_best(evidence), np.nan)
     dips = series.dip[series.dip < 0]
     of_dips = SETTINGS.far_apart * -float(np.median(dips)) if len(dips) else np.inf
     of_repeats = SETTINGS.low_errors * min(noise.repeat, noise.fastest)

@@ -12,7 +12,7 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.inference import Culprit
-from fabric_checks.diagnosis.cross_section.intermittent import Change
+from fabric_checks.diagnosis.cross_section.intermittent import Change, Paths
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
 from fabric_checks.diagnosis.finding import RankFinding, note
 
@@ -39,6 +39,7 @@ _NO_NEIGHBOUR = (
     "no pair with its neighbours was measured: its path to all other nodes may "
     "be the cause instead"
 )
+_LOSS = "their nodes do not with most others; errors of a cable that these paths share do that"
 _ONE_WAY = "the other direction was not measured often enough to tell"
 
 
@@ -124,7 +125,8 @@ def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
 
 
 def changed(mapped: MappedEvidence, change: Change) -> RankFinding:
-    """Return the suspicion of what comes and goes: a node, a cable or traffic may do that."""
+    """Return what comes and goes as a suspicion, which traffic may do, too; what loses time in most tests as
+    a fault."""
     named = words.of_changed(mapped, change.number)
     lows = f"{change.low} of {change.of} measurements"
     when = (
@@ -133,16 +135,41 @@ def changed(mapped: MappedEvidence, change: Change) -> RankFinding:
     )
     while_it = {"sending": "only while it sent", "receiving": "only while it received"}
     side = while_it.get(change.side, "")
+    how = "loses time in most transfers" if change.lasts else "is intermittent"
+    kind = "node" if named.ranks else "cable"
     return RankFinding(
-        kind="past",
-        severity=Severity.SUSPECT,
-        text=f"{named.name} is intermittent: at {_percent(change.share)} of its own rate in {lows}",
+        kind=kind if change.lasts else "past",
+        severity=Severity.FAULT if change.lasts else Severity.SUSPECT,
+        text=f"{named.name} {how}: at {_percent(change.share)} of its own rate in {lows}",
         part=named.name,
         hosts=tuple(mapped.hosts[rank] for rank in named.ranks),
         size=1 - change.share,
         advice=named.look,
         details=tuple(filter(None, (when, side if named.ranks else "", named.look))),
-        data={"ranks": list(named.ranks), "side": change.side},
+        data={"ranks": list(named.ranks), "side": change.side, "slow": change.low},
+    )
+
+
+def paths_changed(mapped: MappedEvidence, paths: Paths) -> RankFinding:
+    """Return pairs that lose time: a fault if they do in most tests."""
+    evidence = mapped.evidence
+    ends = np.column_stack((evidence.sender, evidence.receiver))[paths.pairs]
+    common, ranks = words.common_end(mapped, ends)
+    how = "lose time in most transfers" if paths.lasts else "are intermittent"
+    listed = [
+        f"{mapped.name(one)} to {mapped.name(other)}" for one, other in ends.tolist()
+    ]
+    look, first = words.to_name_it(mapped.known), f"{common}: " if common else ""
+    return RankFinding(
+        kind="group" if paths.lasts else "past",
+        severity=Severity.FAULT if paths.lasts else Severity.SUSPECT,
+        text=f"{first}{len(ends)} paths {how}: at {_percent(paths.share)} of their own rate in {paths.low} of"
+        f" {paths.of} measurements",
+        part=f"paths {common}" if common else f"{len(ends)} paths",
+        size=1 - paths.share,
+        advice=look,
+        details=(names_text(listed, MOST_LISTED), _LOSS, look),
+        data={"slow": len(ends), "ranks": ranks},
     )
 
 
