@@ -134,6 +134,14 @@ def own_home(tmp_path_factory, monkeypatch):
     os.environ.pop("RFM_CONFIG_FILES", None)
 
 
+@pytest.fixture(scope="module")
+def of_module(tmp_path_factory):
+    """A monkeypatch for the fixtures of a module, which have a folder of results of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
+        yield patch
+
+
 TABLE = "table"
 
 

@@ -8,8 +8,8 @@ from tests import loading
 SETTINGS = Path(__file__).resolve().parent / "rich.py"
 
 
-def cases(patch, set_up=True):
-    """Return all cases of `rich` but fixtures, set up by default.
+def cases(patch, set_up=True, suite="."):
+    """Return all cases of `rich`, or those of a suite, but fixtures, set up by default.
 
     :param patch: pytest's ``monkeypatch``, or one of its contexts.
     """
@@ -17,6 +17,6 @@ def cases(patch, set_up=True):
         settings.setattr(loading, "SETTINGS", SETTINGS)
         return [
             case
-            for case in loading.cases("rich", set_up)
+            for case in loading.cases("rich", set_up, suite=suite)
             if not case.check.is_fixture()
         ]

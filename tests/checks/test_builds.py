@@ -25,10 +25,8 @@ make: Target 'all' not remade because of errors.
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        yield [case.check for case in everything.cases(patch)]
+def rich(of_module):
+    return [case.check for case in everything.cases(of_module, suite="osu")]
 
 
 def the_first(checks, kind, **values):

@@ -65,11 +65,9 @@ LAMMPS = {"lj", "chain", "eam", "chute", "rhodo"}
 
 
 @pytest.fixture(scope="module")
-def local_cases(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setenv("FABRIC_MPI", "all")
-        yield [case for case in loading.cases("local") if not case.check.is_fixture()]
+def local_cases(of_module):
+    of_module.setenv("FABRIC_MPI", "all")
+    return [case for case in loading.cases("local") if not case.check.is_fixture()]
 
 
 def test_the_catalogue_is_complete(local_cases):
@@ -99,11 +97,9 @@ def test_the_catalogue_is_complete(local_cases):
 
 
 @pytest.fixture(scope="module")
-def all_cases(tmp_path_factory):
+def all_cases(of_module):
     """Return the cases of a system whose environment offers everything; one of its partitions has GPUs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        return everything.cases(patch)
+    return everything.cases(of_module)
 
 
 def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
@@ -361,18 +357,14 @@ SYSTEMS = [
     scope="module",
     params=[*SYSTEMS, TWINS[0], pytest.param("twins", marks=pytest.mark.long)],
 )
-def of_system(request, tmp_path_factory):
+def of_system(request, of_module):
     """Return the name of a shipped system and its cases."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setenv("FABRIC_MPI", "all")
-        cases = [
-            case for case in loading.cases(request.param) if not case.check.is_fixture()
-        ]
-        assert {case.partition.fullname.split(":")[0] for case in cases} == {
-            request.param
-        }
-        yield request.param, cases
+    of_module.setenv("FABRIC_MPI", "all")
+    cases = [
+        case for case in loading.cases(request.param) if not case.check.is_fixture()
+    ]
+    assert {case.partition.fullname.split(":")[0] for case in cases} == {request.param}
+    return request.param, cases
 
 
 def test_every_metric_has_a_reference_or_a_reason(of_system):

@@ -27,15 +27,13 @@ WITHOUT = {
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory):
+def rich(of_module):
     """Return the checks of a system that offers everything, on its partition of two nodes of two cores."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        return [
-            case.check
-            for case in everything.cases(patch)
-            if case.partition.name == "cpu"
-        ]
+    return [
+        case.check
+        for case in everything.cases(of_module)
+        if case.partition.name == "cpu"
+    ]
 
 
 @pytest.fixture

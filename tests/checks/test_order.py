@@ -43,11 +43,9 @@ SEVERAL = (
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory):
+def rich(of_module):
     """Return the checks of a system that offers everything, and the class that documents the order."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        checks = [case.check for case in everything.cases(patch)]
+    checks = [case.check for case in everything.cases(of_module)]
     (base,) = {
         each
         for check in checks

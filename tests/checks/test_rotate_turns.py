@@ -9,15 +9,13 @@ from tests import loading
 
 
 @pytest.fixture(scope="module")
-def rotate(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        cases = loading.cases("cbc", set_up=False, suite="fabric")
-        name = "Rotate %pattern=round-robin %layout=16x1"
-        found, *_ = [
-            case.check for case in cases if case.check.display_name.startswith(name)
-        ]
-        yield found
+def rotate(of_module):
+    cases = loading.cases("cbc", set_up=False, suite="fabric")
+    name = "Rotate %pattern=round-robin %layout=16x1"
+    found, *_ = [
+        case.check for case in cases if case.check.display_name.startswith(name)
+    ]
+    return found
 
 
 @pytest.mark.parametrize("measured, name", [(64, "pair of turn 3"), (240, "pair")])

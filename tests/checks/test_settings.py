@@ -72,18 +72,16 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def checks(tmp_path_factory):
+def checks(of_module):
     """Return the first case of each check and layout with all of GIVEN set, by name and layout."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setattr(loading, "SETTINGS", everything.SETTINGS)
-        found = {}
-        for case in loading.cases("rich", set_up=False, variables=GIVEN):
-            key = type(case.check).__name__, getattr(case.check, "layout", "")
-            if case.check.is_fixture() or (key in COMMANDS and key not in found):
-                internals.set_up(case)
-                found[key] = case.check
-        return found
+    of_module.setattr(loading, "SETTINGS", everything.SETTINGS)
+    found = {}
+    for case in loading.cases("rich", set_up=False, variables=GIVEN):
+        key = type(case.check).__name__, getattr(case.check, "layout", "")
+        if case.check.is_fixture() or (key in COMMANDS and key not in found):
+            internals.set_up(case)
+            found[key] = case.check
+    return found
 
 
 @pytest.mark.parametrize(

@@ -25,54 +25,50 @@ OsuPersistentBarrier OsuPersistentLatency
 
 
 @pytest.fixture(scope="module")
-def checks(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setenv("FABRIC_MPI", "mpich")
-        # What compares several launches reads each as the check it is made of does: test_comparisons.py
-        # breaks those.
-        found = [
-            c.check
-            for c in loading.cases("local")
-            if not c.check.is_fixture() and not comparison(c.check)
-        ]
-        for check in found:
-            check.baseline_s = 1.0  # what the case it depends on would have measured
-        # The other inputs on one process have no golden output; their form is that of lj.
-        found = [
-            c
-            for c in found
-            if type(c).__name__ != "LammpsBench"
-            or c.num_tasks == 2
-            or c.problem == "lj"
-        ]
-        # What the wheels do not offer, on two processes of a system that offers everything.
-        offered = {
-            (type(check).__name__, getattr(check, "benchmark", "")) for check in found
-        }
-        rich = [
-            c.check
-            for c in everything.cases(patch)
-            if c.partition.name == "cpu" and not comparison(c.check)
-        ]
-        for check in rich:
-            check.baseline_s = 1.0
-        elsewhere = {
-            "OsuCongestion": "2x1",
-            "LammpsScaled": "2x1",
-            "ImbStencil2D": "2x2",
-            "LammpsReplay": "2x2",
-        }
-        rich = [
-            check
-            for check in rich
-            if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")
-        ]
-        yield found + [
-            c
-            for c in rich
-            if (type(c).__name__, getattr(c, "benchmark", "")) not in offered
-        ]
+def checks(of_module):
+    of_module.setenv("FABRIC_MPI", "mpich")
+    # What compares several launches reads each as the check it is made of does: test_comparisons.py
+    # breaks those.
+    found = [
+        c.check
+        for c in loading.cases("local")
+        if not c.check.is_fixture() and not comparison(c.check)
+    ]
+    for check in found:
+        check.baseline_s = 1.0  # what the case it depends on would have measured
+    # The other inputs on one process have no golden output; their form is that of lj.
+    found = [
+        c
+        for c in found
+        if type(c).__name__ != "LammpsBench" or c.num_tasks == 2 or c.problem == "lj"
+    ]
+    # What the wheels do not offer, on two processes of a system that offers everything.
+    offered = {
+        (type(check).__name__, getattr(check, "benchmark", "")) for check in found
+    }
+    rich = [
+        c.check
+        for c in everything.cases(of_module)
+        if c.partition.name == "cpu" and not comparison(c.check)
+    ]
+    for check in rich:
+        check.baseline_s = 1.0
+    elsewhere = {
+        "OsuCongestion": "2x1",
+        "LammpsScaled": "2x1",
+        "ImbStencil2D": "2x2",
+        "LammpsReplay": "2x2",
+    }
+    rich = [
+        check
+        for check in rich
+        if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")
+    ]
+    return found + [
+        c
+        for c in rich
+        if (type(c).__name__, getattr(c, "benchmark", "")) not in offered
+    ]
 
 
 def test_healthy_outputs_give_every_declared_metric(checks):

@@ -13,12 +13,10 @@ from tests.checks import everything
 
 
 @pytest.fixture(scope="module")
-def by_level(tmp_path_factory):
+def by_level(of_module):
     """Return for each level the cases of a system that offers everything that have its tag; and all of
     them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        cases = everything.cases(patch, set_up=False)
+    cases = everything.cases(of_module, set_up=False)
     tags = (*LEVELS, VET)
     found = {
         name: {case.check.display_name for case in cases if name in case.check.tags}

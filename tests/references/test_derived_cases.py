@@ -20,18 +20,16 @@ no_reference: [{why: not of interest}]
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory):
+def cases(tmp_path_factory, of_module):
     folder = tmp_path_factory.mktemp("references")
     (folder / "linked.yaml").write_text(REFERENCES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setenv("LINKED_REFERENCES", str(folder / "linked"))
-        patch.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
-        found = [
-            case.check
-            for case in loading.cases("linked")
-            if type(case.check).__name__ == "OsuBandwidth"
-        ]
+    of_module.setenv("LINKED_REFERENCES", str(folder / "linked"))
+    of_module.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
+    found = [
+        case.check
+        for case in loading.cases("linked")
+        if type(case.check).__name__ == "OsuBandwidth"
+    ]
     return {(check.benchmark, check.layout): check for check in found}
 
 

@@ -24,19 +24,17 @@ no_reference:
 
 
 @pytest.fixture(scope="module")
-def case(tmp_path_factory):
+def case(of_module):
     """Return one case, set up, which is held to nothing yet."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
-        patch.setenv("FABRIC_MPI", "mpich")
-        (found,) = [
-            case
-            for case in loading.cases("local")
-            if case.environ.name == "mpich"
-            and type(case.check).__name__ == "OsuLatency"
-            and str(case.check.layout) == "1x2"
-        ]
-        yield found
+    of_module.setenv("FABRIC_MPI", "mpich")
+    (found,) = [
+        case
+        for case in loading.cases("local")
+        if case.environ.name == "mpich"
+        and type(case.check).__name__ == "OsuLatency"
+        and str(case.check.layout) == "1x2"
+    ]
+    return found
 
 
 @pytest.fixture
