@@ -25,9 +25,17 @@ def linked(home, *left_out):
 
 #: What ci/setup.py needs of the library.
 NEEDED = (
-    *("__init__", "core/__init__", "core/errors", "core/locks", "core/paths"),
-    *("records/__init__", "records/sessions"),
-    *("software/__init__", "software/installed", "software/stacks", "software/suite"),
+    "__init__",
+    "core/__init__",
+    "core/errors",
+    "core/locks",
+    "core/paths",
+    "records/__init__",
+    "records/sessions",
+    "software/__init__",
+    "software/installed",
+    "software/stacks",
+    "software/suite",
 )
 
 

@@ -18,25 +18,19 @@ LONG = {
 }
 #: What of these folders is not long.
 NOT_LONG = (
-    *(
-        "cluster/test_running.py",
-        "twins/model",
-        "twins/test_plan.py",
-        "twins/test_replay.py",
-        "twins/test_what_if.py",
-    ),
-    *(
-        "twins/test_processes.py",
-        "twins/test_smpirun.py",
-        "twins/test_reference_file.py",
-        "twins/test_replay_table.py",
-    ),
-    *(
-        "twins/test_published_table.py",
-        "twins/test_section6.py",
-        "twins/test_smpi_prefix.py",
-        "twins/test_session.py",
-    ),
+    "cluster/test_running.py",
+    "twins/model",
+    "twins/test_plan.py",
+    "twins/test_replay.py",
+    "twins/test_what_if.py",
+    "twins/test_processes.py",
+    "twins/test_smpirun.py",
+    "twins/test_reference_file.py",
+    "twins/test_replay_table.py",
+    "twins/test_published_table.py",
+    "twins/test_section6.py",
+    "twins/test_smpi_prefix.py",
+    "twins/test_session.py",
 )
 
 

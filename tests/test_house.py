@@ -19,16 +19,12 @@ PACKAGES = ("fabric_checks", "fabric_twins", "fabric_offers", "fabric_profile")
 WITHOUT_CONSOLE = {
     f"src/{name}.py"
     for name in (
-        *(
-            "fabric_checks/core/console",
-            "fabric_checks/core/text",
-            "fabric_checks/reframe_ext/handlers",
-        ),
-        *(
-            "fabric_twins/launch",
-            "fabric_checks/records/perflog",
-            "fabric_checks/software/spack/inside",
-        ),
+        "fabric_checks/core/console",
+        "fabric_checks/core/text",
+        "fabric_checks/reframe_ext/handlers",
+        "fabric_twins/launch",
+        "fabric_checks/records/perflog",
+        "fabric_checks/software/spack/inside",
     )
 }
 PRINTS = re.compile(
@@ -124,8 +120,11 @@ def test_what_is_private_to_others_is_touched_in_one_module():
 
 #: Files with classes that derive from ReFrame's.
 DERIVING = (
-    *("checks", "src/fabric_checks/reframe_ext", "src/fabric_checks/schedulers"),
-    *("src/fabric_profile/mixin", "src/fabric_twins/launcher.py"),
+    "checks",
+    "src/fabric_checks/reframe_ext",
+    "src/fabric_checks/schedulers",
+    "src/fabric_profile/mixin",
+    "src/fabric_twins/launcher.py",
 )
 
 

@@ -23,34 +23,27 @@ from tests.cli.test_help import ALL
 
 #: The pages in the order in which they are followed: each finds what those before it have left.
 PAGES = (
-    *(
-        "README.md",
-        "docs/acceptance.md",
-        "docs/adding-a-system.md",
-        "docs/operators.md",
-        "docs/buyers.md",
-    ),
-    *(
-        "docs/checks.md",
-        "docs/what-if.md",
-        "docs/rotate-story.md",
-        "docs/applications.md",
-        "docs/replay.md",
-    ),
-    *(
-        "docs/vet.md",
-        "docs/software.md",
-        "docs/schedulers.md",
-        "docs/adding-a-benchmark.md",
-        "CONTRIBUTING.md",
-    ),
-    *(
-        "perflogs-templates/README.md",
-        "docs/own-settings.md",
-        "docs/blame.md",
-        "docs/wall.md",
-    ),
-    *("docs/clauses.md", "docs/fulfilling.md"),
+    "README.md",
+    "docs/acceptance.md",
+    "docs/adding-a-system.md",
+    "docs/operators.md",
+    "docs/buyers.md",
+    "docs/checks.md",
+    "docs/what-if.md",
+    "docs/rotate-story.md",
+    "docs/applications.md",
+    "docs/replay.md",
+    "docs/vet.md",
+    "docs/software.md",
+    "docs/schedulers.md",
+    "docs/adding-a-benchmark.md",
+    "CONTRIBUTING.md",
+    "perflogs-templates/README.md",
+    "docs/own-settings.md",
+    "docs/blame.md",
+    "docs/wall.md",
+    "docs/clauses.md",
+    "docs/fulfilling.md",
 )
 PROGRAM = re.compile(
     r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))"

@@ -249,7 +249,8 @@ class RotateOnDevice(DeviceMemory, Rotate):
         shared = self.rails > nics and self.rails % nics == 0
         return [
             *super().arguments(),
-            *("--memory", self.memory),
+            "--memory",
+            self.memory,
             *(("--adapters", str(nics)) if shared else ()),
         ]
 

@@ -15,9 +15,17 @@ from lab.faults.trials import Trial, outcome
 
 #: The settings that are varied, and the factors that are tried.
 CONSTANTS = (
-    *("least_spread", "enough_controls", "near_top"),
-    *("classes_apart", "most_spread_of_class", "most_spread_of_few", "most_faster"),
-    *("spread_errors", "most_slow_before", "contradiction_errors", "low_errors"),
+    "least_spread",
+    "enough_controls",
+    "near_top",
+    "classes_apart",
+    "most_spread_of_class",
+    "most_spread_of_few",
+    "most_faster",
+    "spread_errors",
+    "most_slow_before",
+    "contradiction_errors",
+    "low_errors",
 )
 FACTORS = (0.6, 1.0, 1.6)
 #: Faults of each kind of circumstance, and healthy fabrics that are easily blamed.

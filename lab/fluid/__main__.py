@@ -154,8 +154,14 @@ def line(row: str, scores: list[scoring.Score], has_faults: bool) -> str:
     """Return a line of the table."""
     found = [
         (
-            *(at.alone, at.among, at.observed, not (at.alone or at.among)),
-            *(at.healthy, at.false_limit, at.status != 0, at.crash != ""),
+            at.alone,
+            at.among,
+            at.observed,
+            not (at.alone or at.among),
+            at.healthy,
+            at.false_limit,
+            at.status != 0,
+            at.crash != "",
         )
         for at in scores
     ]

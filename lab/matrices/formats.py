@@ -19,7 +19,6 @@ import numpy as np
 from .machines import Pairs, Site, ordered, rounds, unordered
 
 _MIB = 1 << 20
-_SIZE = 8 << 20
 
 
 @dataclass

@@ -16,13 +16,18 @@ from tests.conftest import GOLDEN
 
 WITHOUT = {
     # LAMMPS is compared over all numbers of nodes, by LammpsPpnSeries.
-    *("LammpsBench", "LammpsScaled", "LammpsPpnSeries"),
+    "LammpsBench",
+    "LammpsScaled",
+    "LammpsPpnSeries",
     # They have a speed-up in each layout.
-    *("MppDyna", "MppDynaDecomposition"),
+    "MppDyna",
+    "MppDynaDecomposition",
     # It is one.
     "LammpsReplay",
     # These need four processes at least, and so for a counterpart more nodes than `rich` has.
-    *("OsuNeighbourhood", "OsuNonBlockingNeighbourhood", "ImbStencil2D"),
+    "OsuNeighbourhood",
+    "OsuNonBlockingNeighbourhood",
+    "ImbStencil2D",
 }
 
 

@@ -58,7 +58,9 @@ def call(clone, line, status=0):
 @pytest.mark.parametrize("stderr", ["", "2>&1"])
 def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
     assert call(clone, f"ci/run {stderr} | head -1", status) == (
-        *(status, "a line of about forty characters, number 0\n", ""),
+        status,
+        "a line of about forty characters, number 0\n",
+        "",
     )
     assert (clone / "results/came-to-its-end").exists()
 

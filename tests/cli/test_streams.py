@@ -41,13 +41,12 @@ def shell(line, **options):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(
-            "--help",
-            "show few",
-            "show few --json",
-            "compare a=few b=few",
-        ),
-        *("archive records archive", "report few"),
+        "--help",
+        "show few",
+        "show few --json",
+        "compare a=few b=few",
+        "archive records archive",
+        "report few",
     ],
 )
 @pytest.mark.parametrize(
@@ -75,7 +74,8 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(
 @pytest.mark.parametrize(
     "arguments, status",
     [
-        *(("show records --json", 0), ("--help", 0)),
+        ("show records --json", 0),
+        ("--help", 0),
         ("compare a=records b=few --all --json --fail-on missing", 3),
     ],
 )

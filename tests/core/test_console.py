@@ -59,7 +59,9 @@ def test_csv_has_all_and_no_formula(monkeypatch):
     ]
     text = printed(monkeypatch, lambda: console.print_csv(rows))
     assert list(csv.reader(text.splitlines())) == [
-        *(["a", "b", "c"], ["'=1+1", "-1.5", '["x", 1]'], ['q"?', "", "'@x"])
+        ["a", "b", "c"],
+        ["'=1+1", "-1.5", '["x", 1]'],
+        ['q"?', "", "'@x"],
     ]
 
 

@@ -22,16 +22,12 @@ def test_cores():
 @pytest.mark.parametrize(
     "rate, MBps",
     [
-        *(
-            ("10 Gb/sec (4X SDR)", 1000),
-            ("40 Gb/sec (4X QDR)", 4000),
-            ("56 Gb/sec (4X FDR)", 6787.9),
-        ),
-        *(
-            ("100 Gb/sec (4X EDR)", 12500),
-            ("200 Gb/sec (2X NDR)", 25000),
-            ("400 Gb/sec (4X NDR)", 50000),
-        ),
+        ("10 Gb/sec (4X SDR)", 1000),
+        ("40 Gb/sec (4X QDR)", 4000),
+        ("56 Gb/sec (4X FDR)", 6787.9),
+        ("100 Gb/sec (4X EDR)", 12500),
+        ("200 Gb/sec (2X NDR)", 25000),
+        ("400 Gb/sec (4X NDR)", 50000),
     ],
 )
 def test_infiniband_rates_are_those_after_coding(rate, MBps):

@@ -106,15 +106,13 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
         if isinstance(node, ast.Call)
     }
     assert calls <= {
-        *(
-            "environment",
-            "host_lock",
-            "lock_in_job",
-            "str",
-            "selected_mpis",
-            "selected_stack",
-            "STACKS.get",
-        ),
+        "environment",
+        "host_lock",
+        "lock_in_job",
+        "str",
+        "selected_mpis",
+        "selected_stack",
+        "STACKS.get",
     }
     system, environments = configuration(text)
     for partition in system["partitions"]:

@@ -31,10 +31,8 @@ def asked(facts):
             ("name", text, "is not a name for a system")
             for text in ("a b", "8wide", "$(x)")
         ),
-        *(
-            ("name", "taken", "which is left unchanged"),
-            ("queue", "nowhere", "is not one or more of batch, debug, himem"),
-        ),
+        ("name", "taken", "which is left unchanged"),
+        ("queue", "nowhere", "is not one or more of batch, debug, himem"),
         *(
             ("nodes", text, "is not a number of 1 or more")
             for text in ("0", "many", "-1")

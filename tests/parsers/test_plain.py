@@ -77,10 +77,8 @@ MARKS = {
     "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",
 }
 
-#: Matrices of other programs, whose labels :func:`fabric_checks.matrices.formats.parse` names; and of these
-#: the files that a program writes, which no launcher adds lines to.
+#: Files that a program writes, which no launcher adds lines to.
 FILES = ("csv",)
-MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,10 @@ NESTED_VALUES = {
 
 def test_an_archive_returns_the_records_it_was_given(tmp_path):
     records = [
-        *(
-            record(),
-            record(40, system="other"),
-            failed(2),
-            record(3, value=1e-320, elapsed_s=0.0),
-        ),
+        record(),
+        record(40, system="other"),
+        failed(2),
+        record(3, value=1e-320, elapsed_s=0.0),
         record(4, fail_reason='a\x1b[31m "b" \n \U0001f600', mpi="", **NESTED_VALUES),
     ]
     path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))

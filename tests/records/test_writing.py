@@ -13,14 +13,14 @@ READERS_NEED = ("msgspec", "polars", "numpy", "scipy", "click", "rich")
 @pytest.mark.parametrize(
     "module",
     [
-        *(
-            "records.perflog",
-            "records.sessions",
-            "core.extras",
-            "references.reference_file",
-            "references.line_rate",
-        ),
-        *("reframe_ext.handlers", "reframe_ext.own_settings", "reframe_ext.mixins"),
+        "records.perflog",
+        "records.sessions",
+        "core.extras",
+        "references.reference_file",
+        "references.line_rate",
+        "reframe_ext.handlers",
+        "reframe_ext.own_settings",
+        "reframe_ext.mixins",
     ],
 )
 def test_what_a_run_imports_needs_no_package_of_readers(module):

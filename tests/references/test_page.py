@@ -34,5 +34,10 @@ def test_the_example_of_the_page_has_no_fault(tmp_path):
     ]
     assert audit.of_file(file, ["OsuLatency", "Streaming"], cases) == []
     assert set(re.findall(r"`(check|partition|environ|layout|metric|why)`", page)) == {
-        *("check", "partition", "environ", "layout", "metric", "why")
+        "check",
+        "partition",
+        "environ",
+        "layout",
+        "metric",
+        "why",
     }

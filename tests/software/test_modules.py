@@ -45,20 +45,16 @@ _SUITES = [
     ("intel-mpi-benchmarks/2021.7", "imb", "2021.7"),
 ]  # fmt: skip
 _NEITHER = [
-    *(
-        "fftw2/openmpi/gcc/64/double/2.1.5",
-        "hdf5-openmpi/1.12",
-        "hmmer-mpi/3.3.2",
-        "mpi4py/3.1",
-        "intel/2023",
-    ),
-    *(
-        "netcdf-fortran/4.6.1--hpcx-mpi--2.19--nvhpc--24.5",
-        "gompi/2023a",
-        "psmpi/5.9",
-        "compiler/gcc/12.2.0",
-        "stack-gcc/13.3.0",
-    ),
+    "fftw2/openmpi/gcc/64/double/2.1.5",
+    "hdf5-openmpi/1.12",
+    "hmmer-mpi/3.3.2",
+    "mpi4py/3.1",
+    "intel/2023",
+    "netcdf-fortran/4.6.1--hpcx-mpi--2.19--nvhpc--24.5",
+    "gompi/2023a",
+    "psmpi/5.9",
+    "compiler/gcc/12.2.0",
+    "stack-gcc/13.3.0",
 ]
 
 

@@ -230,29 +230,21 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
     for ranks in (2, 3):
         counts = " ".join(["8"] * ranks)
         actions = [
-            *(
-                "barrier",
-                "bcast 8 1 0",
-                "reduce 8 0 1 0",
-                "allreduce 8 0 0",
-                "scan 8 0 0",
-                "exscan 8 0 0",
-            ),
-            *(
-                "gather 8 8 1 0 0",
-                "scatter 8 8 1 0 0",
-                "allgather 8 8 0 0",
-                "alltoall 8 8 0 0",
-            ),
-            *(
-                f"gatherv 8 {counts} 1 0 0",
-                f"scatterv {counts} 8 1 0 0",
-                f"allgatherv 8 {counts} 0 0",
-            ),
-            *(
-                f"reducescatter {counts} 0 0",
-                f"alltoallv {8 * ranks} {counts} {8 * ranks} {counts} 0 0",
-            ),
+            "barrier",
+            "bcast 8 1 0",
+            "reduce 8 0 1 0",
+            "allreduce 8 0 0",
+            "scan 8 0 0",
+            "exscan 8 0 0",
+            "gather 8 8 1 0 0",
+            "scatter 8 8 1 0 0",
+            "allgather 8 8 0 0",
+            "alltoall 8 8 0 0",
+            f"gatherv 8 {counts} 1 0 0",
+            f"scatterv {counts} 8 1 0 0",
+            f"allgatherv 8 {counts} 0 0",
+            f"reducescatter {counts} 0 0",
+            f"alltoallv {8 * ranks} {counts} {8 * ranks} {counts} 0 0",
         ]
         first = [
             *actions,

@@ -87,13 +87,11 @@ def test_the_command_writes_a_picture_of_each_and_one_of_all(planned, tmp_path):
     )
     assert done.exit_code == 0, done.output
     assert sorted(file.name for file in (tmp_path / "pictures").iterdir()) == [
-        *(
-            "bigger-links.svg",
-            "cut-in-half.svg",
-            "distributions.svg",
-            "healthy.svg",
-            "slow-host.svg",
-        )
+        "bigger-links.svg",
+        "cut-in-half.svg",
+        "distributions.svg",
+        "healthy.svg",
+        "slow-host.svg",
     ]
 
 

@@ -204,15 +204,15 @@ def test_the_document_has_what_both_sides_sign(tmp_path):
     _, text = accept("verdict", given.path, target, folder)
     page = target.read_text()
     for part in (
-        *(
-            "Acceptance",
-            "Oak Inc.",
-            "Elm",
-            "rate: at least 100",
-            "node n1 is down",
-            "repeated: one session a unit",
-        ),
-        *(given.sha256, "5 %, 5 %", "SHA-256 of the last line"),
+        "Acceptance",
+        "Oak Inc.",
+        "Elm",
+        "rate: at least 100",
+        "node n1 is down",
+        "repeated: one session a unit",
+        given.sha256,
+        "5 %, 5 %",
+        "SHA-256 of the last line",
     ):
         assert part in page, part
     assert f'class="verdict {text.split()[-1]}"' in page

@@ -62,19 +62,15 @@ def checked(tmp_path, known, files, signers, *words):
 
 #: What is wrong with any part of an acceptance.
 CAUSES = (
-    *(
-        "has not signed it",
-        "not a signature",
-        "other clauses",
-        "its count of sessions",
-        "its records are not",
-    ),
-    *(
-        "its verdict is not",
-        "never counted",
-        "the ledger was changed",
-        "its clauses are not those",
-    ),
+    "has not signed it",
+    "not a signature",
+    "other clauses",
+    "its count of sessions",
+    "its records are not",
+    "its verdict is not",
+    "never counted",
+    "the ledger was changed",
+    "its clauses are not those",
 )
 
 

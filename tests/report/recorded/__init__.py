@@ -5,7 +5,6 @@
 """
 
 import json
-from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
@@ -133,13 +132,3 @@ def declared(check, quantity, parameters):
         "family": of.get(check),
         "headline": of.get((check, quantity, json.dumps(parameters))),
     }
-
-
-def with_times(records):
-    """Return records whose times are times, as a store gives them."""
-    return [
-        record
-        | {"time": datetime.fromisoformat(record["time"]).astimezone(timezone.utc)}
-        for record in records
-        if record["time"]
-    ]
