@@ -31,11 +31,9 @@ class OwnProgram(FabricCheck):
     def note_program(self):
         """Note that it is one of ours."""
         facts = self.facts
-        facts.program, facts.program_version, facts.stack = (
-            f"fabric-checks {self.own_program}",
-            "1",
-            "built",
-        )
+        facts.program = f"fabric-checks {self.own_program}"
+        facts.program_version = "1"
+        facts.stack = "built"
 
     def command(self):
         """Run the program that was built for this environment; of two options of one name the last counts."""

@@ -160,10 +160,8 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (self.steps, atoms):
-            done, asked = (
-                f"{output.steps} steps of {output.atoms} atoms",
-                f"{self.steps} of {atoms}",
-            )
+            done = f"{output.steps} steps of {output.atoms} atoms"
+            asked = f"{self.steps} of {atoms}"
             raise OutputError(f"{done} were run instead of {asked}")
         if self.steps == STEPS:
             copies = self.current_layout.nodes if self.scaled else None

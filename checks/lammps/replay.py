@@ -55,11 +55,9 @@ class LammpsReplay(FabricCheck):
     def note_program(self):
         """Note that it is a program of ours, which replays."""
         facts = self.facts
-        facts.program, facts.program_version, facts.stack = (
-            "fabric-checks replay-series",
-            "1",
-            "built",
-        )
+        facts.program = "fabric-checks replay-series"
+        facts.program_version = "1"
+        facts.stack = "built"
 
     @run_after("setup")
     def unpack_traces(self):

@@ -215,10 +215,8 @@ class ManyWays(Fabric):
         }
         self.switches = len(self.wiring.switches)
         if routing == "adaptive":
-            self.capacity, self.faulty = (
-                self._pooled(self.capacity),
-                self._pooled(self.faulty),
-            )
+            self.capacity = self._pooled(self.capacity)
+            self.faulty = self._pooled(self.faulty)
 
     def _pooled(self, capacity):
         """Return the sides of nodes, all uplinks of each switch together, and all into it."""
@@ -234,10 +232,8 @@ class ManyWays(Fabric):
         none = len(self.capacity) - 1
         within = here == there
         if self.routing == "adaptive":
-            first, second = (
-                2 * self.nodes + here,
-                2 * self.nodes + self.switches + there,
-            )
+            first = 2 * self.nodes + here
+            second = 2 * self.nodes + self.switches + there
         else:
             first, second = np.array(
                 [

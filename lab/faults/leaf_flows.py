@@ -45,9 +45,7 @@ def leaf_flows(groups: Sequence[int]) -> list[tuple[int, int, int]]:
         width = min(active, LEAF_WIDTH)
         for place in range(active):
             for step in range(width):
-                one, other = (
-                    halves[0][place],
-                    halves[1][(place + step + turn * width) % active],
-                )
+                one = halves[0][place]
+                other = halves[1][(place + step + turn * width) % active]
                 flows += [(2 * turn, one, other), (2 * turn + 1, other, one)]
     return sorted(flows, key=lambda flow: flow[:2])

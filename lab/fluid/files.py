@@ -106,11 +106,9 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
 def lfts(fabric: Fabric, table: Ints | None = None) -> str:
     """Return what ``dump_lfts.sh`` prints; ``table``: another than that in force, where it is from another
     day."""
-    ports, guids, lids = (
-        _ports(fabric, range(fabric.nodes)),
-        _guids(fabric),
-        _numbers(fabric),
-    )
+    ports = _ports(fabric, range(fabric.nodes))
+    guids = _guids(fabric)
+    lids = _numbers(fabric)
     out = fabric.out if table is None else table
     lines = []
     for number, switch in enumerate(fabric.switches):

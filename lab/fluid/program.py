@@ -72,10 +72,8 @@ class Run:
             self._confirm(listed)
 
     def _pairs_of(self, number: int) -> list[Pair]:
-        rails, pairs = (
-            self.rails,
-            pairs_of(self.nodes // self.rails, number // self.share),
-        )
+        rails = self.rails
+        pairs = pairs_of(self.nodes // self.rails, number // self.share)
         own = range(number % self.share, rails, self.share)
         return [
             (one * rails + rail, other * rails + rail)

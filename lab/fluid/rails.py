@@ -188,10 +188,8 @@ def trial(seed: int, fault: str, nodes: int = 0) -> tuple[str, list[str], str]:
         finding for finding in evaluation.of_run(output).findings if finding.is_fault
     ]
     texts = "; ".join(finding.text for finding in blamed)
-    names, slow = (
-        [name for name, _ in truth],
-        set[int]().union(*(ranks for _, ranks in truth)),
-    )
+    names = [name for name, _ in truth]
+    slow = set[int]().union(*(ranks for _, ranks in truth))
     other = [each for each in blamed if not {each.part, *each.others} & set(names)]
     if not all(set(each.ranks) & slow if each.kind == "pair" else each.ranks and set(each.ranks) <= slow
                for each in other):  # fmt: skip

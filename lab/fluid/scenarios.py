@@ -293,10 +293,8 @@ def _lose(rng: Random, at: Scenario, share: float) -> None:
             cables, max(1, round(share * len(cables))), replace=False
         )
     ]
-    at.fabric, at.printed = (
-        replace(whole, dead=frozenset(lost)),
-        whole if rng.uniform() < 0.5 else None,
-    )
+    at.fabric = replace(whole, dead=frozenset(lost))
+    at.printed = whole if rng.uniform() < 0.5 else None
     if share:
         at.faults = [
             Fault("switch", frozenset([whole.switches[leaf]]), len(lost) / len(cables))
@@ -439,10 +437,8 @@ def _rows() -> dict[str, Row]:
                 (partial(cable, size=0.2),), "nothing", tail=tail
             ),
         }
-    spine25, host25 = (
-        partial(switch, size=0.25, which="spine"),
-        partial(host, size=0.25),
-    )
+    spine25 = partial(switch, size=0.25, which="spine")
+    host25 = partial(host, size=0.25)
     faults: dict[str, tuple[Add, ...]] = {"healthy": (), "cable .75": (cable25,), "spine .75": (spine25,),
                                           "host .75": (host25,)}  # fmt: skip
     for what, add in faults.items():

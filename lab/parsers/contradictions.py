@@ -78,10 +78,8 @@ def span(text, digits=0):
 
 def is_mean(least, mean, most, count):
     """Whether so many values can have this least, mean and most: one is the least and one is the most."""
-    low, high = (
-        (least.low * (count - 1) + most.low) / count,
-        (least.high + most.high * (count - 1)) / count,
-    )
+    low = (least.low * (count - 1) + most.low) / count
+    high = (least.high + most.high * (count - 1)) / count
     return least.low <= most.high and low <= mean.high and mean.low <= high
 
 
@@ -570,10 +568,8 @@ def npb(text):
     lines = re.findall(
         r"^ T = +(\d+) " if kernel == "FT" else r"^ +(\d+)$", head, re.MULTILINE
     )
-    n, elements = (
-        int(rounds),
-        math.prod(int(count) for count in re.findall(r"\d+", size)),
-    )
+    n = int(rounds)
+    elements = math.prod(int(count) for count in re.findall(r"\d+", size))
     log = math.log(elements)
     operations = elements * (
         n if kernel == "IS" else 14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * n

@@ -125,14 +125,11 @@ def perftest(text):
             r"(?:^|[\t #=*\[-])(\w\S*?)[ \t]*<?-+>[ \t]*(\w\S*?)[\]:]?([ \t]+[=#*-]*)?$",
             line,
         ):
-            names, device, kind = (
-                [
-                    name.replace(":", " ").replace("/", " ")
-                    for name in match.groups()[:2]
-                ],
-                "",
-                "",
-            )
+            names = [
+                name.replace(":", " ").replace("/", " ") for name in match.groups()[:2]
+            ]
+            device = ""
+            kind = ""
         elif line.rstrip().endswith((" BW Test", " Latency Test")):
             kind = line.strip()
         elif match := re.search(r"\bDevice[ \t]*: (\w+)[ \t]*$", line):
@@ -172,10 +169,8 @@ def clusterkit(text):
         for line in text.splitlines()
         if re.match(r"\s*\d+ \(\S+\):", line)
     ]
-    hosts, cells = (
-        [row[1] for row in rows],
-        np.array([row[2:] for row in rows], dtype=float),
-    )
+    hosts = [row[1] for row in rows]
+    cells = np.array([row[2:] for row in rows], dtype=float)
     seen = [f"{host} task {hosts[:at].count(host)}" for at, host in enumerate(hosts)]
     names = seen if len(set(hosts)) < len(hosts) else hosts
     lower = not (np.allclose(cells, cells.T) or not np.tril(cells, -1).any())

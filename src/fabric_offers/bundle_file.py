@@ -271,10 +271,8 @@ class _Reader:
                 " it was packed"
             )
         text = b"".join(self._data(info.size))
-        self.opened.manifest, self.opened.manifest_text = (
-            _manifest(self.path, text),
-            text,
-        )
+        self.opened.manifest = _manifest(self.path, text)
+        self.opened.manifest_text = text
 
     def _one(self) -> bool:
         """Read a member, and return whether another may follow."""

@@ -25,12 +25,10 @@ from fabric_offers.runs import SCRIPT
 #: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
 KEPT = (".out", ".err", ".sh", ".txt", "iterations.json")
 #: The description of the system; checksums of programs; the state of the collection.
-SYSTEM, BINARIES, COLLECTION, CHANGES = (
-    "system.json",
-    "binaries.json",
-    "collection.json",
-    "collection.diff",
-)
+SYSTEM = "system.json"
+BINARIES = "binaries.json"
+COLLECTION = "collection.json"
+CHANGES = "collection.diff"
 #: In the path of what is built of the collection itself, for each session; its build prints its checksums.
 OWN = "/FabricPrograms_"
 #: An absolute path as a word of a script, or behind an equals sign.

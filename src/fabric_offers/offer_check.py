@@ -151,10 +151,8 @@ def _signature(
         if is_good and signers is None:
             text = f"{text}; to check whose key that is, use --signers"
     elif signers is None:
-        is_good, text = (
-            True,
-            "it is not signed: anyone who had it on the way could have repacked it",
-        )
+        is_good = True
+        text = "it is not signed: anyone who had it on the way could have repacked it"
     else:
         is_good, text = False, "it is not signed"
     if is_good:
@@ -176,10 +174,8 @@ class _Offer:
         self.runs, faults, found.records = runs.read(self.folder, self.names)
         found.objections += faults
         self.measured = [run for run in self.runs if run.has_values]
-        found.runs, found.values = (
-            len(self.runs),
-            sum(len(run.records) for run in self.measured),
-        )
+        found.runs = len(self.runs)
+        found.values = sum(len(run.records) for run in self.measured)
         self.system, self.binaries, self.state = map(
             self._json, (SYSTEM, BINARIES, COLLECTION)
         )

@@ -172,10 +172,8 @@ def _disagreements(
             ] = None
             continue
         for field in fields:
-            one, two = (
-                _comparable(field, record[field]),
-                _comparable(field, other[field]),
-            )
+            one = _comparable(field, record[field])
+            two = _comparable(field, other[field])
             if not same(one, two):
                 which = f"{record['metric']}: {field}" if field in _OF_METRIC else field
                 texts[

@@ -69,10 +69,8 @@ def load(file: Path) -> tuple[Alternative, ...]:
     }
     found = [Alternative(own.plan, _twin(file, top))]
     for number, item in enumerate(own.alternatives):
-        location, taken = (
-            f"{file}: alternatives: {number}",
-            [each.name for each in found],
-        )
+        location = f"{file}: alternatives: {number}"
+        taken = [each.name for each in found]
         found.append(_alternative(file, location, top, item, taken))
     return tuple(found)
 

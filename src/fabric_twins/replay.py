@@ -354,10 +354,8 @@ def changed(twin: Twin, quantity: str, factor: float) -> Twin:
     costs, topology = twin.inter_node, twin.topology
     if quantity == "latency":
         longer = 2 - factor
-        latency_us, hop_us = (
-            _times(costs.latency_us, longer),
-            costs.hop_latency_us * longer,
-        )
+        latency_us = _times(costs.latency_us, longer)
+        hop_us = costs.hop_latency_us * longer
         costs = replace(costs, latency_us=latency_us, hop_latency_us=hop_us)
     elif quantity == "message rate":
         send_us, receive_us = (

@@ -72,10 +72,8 @@ def test_a_slow_node_is_named_and_the_exit_status_says_so(
 
 
 def test_several_runs_are_printed_as_json(tmp_path):
-    one, two = (
-        rotated(tmp_path / "a.txt"),
-        rotated(tmp_path / "b.txt", receivers={12: 0.41}),
-    )
+    one = rotated(tmp_path / "a.txt")
+    two = rotated(tmp_path / "b.txt", receivers={12: 0.41})
     found = json.loads(
         CliRunner().invoke(main.cli, ["blame", one, two, "--json"]).stdout
     )
@@ -111,10 +109,8 @@ def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monke
 
 
 def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
-    good, bad = (
-        nights(tmp_path, 2),
-        saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900]),
-    )
+    good = nights(tmp_path, 2)
+    bad = saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900])
     status, printed = blame(good[0], bad, good[1])
     assert (
         status == 1

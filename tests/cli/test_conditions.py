@@ -48,10 +48,8 @@ def test_others_are_refused_with_those_that_there_are(text):
 )
 def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
     """The median is 15 % worse, and 11.4 % is where its interval begins."""
-    one, two = (
-        runs("A", [100, 101, 99, 100, 102, 98]),
-        runs("B", [115, 117, 112, 115, 116, 111]),
-    )
+    one = runs("A", [100, 101, 99, 100, 102, 98])
+    two = runs("B", [115, 117, 112, 115, 116, 111])
     comparison = found(one, two)
     (row,) = comparison.frame.to_dicts()
     assert 11 < row["at_least"] < 12 < row["change"]

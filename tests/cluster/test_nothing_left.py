@@ -23,10 +23,8 @@ def processes(cluster):
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            name, status = (
-                (folder / "comm").read_text().strip(),
-                (folder / "stat").read_text(),
-            )
+            name = (folder / "comm").read_text().strip()
+            status = (folder / "stat").read_text()
             environment = (folder / "environ").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended just now, or is another user's
@@ -78,10 +76,8 @@ class Placed(Cluster):
         """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is
         ignored."""
         line = [*self.command, *arguments[:1], "--name", self.name, *arguments[1:]]
-        pipe, default = (
-            subprocess.PIPE,
-            signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
+        pipe = subprocess.PIPE
+        default = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return subprocess.Popen(
                 line, stdout=pipe, stderr=pipe, text=True, env=self.environment()
@@ -112,11 +108,9 @@ def small(request):
 
 #: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are
 #: made.
-HOSTS, DATABASE, CONTROLLER = (
-    "run/n1.control",
-    "run/mariadb.socket",
-    "run/slurmctld.pid",
-)
+HOSTS = "run/n1.control"
+DATABASE = "run/mariadb.socket"
+CONTROLLER = "run/slurmctld.pid"
 FLUX, PBS = "flux/head/local", "pbs/head/datastore"
 
 

@@ -115,10 +115,8 @@ def test_values_that_can_be_zero_are_compared_by_difference(unit, one, two, at_l
 
 @pytest.mark.parametrize("can_be_zero", [False, None])
 def test_of_zero_there_is_no_ratio_whatever_its_record_says(can_be_zero):
-    zero, other = (
-        {"metric": "latency_0B", "size_B": 0},
-        {"metric": "latency_1B", "size_B": 1},
-    )
+    zero = {"metric": "latency_0B", "size_B": 0}
+    other = {"metric": "latency_1B", "size_B": 1}
     records = [
         runs(side, values, can_be_zero=can_be_zero, **point)
         for side in "AB"

@@ -74,11 +74,9 @@ def test_ethernet():
 
 
 def test_the_fastest_are_of_one_kind():
-    slow, one, two = (
-        Link("e", "Ethernet", 12500),
-        Link("a", "InfiniBand", 12500),
-        Link("b", "InfiniBand", 12500),
-    )
+    slow = Link("e", "Ethernet", 12500)
+    one = Link("a", "InfiniBand", 12500)
+    two = Link("b", "InfiniBand", 12500)
     assert (
         hardware.fastest([slow, one, two]) == [one, two] and hardware.fastest([]) == []
     )

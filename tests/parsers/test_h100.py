@@ -85,10 +85,8 @@ def test_a_program_of_nccl_is_none_of_mpi_and_latency_no_bandwidth(golden):
 
 
 def test_imb_on_a_device_is_not_imb_in_the_memory_of_the_host(golden):
-    text, sizes_B = (
-        golden("h100/IMB-MPI1-GPU.PingPong.txt"),
-        [0, *powers_of_two(1, 4 * MiB)],
-    )
+    text = golden("h100/IMB-MPI1-GPU.PingPong.txt")
+    sizes_B = [0, *powers_of_two(1, 4 * MiB)]
     output = imb.parse(text, "PingPong", sizes_B, 2, program="IMB-MPI1-GPU")
     assert output.version == "2021.11" and output.rows[-1].values["time_us"] == 240.92
     with refused(r"expected the output of IMB-MPI1, found the part 'MPI-1 \(GPU\)'"):

@@ -110,10 +110,8 @@ QUICK = [0, *powers_of_two(8, 1024**2)]
 
 
 def test_blocks_of_one_sided_operations_are_told_apart_by_their_mode(golden):
-    both, one = (
-        golden("imb/2021.11/Unidir_put.1MiB.txt"),
-        golden("imb/2021.11/One_put_all.1MiB.txt"),
-    )
+    both = golden("imb/2021.11/Unidir_put.1MiB.txt")
+    one = golden("imb/2021.11/One_put_all.1MiB.txt")
     with refused(
         r"processes; the output has 'Unidir_put on 2 processes, mode (NON-)?AGGREGATE"
     ):

@@ -157,10 +157,8 @@ class Shipper:
         ):
             assert old in text
             text = text.replace(old, new)
-        self._file, self.log = (
-            store.folder / "telegraf.conf",
-            store.folder / "telegraf.log",
-        )
+        self._file = store.folder / "telegraf.conf"
+        self.log = store.folder / "telegraf.log"
         self._file.write_text(text)
         self._env = os.environ | {
             "FABRIC_RESULTS": str(store.folder),

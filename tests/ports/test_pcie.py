@@ -117,10 +117,8 @@ def test_a_host_unlike_the_others_is_named(how, text):
 
 
 def test_a_host_that_lost_a_device_hides_no_other():
-    lost, absent = (
-        {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]},
-        {"gpus": [1, 2, 3, 4, 5, 6, 7]},
-    )
+    lost = {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]}
+    absent = {"gpus": [1, 2, 3, 4, 5, 6, 7]}
     named = found(pcie.job(n3=lost, n5=absent))
     assert {host for each in named for host in each.hosts} == {"n3", "n5"}
 

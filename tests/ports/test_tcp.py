@@ -87,10 +87,8 @@ def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
     )
 
 
-LOSSY, OTHER = (
-    {"RetransSegs": 900, "TCPOFOQueue": 310},
-    {"RetransSegs": 300, "TCPOFOQueue": 100},
-)
+LOSSY = {"RetransSegs": 900, "TCPOFOQueue": 310}
+OTHER = {"RetransSegs": 300, "TCPOFOQueue": 100}
 
 
 @pytest.mark.parametrize(

@@ -237,10 +237,8 @@ def test_probe_and_program_are_inside_and_the_ports_where_the_host_is(
     script, _, folders = scripts[platform]
     enter = ENTERED[platform][0].format(**folders)
     probe, program = script.splitlines()[-2:]
-    placement, osu = (
-        f" {folders['own']}/placement --nodes 2 --ppn 1",
-        " /osu/pt2pt/osu_latency -m 1:4194304",
-    )
+    placement = f" {folders['own']}/placement --nodes 2 --ppn 1"
+    osu = " /osu/pt2pt/osu_latency -m 1:4194304"
     ports = f"{folders['own']}/ports --output ports -- "
     assert probe.endswith(
         f"{enter}{placement} > placement.txt || exit $?"

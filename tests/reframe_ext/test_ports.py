@@ -25,11 +25,9 @@ class Check(PortsMixin, PlacementMixin):
     extras = LayoutMixin.extras
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
-        self.stagedir, self.current_layout, self.moved = (
-            str(stage),
-            Layout.of(layout),
-            moved,
-        )
+        self.stagedir = str(stage)
+        self.current_layout = Layout.of(layout)
+        self.moved = moved
         self.launches = [self.current_layout]
         self.current_partition = SimpleNamespace(
             extras=extras, features=features, fullname="s:p"

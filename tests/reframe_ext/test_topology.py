@@ -32,11 +32,9 @@ class Check(TopologyMixin):
     def __init__(
         self, stage, *, layout="32x1", scheduler="fabric-slurm", answer=None, **extras
     ):
-        self.stagedir, self.current_layout, self.prerun_cmds = (
-            str(stage),
-            Layout.of(layout),
-            [],
-        )
+        self.stagedir = str(stage)
+        self.current_layout = Layout.of(layout)
+        self.prerun_cmds = []
         scheduler = SimpleNamespace(registered_name=scheduler)
         self.current_partition = SimpleNamespace(
             extras=extras, scheduler=scheduler, fullname="s:p"

@@ -140,12 +140,10 @@ class Flux(StandIn):
 
 
 class Pbs(StandIn):
-    name, system, commands, made = (
-        "fabric-pbs",
-        "generic_pbs",
-        ("qsub", "qstat", "qdel", "pbsnodes"),
-        "7.head",
-    )
+    name = "fabric-pbs"
+    system = "generic_pbs"
+    commands = ("qsub", "qstat", "qdel", "pbsnodes")
+    made = "7.head"
     printed = GOLDEN / "pbs/23.06.06"
     refused = ("qsub", (170, "", (printed / "no_queue.err").read_text()))
     refusal = "qsub: qsub: Unknown queue"
@@ -202,11 +200,9 @@ class Pbs(StandIn):
 
 
 class Slurm(StandIn):
-    name, launcher, commands = (
-        "fabric-slurm",
-        "srun",
-        ("sacct", "scontrol", "sbatch", "scancel", "squeue"),
-    )
+    name = "fabric-slurm"
+    launcher = "srun"
+    commands = ("sacct", "scontrol", "sbatch", "scancel", "squeue")
     refused = (
         "sbatch",
         (1, "", "sbatch: error: Batch job submission failed: Invalid account\n"),

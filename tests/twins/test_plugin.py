@@ -125,10 +125,8 @@ def adapters(simulator, small):
     us."""
 
     def of(size, mode, added=""):
-        free, kept = (
-            small(added=added),
-            small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added),
-        )
+        free = small(added=added)
+        kept = small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added)
         return times_us(simulator, free, size, mode), times_us(
             simulator, kept, size, mode
         )

@@ -143,10 +143,8 @@ def test_messages_leave_in_turn_or_share_the_link(
     twin = small(
         ("eager_below_B: 16384", f"{eager}\n  in_turn_below_B: {key}" if key else eager)
     )
-    second, other = (
-        ["recv 0 1 50000".replace("50000", str(size))],
-        [f"recv 0 0 {size}", "compute 10000000"],
-    )
+    second = ["recv 0 1 50000".replace("50000", str(size))]
+    other = [f"recv 0 0 {size}", "compute 10000000"]
     other = [*other, *second] if to == 1 else other
     sends = [f"isend 1 0 {size}", f"isend {to} 1 {size}", "waitall"]
     trace = replay.load_trace(

@@ -89,10 +89,8 @@ class Model:
     def step(self, value: float) -> float:
         """Return the step of a unit, before it is divided by the design effect."""
         if not self.spread:
-            one, zero = (
-                math.log(self.good / self.bad),
-                math.log((1 - self.good) / (1 - self.bad)),
-            )
+            one = math.log(self.good / self.bad)
+            zero = math.log((1 - self.good) / (1 - self.bad))
             return value * one + (1 - value) * zero
         return self.delta * float(
             np.clip((value - self.middle) / self.spread, -self.furthest, self.furthest)
@@ -290,14 +288,10 @@ def _cut(good: Pmf, bad: Pmf, steps: int, seller_by_buyer: float) -> float:
     """Return the limit of a fixed test of that size whose two risks are in the agreed proportion."""
     mass_good, mass_bad = np.ones(1), np.ones(1)
     for _ in range(steps):
-        mass_good, mass_bad = (
-            np.convolve(mass_good, good[1]),
-            np.convolve(mass_bad, bad[1]),
-        )
-    refused, accepted = (
-        np.cumsum(mass_good) - mass_good,
-        1 - np.cumsum(mass_bad) + mass_bad,
-    )
+        mass_good = np.convolve(mass_good, good[1])
+        mass_bad = np.convolve(mass_bad, bad[1])
+    refused = np.cumsum(mass_good) - mass_good
+    accepted = 1 - np.cumsum(mass_bad) + mass_bad
     return (
         steps * good[0]
         + int(np.argmin(np.maximum(refused / seller_by_buyer, accepted)))

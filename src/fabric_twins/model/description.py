@@ -350,10 +350,8 @@ class _Metric:
             raise ValueError(
                 f"metrics: {name}: has no unit; end the name in one of {', '.join(UNITS)}"
             )
-        source, tolerance = (
-            Source("published", self.published),
-            self.tolerance_percent or 1.0,
-        )
+        source = Source("published", self.published)
+        tolerance = self.tolerance_percent or 1.0
         why_not = self.not_reproduced or ""
         return PublishedValue(
             metric,

@@ -49,10 +49,8 @@ def accept(*words):
 def test_status_and_exit_status_are_those_of_the_contract(
     tmp_path, value, status, word
 ):
-    given, folder = (
-        contract(tmp_path).path,
-        results(tmp_path / "r", run(0, value), run(1, value)),
-    )
+    given = contract(tmp_path).path
+    folder = results(tmp_path / "r", run(0, value), run(1, value))
     code, text = accept("status", given, folder)
     assert (code, "open" in text, "2 sessions counted" in text) == (4, True, True)
     results(folder, *(run(day, value) for day in range(3)))

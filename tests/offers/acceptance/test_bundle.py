@@ -23,11 +23,9 @@ SIGNATURE = f"{PACKED['verdict']}.seller.sig"
 def acceptance(tmp_path_factory):
     """Return the files of a bundle with a signed acceptance, and who may sign."""
     folder = tmp_path_factory.mktemp("acceptance")
-    given, signers, target = (
-        contract(folder, LATENCY, **LOCAL).path,
-        keys(folder),
-        folder / "v.html",
-    )
+    given = contract(folder, LATENCY, **LOCAL).path
+    signers = keys(folder)
+    target = folder / "v.html"
     members, results = offers.parts()[1], folder / "results"
     for name, content in members.items():
         (results / name).parent.mkdir(parents=True, exist_ok=True)
