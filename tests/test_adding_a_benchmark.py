@@ -140,11 +140,9 @@ def test_the_check_runs_and_leaves_its_records(results):
             "us",
             "ringtest",
         )
-        assert (
-            record["value"] > 0
-            and record["stack"] == "wheels"
-            and record["layout"] == "1x2"
-        )
+        assert record["value"] > 0
+        assert record["stack"] == "wheels"
+        assert record["layout"] == "1x2"
         assert record["family"] == "Pairs of processes" and record["one_way"] is False
         headline = record["headline"]
         assert (headline["title"], headline["section"], headline["order"]) == (
@@ -173,10 +171,8 @@ def test_it_is_on_the_screen_and_in_the_report(copy, results, tmp_path):
     assert "hop around a ring" in command(copy, results, "show", "--short")
     command(copy, results, "report", "-o", str(tmp_path / "report.html"))
     page = (tmp_path / "report.html").read_text()
-    assert (
-        "hop around a ring" in page
-        and "RingTest" in page.partition('id="pairs-of-processes"')[2]
-    )
+    assert "hop around a ring" in page
+    assert "RingTest" in page.partition('id="pairs-of-processes"')[2]
 
 
 def test_it_is_compared_and_references_are_proposed(copy, results):

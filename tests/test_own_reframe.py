@@ -270,11 +270,9 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
     options = ("-R", "-r", "-n^HotSpot%layout=1x2$")
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, *options, path=path, settings=settings, where=tmp_path)
-    assert (
-        ran(done) == (2, 2)
-        and "HotSpot %layout=1x2" in done.stdout
-        and "@ada:compute+mpich" in done.stdout
-    )
+    assert ran(done) == (2, 2)
+    assert "HotSpot %layout=1x2" in done.stdout
+    assert "@ada:compute+mpich" in done.stdout
     records = builders.records_in(
         tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl"
     )

@@ -15,11 +15,9 @@ def is_quick(name):
 
 
 def test_what_is_quick():
-    assert (
-        is_quick("parsers/test_osu.py")
-        and is_quick("analysis/test_curves.py")
-        and is_quick("test_quick.py")
-    )
+    assert is_quick("parsers/test_osu.py")
+    assert is_quick("analysis/test_curves.py")
+    assert is_quick("test_quick.py")
     # By its own import, by a module of the tests, and by the conftest.py of its folder.
     for name in (
         "test_end_to_end.py",

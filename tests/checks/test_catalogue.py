@@ -395,10 +395,8 @@ def test_a_twin_alone_is_what_it_is_among_all():
     assert names == TWINS and last == "twins"
     for name, among_all in zip(names, systems["twins"], strict=True):
         (alone,) = systems[name]
-        assert (
-            alone["extras"] == among_all["extras"]
-            and alone["env_vars"] == among_all["env_vars"]
-        )
+        assert alone["extras"] == among_all["extras"]
+        assert alone["env_vars"] == among_all["env_vars"]
         assert (alone["name"], among_all["name"]) == ("twin", name)
 
 

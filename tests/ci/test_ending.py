@@ -104,14 +104,10 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
     ]
     done = run(tmp_path, env, cases=cases, status=1)
     assert done.returncode == 1 and "reframe: a word on standard error" in done.stderr
-    assert (
-        "1 of 2 cases passed, 1 failed" in done.stdout
-        and "Streaming 1x2 @local:node+mpich" in done.stdout
-    )
-    assert (
-        "in run: job timed out (1.2s > 1.0s)" in done.stdout
-        and "not in the perflog: 1 of 1" in done.stdout
-    )
+    assert "1 of 2 cases passed, 1 failed" in done.stdout
+    assert "Streaming 1x2 @local:node+mpich" in done.stdout
+    assert "in run: job timed out (1.2s > 1.0s)" in done.stdout
+    assert "not in the perflog: 1 of 1" in done.stdout
     assert "[ RUN" not in done.stdout and len(done.stdout.splitlines()) <= 62
     # By now the run can be asked for again.
     words = [
@@ -130,10 +126,8 @@ def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
 def test_a_run_without_a_case_is_no_success(tmp_path, env):
     done = run(tmp_path, env, cases=[], status=0)
     assert done.returncode == 1
-    assert (
-        "Failed: no case ran" in done.stdout
-        and "ci/run -l lists the checks there are" in done.stdout
-    )
+    assert "Failed: no case ran" in done.stdout
+    assert "ci/run -l lists the checks there are" in done.stdout
     assert "report   none: nothing was measured" in done.stdout
 
 

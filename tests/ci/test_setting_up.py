@@ -142,10 +142,8 @@ def test_other_pins_are_installed_beside_a_running_session(clones, home):
     one.pin("2")
     status, output = one.run(home, "echo ready")
     assert status == 0 and output.endswith("ready\n"), output
-    assert (
-        f"session needs:\n    {home}/parts/{before}\nready\n" in output
-        and len(complete(home)) == 2
-    )
+    assert f"session needs:\n    {home}/parts/{before}\nready\n" in output
+    assert len(complete(home)) == 2
     assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/{before}" in end(
         session
     )
@@ -247,10 +245,8 @@ def test_a_second_python_says_that_it_installs_everything_again(clones, home):
         " everything is"
     )
     assert status == 0 and output.startswith(f"==> {again} installed again"), output
-    assert (
-        "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output
-        and "set-up 1/1" in output
-    )
+    assert "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output
+    assert "set-up 1/1" in output
     one.pin("2")
     status, output = one.run(home)
     assert status == 0 and "set-up 1/1" in output and OTHER_PYTHON not in output, output

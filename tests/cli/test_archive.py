@@ -45,10 +45,8 @@ def test_the_results_of_this_clone_are_the_default(results, tmp_path):
 def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
     bad = write(results / "perflogs/s/p/B.jsonl", [record(0, check="B"), b"{\x1b[2J\n"])
     done = run(results, tmp_path / "archive")
-    assert (
-        done.returncode == 1
-        and ": 4 records added, 0 already there; 2 files" in done.stdout
-    )
+    assert done.returncode == 1
+    assert ": 4 records added, 0 already there; 2 files" in done.stdout
     assert done.stderr.startswith(f"warning: {bad}:2: not a JSON object")
     assert "\x1b" not in done.stdout + done.stderr
 

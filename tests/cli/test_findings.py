@@ -48,10 +48,8 @@ def open_of(path):
 def test_a_finding_is_listed_and_acknowledged(paths):
     status, said = call("findings")
     entry = open_of(paths["oak"])
-    assert (
-        status == 0
-        and f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
-    )
+    assert status == 0
+    assert f"oak: {entry.id}, since 2026-01-01 21:00: node oak1 is slow?[31m\n" in said
     assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
     assert call("findings", "acknowledge", entry.id[:4], *ALL)[0] == 0
     known = open_of(paths["oak"]).acknowledged
@@ -67,10 +65,8 @@ def test_a_finding_is_listed_and_acknowledged(paths):
         in call("findings", "--system", "oak")[1]
     )
     told = json.loads(call("findings", "--json")[1])["open"]
-    assert (
-        told["oak"][0]["acknowledged"]["ticket"] == "HW-1"
-        and told["elm"][0]["acknowledged"] is None
-    )
+    assert told["oak"][0]["acknowledged"]["ticket"] == "HW-1"
+    assert told["elm"][0]["acknowledged"] is None
 
 
 @pytest.mark.parametrize(
@@ -109,8 +105,6 @@ def test_a_line_that_cannot_be_used_is_named(paths):
     with paths["elm"].open("a") as file:
         file.write("?\n")
     status, said = call("findings")
-    assert (
-        status == 1
-        and f"{paths['elm']}:2: not a line of a journal" in said
-        and "oak1" in said
-    )
+    assert status == 1
+    assert f"{paths['elm']}:2: not a line of a journal" in said
+    assert "oak1" in said

@@ -143,12 +143,8 @@ def test_a_program_without_a_profile(program):
     done = run("--", "mpirun", "-np", "2", program, "unfinished")
     assert done.returncode == 1 and "mpirun: no profile was written" in done.stderr
     done = run("--", "sh", "-c", "exit 5")
-    assert (
-        done.returncode == 5
-        and "sh ended with status 5, and no profile was written" in done.stderr
-    )
+    assert done.returncode == 5
+    assert "sh ended with status 5, and no profile was written" in done.stderr
     done = run("--", "/no/such/program")
-    assert (
-        done.returncode == 1
-        and "/no/such/program: No such file or directory" in done.stderr
-    )
+    assert done.returncode == 1
+    assert "/no/such/program: No such file or directory" in done.stderr

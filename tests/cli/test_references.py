@@ -45,10 +45,8 @@ def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(
         in done.stdout
     )
     counts, where = done.stderr.splitlines()
-    assert (
-        counts == "1 series: 1 new"
-        and f"mv {folder}/yours.proposed.yaml {folder}/yours.yaml" in where
-    )
+    assert counts == "1 series: 1 new"
+    assert f"mv {folder}/yours.proposed.yaml {folder}/yours.yaml" in where
     assert "OsuLatency" not in (folder / "yours.yaml").read_text()
     assert "OsuLatency" in (folder / "yours.proposed.yaml").read_text()
 
@@ -91,10 +89,8 @@ def test_proposed_references_judge_the_next_run(folder, tmp_path):
     reference_file.load.cache_clear()
     file = reference_file.load(folder / "local.yaml")
     entry = file.entries["OsuLatency"]["local:node"]["mpich"]["1x2"]
-    assert (
-        set(entry) == {each["metric"] for each in first.records}
-        and len(file.reasons) == 1
-    )
+    assert set(entry) == {each["metric"] for each in first.records}
+    assert len(file.reasons) == 1
 
     slower = tmp_path / "slower.txt"
     slower.write_text(
@@ -149,9 +145,7 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
         invoke("check", "--system", "nowhere").exception
     )
     missing = invoke("check", "--system", "minicluster")
-    assert (
-        missing.exit_code == 3
-        and "every system needs a reference file" in missing.stdout
-    )
+    assert missing.exit_code == 3
+    assert "every system needs a reference file" in missing.stdout
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
     assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"

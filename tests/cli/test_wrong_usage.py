@@ -118,11 +118,9 @@ def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, tex
 @pytest.mark.parametrize("words", [(), ("references",)])
 def test_without_a_verb_the_help_is_shown_as_it_is(words):
     done = invoke(*words)
-    assert (
-        done.exit_code == 2
-        and done.stdout.startswith("Usage: fabric-checks")
-        and "error" not in done.output
-    )
+    assert done.exit_code == 2
+    assert done.stdout.startswith("Usage: fabric-checks")
+    assert "error" not in done.output
     assert len(done.stdout.splitlines()) > 5
 
 

@@ -123,10 +123,8 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     )
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
-    assert (
-        "placement: the ranks are on 1 node in place of 2" in text
-        and "rank 1 on n1 (cpus " in text
-    )
+    assert "placement: the ranks are on 1 node in place of 2" in text
+    assert "rank 1 on n1 (cpus " in text
 
 
 def test_a_failing_start_is_the_status_of_the_run(tmp_path):

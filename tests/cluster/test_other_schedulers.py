@@ -107,8 +107,6 @@ def test_daemons_that_die_are_named_and_come_back(two, scheduler, commands):
     heal(two, commands)
     assert f"n2: {daemon} runs" in two("status")
     again = two.call("start", "n2")
-    assert (
-        again.returncode == 1
-        and again.stderr == f"error: n2 and its {daemon} are running already\n"
-    )
+    assert again.returncode == 1
+    assert again.stderr == f"error: n2 and its {daemon} are running already\n"
     assert sorted(two.sh(commands.on_both).split()) == ["n1", "n2"]

@@ -44,11 +44,9 @@ def test_shapes():
 def test_links():
     assert spec.parse_link("1gbit") == spec.Link("1gbit")
     rough = spec.parse_link("1gbit,delay=100us,loss=2%")
-    assert (
-        rough == spec.Link("1gbit", "100us", "2%")
-        and rough.is_rough
-        and not spec.Link("1gbit").is_rough
-    )
+    assert rough == spec.Link("1gbit", "100us", "2%")
+    assert rough.is_rough
+    assert not spec.Link("1gbit").is_rough
     assert spec.parse_link(str(rough)) == rough
 
 

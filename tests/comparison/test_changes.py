@@ -42,10 +42,8 @@ def test_a_change_has_date_size_and_confidence():
         100 * (change.median_after / change.median_before - 1)
     )
     interval = bootstrap.ratio([values[:20]], [values[20:]])
-    assert (
-        change.change_low == pytest.approx(100 * (interval.low[0] - 1))
-        and change.change_low == change.at_least
-    )
+    assert change.change_low == pytest.approx(100 * (interval.low[0] - 1))
+    assert change.change_low == change.at_least
     assert change.noise == pytest.approx(0.02, rel=0.4)
     assert change.state == "open" and change.machine == "cluster:compute+mpich"
 
@@ -71,11 +69,9 @@ def test_states(better, levels, states):
 
 def test_a_series_that_repeats_exactly():
     change = only(runs("x", [2.0] * 6 + [2.0002] * 3))
-    assert (
-        change.state == "open"
-        and change.noise == 0
-        and change.change == pytest.approx(0.01)
-    )
+    assert change.state == "open"
+    assert change.noise == 0
+    assert change.change == pytest.approx(0.01)
     assert found(runs("x", [2.0] * 9)).changes == ()
     back = found(runs("x", [2.0] * 6 + [3.0] * 3 + [2.0] * 3)).changes
     assert [change.state for change in back] == ["closed", "better"]
@@ -93,18 +89,14 @@ def test_values_that_can_be_zero_change_by_a_difference():
             can_be_zero=True,
         )
     )
-    assert (
-        change.by_difference
-        and change.change == pytest.approx(-10)
-        and change.at_least == pytest.approx(10, abs=2)
-    )
+    assert change.by_difference
+    assert change.change == pytest.approx(-10)
+    assert change.at_least == pytest.approx(10, abs=2)
     faults = only(runs("x", [0.0] * 10 + [2.0] * 5))
-    assert (
-        faults.by_difference
-        and faults.change == 2
-        and faults.at_least == 100
-        and faults.state == "open"
-    )
+    assert faults.by_difference
+    assert faults.change == 2
+    assert faults.at_least == 100
+    assert faults.state == "open"
 
 
 def test_short_series_are_counted():
@@ -221,10 +213,8 @@ def test_a_series_that_changes_alone_is_one():
     (event,) = events_of(found(points(1)).changes)
     assert event.sentence().startswith("1 series of OsuLatency 2x1 on ")
     (two,) = events_of(found(points(2)).changes)
-    assert (
-        two.sentence().startswith("2 series of ")
-        and event.metrics_text() == "latency_0B"
-    )
+    assert two.sentence().startswith("2 series of ")
+    assert event.metrics_text() == "latency_0B"
     other = runs("x", noisy([(10, 20), (20, 20)]), metric="m")
     (apart,) = events_of(found(runs("x", noisy([(10, 20), (11, 20)])), other).changes)
     low, high = (

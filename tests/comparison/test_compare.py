@@ -46,15 +46,11 @@ def test_a_row_has_all_columns():
     found = row(runs("A", TIGHT), runs("B", times(1.2)))
     assert tuple(found) == COLUMNS
     assert found["n_baseline"] == found["n_side"] == 6
-    assert (
-        found["median_baseline"] == 1.0
-        and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
-    )
-    assert (
-        found["where_side"] == "cluster:compute+mpich"
-        and found["unit"] == "us"
-        and found["bootstrapped"]
-    )
+    assert found["median_baseline"] == 1.0
+    assert 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
+    assert found["where_side"] == "cluster:compute+mpich"
+    assert found["unit"] == "us"
+    assert found["bootstrapped"]
 
 
 def test_no_difference_comes_with_the_smallest_detectable_one():
@@ -74,11 +70,9 @@ def test_four_runs_are_too_few():
     assert found["verdict"] == "too few runs" and found["change"] == pytest.approx(
         101, rel=0.01
     )
-    assert (
-        found["change_low"] is None
-        and found["low_side"] is None
-        and not found["bootstrapped"]
-    )
+    assert found["change_low"] is None
+    assert found["low_side"] is None
+    assert not found["bootstrapped"]
 
 
 @pytest.mark.parametrize(
@@ -135,11 +129,9 @@ def test_a_metric_of_one_side_only_is_missing():
     ).frame
     (missing,) = found.filter(pl.col("verdict") == "missing").to_dicts()
     assert missing["metric"] == "latency_16B" and missing["why"] == "missing in B"
-    assert (
-        missing["median_baseline"] == 1.0
-        and missing["n_side"] is None
-        and missing["median_side"] is None
-    )
+    assert missing["median_baseline"] == 1.0
+    assert missing["n_side"] is None
+    assert missing["median_side"] is None
 
 
 @pytest.mark.parametrize("layout", ["2x1", None])
@@ -149,10 +141,8 @@ def test_a_case_that_failed_is_missing_for_that(layout):
 
     failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
     found = row(run("A", TIGHT), run("B", [None, None], **failed))
-    assert (
-        found["verdict"] == "missing"
-        and found["why"] == "its case failed in B: no output"
-    )
+    assert found["verdict"] == "missing"
+    assert found["why"] == "its case failed in B: no output"
     both = row(run("A", [None], **failed), run("B", [None], **failed))
     assert both["verdict"] == "missing" and both["metric"] is None
     assert (
@@ -172,10 +162,8 @@ def test_a_case_that_failed_is_missing_for_that(layout):
         "missing in A; its case failed in B: no output",
     ]
     some = row(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed))
-    assert (
-        some["verdict"] == "no difference"
-        and some["note"] == "1 run without values in B"
-    )
+    assert some["verdict"] == "no difference"
+    assert some["note"] == "1 run without values in B"
 
 
 @pytest.mark.parametrize(
@@ -209,10 +197,8 @@ def test_versions_can_be_compared_when_asked_for():
         runs("B", times(2), program_version="7.6"),
         across_versions=True,
     )
-    assert (
-        found["verdict"] == "worse"
-        and found["note"] == "program version: 7.5.2 in A, 7.6 in B"
-    )
+    assert found["verdict"] == "worse"
+    assert found["note"] == "program version: 7.5.2 in A, 7.6 in B"
     assert (
         row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)[
             "verdict"
@@ -231,10 +217,8 @@ def test_values_of_another_image_are_compared_and_the_image_is_noted(inside, not
 
 def test_simulations_are_marked():
     found = row(runs("A", TIGHT), runs("B", TIGHT, evidence="fitted"))
-    assert (
-        found["verdict"] == "no difference"
-        and found["note"] == "B is a simulation: fitted"
-    )
+    assert found["verdict"] == "no difference"
+    assert found["note"] == "B is a simulation: fitted"
     assert (found["evidence_baseline"], found["evidence_side"]) == (
         "measured",
         "fitted",
@@ -246,10 +230,8 @@ def test_two_systems_with_one_partition_each_are_compared():
         runs("A", TIGHT),
         runs("B", TIGHT, system="other", partition="all", environ="openmpi"),
     )
-    assert (
-        found["where_baseline"] == "cluster:compute+mpich"
-        and found["where_side"] == "other:all+openmpi"
-    )
+    assert found["where_baseline"] == "cluster:compute+mpich"
+    assert found["where_side"] == "other:all+openmpi"
     assert found["verdict"] == "no difference"
 
 

@@ -268,10 +268,8 @@ def test_the_name_of_a_node_is_no_path(run):
     run.env["SLURMD_NODENAME"] = "../../x\n/é y"
     assert run("true").returncode == 0
     (path,) = run.output.iterdir()
-    assert (
-        re.fullmatch(r"[\w.-]+\.txt", path.name)
-        and ports.parse(path.read_text()).before
-    )
+    assert re.fullmatch(r"[\w.-]+\.txt", path.name)
+    assert ports.parse(path.read_text()).before
 
 
 @pytest.mark.parametrize("folder", ["file/out", "/proc/none", "x" * 5000])
@@ -339,11 +337,9 @@ def test_a_wrong_command_line_is_one_error(program, tmp_path, arguments, status,
     ]
     done = programs.run(line)
     assert done.returncode == status and done.stdout == ""
-    assert (
-        text in done.stderr
-        and done.stderr.startswith("ports: ")
-        and done.stderr.count("\n") == 1
-    )
+    assert text in done.stderr
+    assert done.stderr.startswith("ports: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_help_and_version(program):

@@ -282,11 +282,9 @@ def test_a_request_has_the_commit_and_the_rules(tmp_path):
     (tmp_path / "in").mkdir()
     opened = bundle_file.unpack(path, tmp_path / "in")
     rules = (tmp_path / "in/RULES.md").read_text()
-    assert (
-        not opened.faults
-        and manifest["commit"] in rules
-        and "--mode procurement" in rules
-    )
+    assert not opened.faults
+    assert manifest["commit"] in rules
+    assert "--mode procurement" in rules
     assert len(rules.splitlines()) < 60  # a page
     assert requests.git(
         "bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")

@@ -80,10 +80,8 @@ def test_what_is_left_out_and_what_does_not_answer_is_told():
         Recorded("$ lscpu\nArchitecture: riscv64\n$ mpicc\n$ mpirun --version\n! 1\n"),
         "box",
     )
-    assert (
-        found.cores is None
-        and "the output of lscpu is not understood: lscpu states no" in found.notes[0]
-    )
+    assert found.cores is None
+    assert "the output of lscpu is not understood: lscpu states no" in found.notes[0]
     assert found.asked["mpirun --version"] == "exit status 1"
 
 
@@ -110,7 +108,5 @@ def test_a_type_of_srun_that_cannot_be_loaded_is_named():
     text = (SITES / "slurm_gpus.txt").read_text()
     broken = "versions available: pmix_v5\nsrun: error: mpi/pmix_v5: x\n"
     found = look(Recorded(text.replace("versions available: pmix_v5\n", broken)), "box")
-    assert (
-        found.pmis == ("pmi2",)
-        and "srun offers pmix_v5, but cannot load it" in found.notes[0]
-    )
+    assert found.pmis == ("pmi2",)
+    assert "srun offers pmix_v5, but cannot load it" in found.notes[0]

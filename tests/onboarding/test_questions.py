@@ -80,10 +80,8 @@ def test_of_many_nodes_a_few_are_proposed_and_it_says_why():
         for each in asked(look(site("slurm_infiniband"), "login2"))
         if each.key == "nodes"
     ]
-    assert (
-        nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine"
-        and not nodes.certain
-    )
+    assert nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine"
+    assert not nodes.certain
 
 
 def test_each_partition_has_its_own_answers():

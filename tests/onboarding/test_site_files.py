@@ -37,11 +37,9 @@ def test_every_site_has_a_configuration(name, tmp_path):
     files = written(name, spack=True)
     assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
     text = files["systems/new.py"]
-    assert (
-        text.isascii()
-        and max(map(len, text.splitlines())) <= 120
-        and "# guess:" in text
-    )
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 120
+    assert "# guess:" in text
     system, environments = configuration(text)
     assert system["name"] == "new" and re.match(
         system["hostnames"][0], HOSTS[name].split(".")[0]

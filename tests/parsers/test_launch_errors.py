@@ -101,10 +101,8 @@ def test_labels_and_effects_do_not_hide_what_came_first(text, message):
 
 def test_at_least_sixty_texts_of_many_repositories_are_tried():
     sources = [each.id for each in public_texts()]
-    assert (
-        len(set(sources)) >= 60
-        and len({source.partition("#")[0] for source in sources}) >= 30
-    )
+    assert len(set(sources)) >= 60
+    assert len({source.partition("#")[0] for source in sources}) >= 30
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,5 @@ def test_the_lines_of_slurmstepd_are_a_farewell_and_name_no_node_that_failed(beg
     found = launch_errors.known(
         f"srun: error: Node failure on n1\n{step} NODE FAILURE, SEE SLURMCTLD LOG ***\n"
     )
-    assert (
-        found.startswith("a node of the job failed, perhaps another one")
-        and "(node n1)" not in found
-    )
+    assert found.startswith("a node of the job failed, perhaps another one")
+    assert "(node n1)" not in found

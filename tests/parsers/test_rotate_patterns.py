@@ -53,11 +53,9 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
     for shifts in range(1, 2 * turns + 2):
         numbers = rotate_patterns.round_robin_rounds(nodes, shifts)
         assert len(numbers) == min(shifts, 2 * turns)
-        assert (
-            numbers == sorted(set(numbers))
-            and numbers[0] == 0
-            and numbers[-1] < 2 * turns
-        )
+        assert numbers == sorted(set(numbers))
+        assert numbers[0] == 0
+        assert numbers[-1] < 2 * turns
         assert measured(nodes, numbers).max() == 1
         assert (numbers[-1] < turns) == (shifts <= turns)
     assert rotate_patterns.round_robin_rounds(nodes, 0) == list(range(2 * turns))

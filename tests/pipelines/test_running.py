@@ -135,8 +135,6 @@ def test_a_night_called_wrongly_or_whose_results_would_be_deleted(
 ):
     homes = {} if home is None else {"FABRIC_HOME": home and str(stand_in.clone / home)}
     done = stand_in.gitlab(f"ci/pipelines/night {arguments}", **homes)
-    assert (
-        done.returncode == 2
-        and done.stderr.startswith(f"error: {says}")
-        and len(done.stderr.splitlines()) == 1
-    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {says}")
+    assert len(done.stderr.splitlines()) == 1

@@ -10,7 +10,6 @@ def test_the_usual_value_is_that_of_more_than_half():
 
 
 def test_a_subject_names_few_nodes():
-    assert (
-        nodes_text(["n1"]) == "node n1" and nodes_text(["n1", "n2"]) == "nodes n1, n2"
-    )
+    assert nodes_text(["n1"]) == "node n1"
+    assert nodes_text(["n1", "n2"]) == "nodes n1, n2"
     assert nodes_text([f"n{i}" for i in range(9)]) == "nodes n0, n1, n2, n3 and 5 more"

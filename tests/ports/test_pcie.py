@@ -75,10 +75,8 @@ def test_a_real_gpu_is_read(golden):
     """An H100 of a virtual machine is on the root bus: its adapter is no nearer than any other device."""
     node = pcie.of_node(pcie.parse(golden("ports/h100.txt")))
     path = ("pci0000:00", "0000:00:06.0")
-    assert (
-        node.host.gpus == {"0000:00:06.0": Gpu(path, None)}
-        and node.host.lanes[path[-1]] == 16
-    )
+    assert node.host.gpus == {"0000:00:06.0": Gpu(path, None)}
+    assert node.host.lanes[path[-1]] == 16
     assert judged.nearest(judged.numbered([node]), [node], ["eth0"])["vm"] == {
         0: ("eth0",)
     }
@@ -182,7 +180,5 @@ def test_paths_and_numbers_that_are_none_are_left_out(value):
     assert list(node.ports) == [f"mlx5_{rail}:1" for rail in range(8)]
     assert (node.host.gpus, node.host.lanes) == ({}, {})
     text = texts(judged.findings([*pcie.job(4), replace(node, node="n5")], IB))[0]
-    assert (
-        text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),")
-        and "and 4 more is missing" in text
-    )
+    assert text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),")
+    assert "and 4 more is missing" in text

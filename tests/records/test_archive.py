@@ -121,9 +121,8 @@ def test_an_archive_and_perflogs_in_one_folder_count_once(tmp_path):
     archive_writer.add(path, tmp_path / "both")
     write(path, [record(n) for n in range(1, 4)])
     loaded = load(tmp_path / "both")
-    assert (
-        loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5] and loaded.faults == ()
-    )
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
+    assert loaded.faults == ()
 
 
 def test_small_batches_come_to_the_same(tmp_path, monkeypatch):
@@ -288,9 +287,8 @@ def test_a_file_that_a_writer_deletes_meanwhile_is_named(two, tmp_path, monkeypa
                 [sources.Source("a", folder)], ("metric", "value", "time"), noted
             )
         )
-        assert (
-            "the archive is being written; try again" in faults[0] and len(faults) == 1
-        )
+        assert "the archive is being written; try again" in faults[0]
+        assert len(faults) == 1
 
 
 def test_what_is_long_on_a_large_machine_is_once_in_a_file_and_in_each_record(tmp_path):

@@ -45,9 +45,8 @@ def test_line_ends_of_editors_do_no_harm(tmp_path):
     lines = text_of(*map(record, range(3)), failed(9)).splitlines()
     path = write(tmp_path / "a.jsonl", [b"\r\n\r\n".join(sorted(lines, reverse=True))])
     loaded = load(path)
-    assert (
-        loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, None] and loaded.faults == ()
-    )
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, None]
+    assert loaded.faults == ()
 
 
 def test_records_that_were_written_twice(tmp_path):

@@ -259,10 +259,8 @@ def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_pa
     assert writer.exitcode == -signal.SIGKILL
     loaded = load(path)
     assert loaded.frame.height == 2
-    assert (
-        len(loaded.faults) == 1
-        and f"{path}:3: half-written, as after a crash" in loaded.faults[0]
-    )
+    assert len(loaded.faults) == 1
+    assert f"{path}:3: half-written, as after a crash" in loaded.faults[0]
     # The next writer's lines are whole, and the cut one is still the only that is lost.
     perflog.append(path, writing.line_of([record(3)]))
     after = load(path)

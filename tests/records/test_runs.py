@@ -221,10 +221,8 @@ def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
     session = runs.load_session(tmp_path, LATER)
     assert (session.cases, len(session.records)) == ((), 1)
     (fault,) = runs.verdict(session)
-    assert (
-        fault.startswith("ReFrame ended before it could write its report")
-        and "those of 1 cases that had" in fault
-    )
+    assert fault.startswith("ReFrame ended before it could write its report")
+    assert "those of 1 cases that had" in fault
 
 
 def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
@@ -244,10 +242,8 @@ def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
     assert runs.load_session(tmp_path).name == SESSION
     newest = tmp_path / f"reports/run-report-{LATER}-0.json"
     os.utime(newest, (2, 2))
-    assert (
-        runs.load_session(tmp_path).name == LATER
-        and runs.verdict(runs.load_session(tmp_path)) != []
-    )
+    assert runs.load_session(tmp_path).name == LATER
+    assert runs.verdict(runs.load_session(tmp_path)) != []
     newest.write_text(newest.read_text()[:-9])
     (tmp_path / f"logs/{LATER}.log").unlink()
     (tmp_path / "logs").rmdir()

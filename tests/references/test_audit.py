@@ -169,10 +169,8 @@ def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
     )
     cases = [*CASES[:2], replace(CASES[2], extras=Extras())]
     faults = audit.of_file(file, CHECKS, cases)
-    assert (
-        len(faults) == 1
-        and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
-    )
+    assert len(faults) == 1
+    assert "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
     assert "link_MBps" in faults[0]
 
 

@@ -77,10 +77,8 @@ def test_the_other_values_and_what_stands_outside_of_changed_entries_stay(path):
     assert text.startswith(
         "# Head of the file.\n\nOsuLatency:\n  $index: [$partition, $environ, layout]  # three of"
     )
-    assert (
-        FILE[FILE.index("# What has none.") :] in text
-        and "latency_0B: [1.3, null, 0.1, us]  # it's accepted" in text
-    )
+    assert FILE[FILE.index("# What has none.") :] in text
+    assert "latency_0B: [1.3, null, 0.1, us]  # it's accepted" in text
 
 
 def test_the_comment_says_what_a_reference_is_from_and_replaces_an_earlier_one(path):
@@ -90,10 +88,8 @@ def test_the_comment_says_what_a_reference_is_from_and_replaces_an_earlier_one(p
         " 2026-11-05, 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash"
         " abcdef1\n" in first
     )
-    assert (
-        f"latency_8B: [1.5, null, 0.02, us]  # {FROM}" in first
-        and "LOOSENED: was [1.3, null, 0.02, us]" in first
-    )
+    assert f"latency_8B: [1.5, null, 0.02, us]  # {FROM}" in first
+    assert "LOOSENED: was [1.3, null, 0.02, us]" in first
     proposed.path_of(path).rename(path)
     again = write(path, *[1.7] * 5)
     (line,) = [line for line in again.splitlines() if line.startswith("+ ")]
@@ -108,10 +104,8 @@ def test_a_second_time_nothing_is_proposed(path):
 
 def test_a_system_without_a_file_gets_one(tmp_path):
     difference = write(tmp_path / "yours.yaml")
-    assert (
-        difference.startswith("--- /dev/null\n")
-        and "+# References of the system `yours`.\n" in difference
-    )
+    assert difference.startswith("--- /dev/null\n")
+    assert "+# References of the system `yours`.\n" in difference
     assert set(reference_file.load(tmp_path / "yours.proposed.yaml").entries) == {
         "OsuLatency",
         "OsuBandwidth",
@@ -137,7 +131,5 @@ def test_what_a_record_says_is_a_key_and_a_comment(path):
         program_version="7\nno_reference: []\x1b[2J",
     )
     text = proposed.path_of(path).read_text()
-    assert (
-        yaml.safe_load(text)["OsuLatency"]["yours:on # x"]
-        and "osu 7 no_reference: []?[2J" in text
-    )
+    assert yaml.safe_load(text)["OsuLatency"]["yours:on # x"]
+    assert "osu 7 no_reference: []?[2J" in text

@@ -199,11 +199,9 @@ def test_cases_come_after_what_they_depend_on_and_are_set_up(tmp_path):
     (tmp_path / "checks.py").write_text(CHECKS)
     cases, skipped = internals.load_cases(tmp_path)
     names = [case.check.name for case in cases]
-    assert (
-        set(names) == {"A", "B"}
-        and names == sorted(names, reverse=True)
-        and not skipped
-    )
+    assert set(names) == {"A", "B"}
+    assert names == sorted(names, reverse=True)
+    assert not skipped
     internals.set_up(cases[0])
     assert cases[0].check.current_partition.fullname == "minicluster:pmi2"
     assert cases[0].check.job.scheduler.registered_name == "fabric-slurm"
@@ -279,7 +277,5 @@ def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
 
 def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
-    assert (
-        "--duration itself sets how long the run takes" in printed
-        and "handed over" not in printed
-    )
+    assert "--duration itself sets how long the run takes" in printed
+    assert "handed over" not in printed

@@ -94,11 +94,9 @@ def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(
     (tmp_path / "taken").symlink_to("/")
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken/lock")))
     ((text, is_once),) = warnings
-    assert (
-        is_once
-        and text.startswith(f"{tmp_path}/taken belongs to ")
-        and text.endswith("values: have it removed")
-    )
+    assert is_once
+    assert text.startswith(f"{tmp_path}/taken belongs to ")
+    assert text.endswith("values: have it removed")
 
 
 def test_without_a_lock_or_in_a_dry_run_there_is_no_wait(tmp_path):

@@ -85,10 +85,8 @@ def test_a_job_that_this_session_cancels_needs_no_reason(tools):
     job = tools.submitted()
     tools.scheduler.cancel(job)
     tools.knows("cancelled")
-    assert (
-        tools.polled(job) == ("CANCELLED", True)
-        and tools.scheduler.why_failed(job) is None
-    )
+    assert tools.polled(job) == ("CANCELLED", True)
+    assert tools.scheduler.why_failed(job) is None
 
 
 @over(*WATCHED)
@@ -121,10 +119,8 @@ def test_a_job_that_completes_after_all_has_not_failed(tools, clock):
     tools.accounting("COMPLETED") if tools.name == "fabric-slurm" else tools.knows(
         "completed"
     )
-    assert (
-        tools.polled(job) == ("COMPLETED", True)
-        and tools.scheduler.why_failed(job) is None
-    )
+    assert tools.polled(job) == ("COMPLETED", True)
+    assert tools.scheduler.why_failed(job) is None
 
 
 @over(*WATCHED)

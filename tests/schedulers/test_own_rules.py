@@ -60,11 +60,9 @@ def test_pbs_is_asked_for_a_chunk_on_each_node_that_is_named(
     monkeypatch.setenv(reservations.NODES, names)
     job = pbs.job(num_cpus_per_task=3, options=["-l place=excl"])
     lines = job.scheduler.emit_preamble(job)
-    assert (
-        f"#PBS -l select={select}" in lines
-        and "#PBS -l place=excl" in lines
-        and "#PBS -r n" in lines
-    )
+    assert f"#PBS -l select={select}" in lines
+    assert "#PBS -l place=excl" in lines
+    assert "#PBS -r n" in lines
 
 
 def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
@@ -72,10 +70,8 @@ def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
     job = pbs.submitted()
     pbs.knows("never")
     pbs.polled(job)
-    assert (
-        "cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text
-        and pbs.count("qdel 7.head") == 1
-    )
+    assert "cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text
+    assert pbs.count("qdel 7.head") == 1
 
 
 def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
@@ -86,9 +82,8 @@ def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
     pbs.say("qstat", (1, "", (pbs.printed / "unknown.err").read_text()))
     pbs.polled(job)
     clock.now += watchdog.UNKNOWN_S
-    assert (
-        pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None
-    )
+    assert pbs.polled(job) == ("COMPLETED", True)
+    assert job.scheduler.why_failed(job) is None
 
 
 @pytest.mark.parametrize(("scheduler", "line"), [

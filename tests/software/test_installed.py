@@ -54,10 +54,8 @@ def complete(name, python, text):
 
 
 def test_a_run_uses_the_parts_that_another_python_has_set_up():
-    assert (
-        installed.found("mpich") == installed.folder("mpich")
-        and str(installed.interpreter()) == sys.executable
-    )
+    assert installed.found("mpich") == installed.folder("mpich")
+    assert str(installed.interpreter()) == sys.executable
     installed._set_up_by.cache_clear()
     core = complete("core", ANOTHER, json.dumps(ANOTHER))
     complete("mpich", ANOTHER, json.dumps(ANOTHER))

@@ -102,10 +102,8 @@ def test_a_missing_commercial_code_is_not_reported():
         "modules",
         ls_dyna.installed("/dyna", "R13", "/deck.k"),
     )
-    assert (
-        named["features"] == ["mpi", "mpicc", "ls_dyna"]
-        and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
-    )
+    assert named["features"] == ["mpi", "mpicc", "ls_dyna"]
+    assert named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
     assert "ls_dyna_pfile" in named["extras"]["without"]
     without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
     assert "npb" in without and "ls_dyna" not in without
@@ -115,7 +113,5 @@ def test_a_missing_commercial_code_is_not_reported():
     ]["without"]
     assert stated["npb"] == "not here" and "ls_dyna" not in stated
     both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
-    assert (
-        both.features == ("ls_dyna", "ls_dyna_pfile")
-        and both.description["command"] == "/dyna memory=200m"
-    )
+    assert both.features == ("ls_dyna", "ls_dyna_pfile")
+    assert both.description["command"] == "/dyna memory=200m"

@@ -90,10 +90,8 @@ def test_out_of_memory(tmp_path, broken):
     )
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = programs.run(["bash", "-c", script], cwd=tmp_path, env=env)
-    assert (
-        done.returncode == 1
-        and "ran out of memory, because all ranks are in one process" in done.stderr
-    )
+    assert done.returncode == 1
+    assert "ran out of memory, because all ranks are in one process" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -119,10 +117,8 @@ def test_the_folder_of_the_job_has_the_files_of_the_simulation(tmp_path, monkeyp
         "cbc-2x1.hosts",
         "cbc.platform",
     ]
-    assert (
-        environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform")
-        and line[-1] == "x"
-    )
+    assert environment["FABRIC_TWIN_PLATFORM"] == str(tmp_path / "cbc.platform")
+    assert line[-1] == "x"
 
 
 @pytest.mark.parametrize("text", ["soon", "0"])

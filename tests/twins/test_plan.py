@@ -36,15 +36,11 @@ def test_an_alternative_differs_in_its_keys_alone(load):
         "wide links",
     )
     assert not first.twin.faults and slow.twin.faults[0].ends == (("n1",),)
-    assert (
-        slow.twin.topology == first.twin.topology
-        and slow.twin.inter_node == first.twin.inter_node
-    )
+    assert slow.twin.topology == first.twin.topology
+    assert slow.twin.inter_node == first.twin.inter_node
     assert wide.twin.inter_node.rate_MBps == wide.twin.topology.link_MBps == 400
-    assert (
-        wide.twin.inter_node.send_us == first.twin.inter_node.send_us
-        and not wide.twin.faults
-    )
+    assert wide.twin.inter_node.send_us == first.twin.inter_node.send_us
+    assert not wide.twin.faults
 
 
 def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):

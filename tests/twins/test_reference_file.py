@@ -34,11 +34,9 @@ def test_values_statements_and_expected_failures_are_written(tmp_path):
     assert ("send_growth", "fitted") in kinds
     content = yaml.safe_load(reference_file.text(shipped("red-squall")))
     mark, why, reference = content["Streaming"]["2x1"]["peak_bandwidth_exchange"]
-    assert (
-        mark == "$xfail"
-        and "SimGrid" in why
-        and reference == [860.0, -0.01, 0.01, "MB/s"]
-    )
+    assert mark == "$xfail"
+    assert "SimGrid" in why
+    assert reference == [860.0, -0.01, 0.01, "MB/s"]
 
 
 def test_evidence_of_a_case():

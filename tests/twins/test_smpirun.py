@@ -68,10 +68,8 @@ def test_simgrid_that_is_not_there(tmp_path, path):
     script = ["/bin/bash", "-c", " ".join(command)]
     done = programs.run(script, env={"PATH": path}, cwd=tmp_path)
     cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert (
-        done.returncode == 127
-        and cause == "SimGrid is not there; install SimGrid 3.32 to 4.1"
-    )
+    assert done.returncode == 127
+    assert cause == "SimGrid is not there; install SimGrid 3.32 to 4.1"
 
 
 @simgrid

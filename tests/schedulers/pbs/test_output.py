@@ -145,10 +145,8 @@ def test_exit_reasons(name, more, says, blamed):
     reason = pbs.exit_reason(
         "7.head", job(name, **more), NODES if "lost" in name else BUSY
     )
-    assert (
-        reason.text.startswith(f"job 7.head {says}")
-        and tuple(reason.node_faults) == blamed
-    )
+    assert reason.text.startswith(f"job 7.head {says}")
+    assert tuple(reason.node_faults) == blamed
 
 
 def test_ends_that_the_output_or_nothing_explains():

@@ -171,10 +171,8 @@ def test_the_node_that_slurm_says_failed_is_named_where_it_is_back():
     reason = slurm.exit_reason(
         "7", "NODE_FAIL", ["n1", "n2"], [node("n1"), node("n2")], failed
     )
-    assert (
-        dict(reason.node_faults) == {"n2": "n2 failed"}
-        and slurm.parse_job(ENDED).failed_node == ""
-    )
+    assert dict(reason.node_faults) == {"n2": "n2 failed"}
+    assert slurm.parse_job(ENDED).failed_node == ""
 
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():
@@ -193,11 +191,9 @@ def test_a_reservation_and_its_nodes_for_its_own_jobs():
     lines = [NODE.format(name=name, state=state, partitions="a", rest="")
              for name, state in (("n1", "IDLE+MAINT+RESERVED"), ("n2", "IDLE+DRAIN+MAINT"))]  # fmt: skip
     planned, drained = slurm.parse_nodes("\n".join(lines), reserved=True)
-    assert (
-        planned.fault is None
-        and not planned.is_busy
-        and drained.fault == "n2 is drained"
-    )
+    assert planned.fault is None
+    assert not planned.is_busy
+    assert drained.fault == "n2 is drained"
 
 
 def test_groups_of_one_name_are_one_partition():

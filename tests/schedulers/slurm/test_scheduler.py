@@ -96,11 +96,9 @@ def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake, clock):
         end(fake, job, clock)
         == "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"
     )
-    assert (
-        job.nodelist == []
-        and fake.scheduler.began(job) is None
-        and "None" not in fake.calls[-1]
-    )
+    assert job.nodelist == []
+    assert fake.scheduler.began(job) is None
+    assert "None" not in fake.calls[-1]
 
 
 def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake, clock):

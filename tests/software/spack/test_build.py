@@ -249,10 +249,8 @@ def test_half_a_clone_of_the_repository_is_named(tape):
     with pytest.raises(SpackError) as raised:
         run(tape)
     message = str(raised.value)
-    assert (
-        message.startswith("Spack: no package repository")
-        and "repository '/half'" in message
-    )
+    assert message.startswith("Spack: no package repository")
+    assert "repository '/half'" in message
     assert "delete the folder named" in message.splitlines()[-1]
 
 

@@ -101,9 +101,8 @@ def test_a_missing_source_of_a_mirror_is_named_with_its_reason():
 )
 def test_a_single_line_shows_its_cause(text, name):
     message = explain(text + "\n", 1)
-    assert (
-        message.startswith(f"Spack: {name}, exit status 1\n") and "To do: " in message
-    )
+    assert message.startswith(f"Spack: {name}, exit status 1\n")
+    assert "To do: " in message
 
 
 def test_a_build_failure_quotes_its_log(played):

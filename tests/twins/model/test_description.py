@@ -37,14 +37,10 @@ def test_every_number_of_a_shipped_description_has_a_source(file):
 def test_the_parts_of_a_description():
     twin = load(TWINS / "cbc.yaml")
     assert (twin.nodes, twin.cpus_per_node, twin.eager_below_B) == (16, 2, 65536)
-    assert (
-        twin.host_bus.each_MBps is None
-        and twin.host_bus.together_MBps > twin.inter_node.rate_MBps
-    )
-    assert (
-        twin.sources["nodes"].kind == "published"
-        and twin.sources["nodes"].text == "SAND Table 1"
-    )
+    assert twin.host_bus.each_MBps is None
+    assert twin.host_bus.together_MBps > twin.inter_node.rate_MBps
+    assert twin.sources["nodes"].kind == "published"
+    assert twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
     pair, _ = twin.cases
     assert (pair.check, pair.program, str(pair.layout), pair.parameters) == (
