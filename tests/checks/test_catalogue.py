@@ -397,7 +397,8 @@ def test_a_twin_alone_is_what_it_is_among_all():
         (alone,) = systems[name]
         assert alone["extras"] == among_all["extras"]
         assert alone["env_vars"] == among_all["env_vars"]
-        assert (alone["name"], among_all["name"]) == ("twin", name)
+        assert alone["name"] == "twin"
+        assert among_all["name"] == name
 
 
 def test_no_shipped_reference_file_has_a_fault(of_system):

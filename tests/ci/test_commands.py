@@ -336,7 +336,8 @@ def test_spack_is_brought_once_from_where_it_is_told(tmp_path):
     status, output = clone.run(
         home, **variables | {"FABRIC_SPACK_URL": "file:///nowhere"}
     )
-    assert (status, output) == (0, "")
+    assert status == 0
+    assert output == ""
     assert (
         str(tmp_path / "origin")
         not in (program.parent.parent / ".git/config").read_text()

@@ -28,7 +28,9 @@ def results(tmp_path):
 def test_there_and_back(results, tmp_path):
     done = run(results, tmp_path / "archive")
     text = f"{tmp_path}/archive: 3 records added, 0 already there; 2 files written\n"
-    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
+    assert done.returncode == 0
+    assert done.stdout == text
+    assert done.stderr == ""
     done = run(results, tmp_path / "archive")
     assert done.stdout.endswith(": 0 records added, 3 already there; 0 files written\n")
     shown = run(tmp_path / "archive", "--list", "--json", verb="show")
@@ -39,7 +41,8 @@ def test_there_and_back(results, tmp_path):
 
 def test_the_results_of_this_clone_are_the_default(results, tmp_path):
     done = run(tmp_path / "archive", env=os.environ | {"FABRIC_RESULTS": str(results)})
-    assert (done.returncode, ": 3 records added" in done.stdout) == (0, True)
+    assert done.returncode == 0
+    assert ": 3 records added" in done.stdout
 
 
 def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):

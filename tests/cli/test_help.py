@@ -130,4 +130,5 @@ echo "${{COMPREPLY[@]}}"
 def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
     script = COMPLETE.format(words=f"fabric-checks {words}")
     done = programs.run(["bash", "-c", script], check=True)
-    assert (done.stdout, done.stderr) == (f"{completed}\n", "")
+    assert done.stdout == f"{completed}\n"
+    assert done.stderr == ""

@@ -137,10 +137,8 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
         (ROOT / "config/references/local.yaml").read_text()
     )
     done = invoke("check", "--system", "local", "--json")
-    assert (done.exit_code, json.loads(done.stdout)) == (
-        0,
-        {"file": str(folder / "local.yaml"), "faults": []},
-    )
+    assert done.exit_code == 0
+    assert json.loads(done.stdout) == {"file": str(folder / "local.yaml"), "faults": []}
     assert "there is no system 'nowhere': choose one of" in str(
         invoke("check", "--system", "nowhere").exception
     )

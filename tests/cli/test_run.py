@@ -98,7 +98,9 @@ def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
         last,
     ]
     done = programs.run(line, env=env | {"PYTHONPATH": ":".join(sys.path)})
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{last}\n{printed}")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"{last}\n{printed}"
 
 
 def test_a_wrong_option_of_a_listing_is_one_line_with_the_nearest(monkeypatch, capsys):

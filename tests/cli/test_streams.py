@@ -58,7 +58,8 @@ def test_a_standard_output_that_cannot_be_written_is_an_error(
     records, tmp_path, arguments, where, why
 ):
     status, _, err = shell(f"$fc {arguments} {where}", cwd=tmp_path)
-    assert (status, err) == (1, f"error: standard output: {why}\n")
+    assert status == 1
+    assert err == f"error: standard output: {why}\n"
     if arguments == "report few":
         assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
 
@@ -110,10 +111,8 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
     command = [*COMMAND, "report", str(tmp_path / "few"), "-o", str(path)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = programs.run(command, env=env, preexec_fn=limit)
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"error: {path}: File too large; it is unchanged\n",
-    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: {path}: File too large; it is unchanged\n"
     assert path.read_text() == "old"
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
 
@@ -155,5 +154,7 @@ main.main()
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=GUARD_S)
-    assert (process.returncode, out, err.strip()) == (130, "", "error: interrupted")
+    assert process.returncode == 130
+    assert out == ""
+    assert err.strip() == "error: interrupted"
     assert not [number for number in begun() if Path(f"/proc/{number}").exists()]

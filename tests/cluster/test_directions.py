@@ -20,10 +20,8 @@ def laboratory(machine):
 
 def test_slurm_lists_the_nodes_of_each_switch(laboratory):
     known = laboratory.known
-    assert (known.switches, known.hosts) == (
-        ("leaf1", "leaf2"),
-        tuple(f"n{i}" for i in range(1, 9)),
-    )
+    assert known.switches == ("leaf1", "leaf2")
+    assert known.hosts == tuple(f"n{i}" for i in range(1, 9))
     assert known.at.tolist() == [0] * 4 + [1] * 4
 
 

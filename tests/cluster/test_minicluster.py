@@ -66,10 +66,8 @@ def test_each_mpi_is_in_the_partition_that_launches_it(monkeypatch, system):
         "pmix": ["openmpi"],
     }
     for name, partition in found.items():
-        assert (partition["scheduler"], partition["launcher"]) == (
-            "fabric-slurm",
-            "srun",
-        )
+        assert partition["scheduler"] == "fabric-slurm"
+        assert partition["launcher"] == "srun"
         assert ["SLURM_MPI_TYPE", name] in partition["env_vars"]
 
 

@@ -147,11 +147,9 @@ def test_a_signal_during_up(cluster, scheduler, number, sign, tmp_path, monkeypa
     if number == signal.SIGKILL:
         wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
     else:
-        assert (command.returncode, out, err) == (
-            128 + number,
-            "",
-            f"error: ended by {number.name}\n",
-        )
+        assert command.returncode == 128 + number
+        assert out == ""
+        assert err == f"error: ended by {number.name}\n"
         assert not left_of(cluster)
 
 
@@ -173,7 +171,8 @@ sys.exit(commands.main(["up", "--nodes", "2", "--name", {cluster.name!r}]))
 """
     line, env = [sys.executable, "-c", script], cluster.environment()
     done = programs.run(line, env=env)
-    assert (done.returncode, done.stderr) == (130, "error: ended by SIGINT\n")
+    assert done.returncode == 130
+    assert done.stderr == "error: ended by SIGINT\n"
     assert not left_of(cluster)
 
 
@@ -217,11 +216,9 @@ def test_run_is_ended_by_a_signal(cluster, small, number):
     assert command.stdout.readline() == "ready\n"
     command.send_signal(number)
     out, err = command.communicate(timeout=GUARD_S)
-    assert (command.returncode, out, err) == (
-        -number if number == signal.SIGKILL else 9,
-        "",
-        "",
-    )
+    assert command.returncode == (-number if number == signal.SIGKILL else 9)
+    assert out == ""
+    assert err == ""
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 

@@ -77,7 +77,8 @@ def test_the_status_of_a_command_is_passed_on(four):
 )
 def test_what_cannot_be_done_is_one_line(four, arguments, says):
     done = four.call(*arguments)
-    assert (done.returncode, done.stderr) == (1, f"error: {says}\n")
+    assert done.returncode == 1
+    assert done.stderr == f"error: {says}\n"
 
 
 def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):

@@ -16,19 +16,11 @@ def of(**given):
 
 def test_a_partition_that_says_nothing_has_one_node_and_one_link():
     found = of()
-    assert (
-        found.nodes,
-        found.nics,
-        found.link_MBps,
-        found.fabric,
-        found.launch_options,
-    ) == (
-        1,
-        1,
-        None,
-        [],
-        None,
-    )
+    assert found.nodes == 1
+    assert found.nics == 1
+    assert found.link_MBps is None
+    assert found.fabric == []
+    assert found.launch_options is None
 
 
 def test_what_reframe_and_other_suites_add_is_left_alone():

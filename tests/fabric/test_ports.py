@@ -102,7 +102,9 @@ def recorded(run, name):
         run.folder / "root",
         options=("--root", run.folder / "root"),
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr == ""
     text = re.sub(r"(?<=# uptime_s: )\S+", "100.000000", run.file.read_text(), count=1)
     text = re.sub(r"(?<=# uptime_s: )(?!100\.0)\S+", "120.000000", text)
     text = re.sub(r"(?<=# took_ms: )\S+", "1.000", text)
@@ -155,10 +157,8 @@ def test_gpus_and_adapters_are_recorded_with_the_bridges_above_them(run):
     grow(root, {path[1:]: value for path, value in made.items() if path not in links})
     assert run("true", options=("--root", root)).returncode == 0
     expected = ports.parse(pcie.text("n1", made, made))
-    assert (run.read().before.host, run.read().before.ports) == (
-        expected.before.host,
-        expected.before.ports,
-    )
+    assert run.read().before.host == expected.before.host
+    assert run.read().before.ports == expected.before.ports
     assert run.file.read_text().count("/device\t") == 4  # two of each snapshot
 
 
@@ -173,7 +173,9 @@ def test_this_machine_is_recorded(run):
 
 def test_input_output_and_status_are_the_programs(run):
     done = run("sh", "-c", "cat; echo err >&2; exit 7", input="in\n")
-    assert (done.returncode, done.stdout, done.stderr) == (7, "in\n", "err\n")
+    assert done.returncode == 7
+    assert done.stdout == "in\n"
+    assert done.stderr == "err\n"
     assert run.file.read_text().endswith("# ended: exit 7\n")
 
 
@@ -277,7 +279,9 @@ def test_what_cannot_be_written_changes_nothing(run, folder):
     (run.folder / "file").write_text("")
     run.output = run.folder / folder
     done = run("sh", "-c", "echo out; exit 3")
-    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "")
+    assert done.returncode == 3
+    assert done.stdout == "out\n"
+    assert done.stderr == ""
 
 
 def test_a_full_disk_changes_nothing(run):

@@ -73,9 +73,10 @@ def test_what_is_left_out_and_what_does_not_answer_is_told():
     assert found.notes == (
         "the partition 'retired' is left out: it is closed, or has no node in service",
     )
-    assert (found.queues[0].nodes, found.queues[0].out_of_service, found.cores, found.switches) == (
-        316, 4, 32, 3
-    )  # fmt: skip
+    assert found.queues[0].nodes == 316
+    assert found.queues[0].out_of_service == 4
+    assert found.cores == 32
+    assert found.switches == 3  # fmt: skip
     found = look(
         Recorded("$ lscpu\nArchitecture: riscv64\n$ mpicc\n$ mpirun --version\n! 1\n"),
         "box",

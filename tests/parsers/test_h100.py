@@ -52,7 +52,9 @@ def test_osu_on_a_device_is_read_in_every_row(
 ):
     text = golden(f"h100/{name}.txt")
     output = osu.parse(text, benchmark, powers_of_two(first_B, last_B))
-    assert (output.program, output.version, output.memory) == ("osu", version, "cuda")
+    assert output.program == "osu"
+    assert output.version == version
+    assert output.memory == "cuda"
     rows = [line.split() for line in text.splitlines() if line[:1].isdigit()]
     assert [(row.size_B, row.values["latency_us"]) for row in output.rows] == [
         (int(a), float(b)) for a, b in rows

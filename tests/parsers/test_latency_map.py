@@ -19,11 +19,9 @@ def text():
 def test_everything_is_read(text):
     output = latency_map.parse(text)
     assert output.hosts == tuple(f"n{rank:03}" for rank in range(5))
-    assert (output.passes, output.elapsed_s, len(output.starter)) == (
-        2,
-        100,
-        2 * 10 * 2,
-    )
+    assert output.passes == 2
+    assert output.elapsed_s == 100
+    assert len(output.starter) == 2 * 10 * 2
     assert set(zip(output.starter.tolist(), output.other.tolist(), strict=True)) == {
         (one, other) for one in range(5) for other in range(5) if one != other
     }

@@ -11,12 +11,10 @@ from tests.parsers import dyna
 
 def test_a_run():
     found = ls_dyna.parse(dyna.output(4), 4)
-    assert (found.version, found.processes, found.cycles, found.elapsed_s) == (
-        "d R13",
-        4,
-        20000,
-        101,
-    )
+    assert found.version == "d R13"
+    assert found.processes == 4
+    assert found.cycles == 20000
+    assert found.elapsed_s == 101
     assert found.clock_s == {name: seconds for name, (seconds, _) in dyna.ROWS.items()}
 
 

@@ -32,11 +32,9 @@ def test_a_real_output():
 def test_a_simulated_output_tells_no_cpus():
     """SimGrid's ranks are all one process of the machine that simulates."""
     output = placement.parse(changed(TEXT, "0 0-1 0:0,0:1 0-3,8", "-1 - - -"))
-    assert (output.ranks[0].cpus, output.ranks[0].cores, output.ranks[0].online) == (
-        "-",
-        frozenset(),
-        "-",
-    )
+    assert output.ranks[0].cpus == "-"
+    assert output.ranks[0].cores == frozenset()
+    assert output.ranks[0].online == "-"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def test_cron(runner):
         [variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))],
         **variables | set_here,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr == ""
     latest = runner.results / "nightly/minicluster/latest"
     assert json.loads((latest / "night.json").read_text())["cases"] == 1
     assert {path.name for path in latest.glob("*")} >= NIGHT

@@ -9,7 +9,8 @@ from tests.ports.samples import node, nodes, port, texts
 
 def test_a_healthy_job():
     said = evaluate(nodes(), {}, fabric=["eth0"], link_MBps=125.0, moved_B=390_000_000)
-    assert (said.findings, said.disproof) == ([], None)
+    assert said.findings == []
+    assert said.disproof is None
     assert json.loads(json.dumps(said.record)) == {
         "nodes": {
             f"n{i}": {

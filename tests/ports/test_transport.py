@@ -109,7 +109,9 @@ def test_a_rail_that_idles(missing):
         found.text
         == "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
     )
-    assert (found.hosts, found.kind, found.data["port"]) == (("n3",), "rail", "eth1")
+    assert found.hosts == ("n3",)
+    assert found.kind == "rail"
+    assert found.data["port"] == "eth1"
     idle = [
         node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"
     ]

@@ -77,7 +77,9 @@ def test_calls_are_sorted_by_decreasing_time():
         "Send",
         "Send_init",
     ]
-    assert (found[0].count, found[0].bytes, found[0].longest_s) == (20, 160, 3.0)
+    assert found[0].count == 20
+    assert found[0].bytes == 160
+    assert found[0].longest_s == 3.0
     assert found[0].share_percent == pytest.approx(22.0)
 
 

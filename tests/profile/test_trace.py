@@ -29,7 +29,9 @@ def parse(text):
 
 def test_a_whole_trace():
     found = parse(WHOLE)
-    assert (found.rank, found.ranks, found.compute_s) == (1, 3, 2.0)
+    assert found.rank == 1
+    assert found.ranks == 3
+    assert found.compute_s == 2.0
     assert found.actions == {
         "init": 1,
         "compute": 2,

@@ -76,7 +76,9 @@ def test_an_archive_returns_the_records_it_was_given(tmp_path):
     ]
     path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))
     outcome = archive_writer.add(path, tmp_path / "archive")
-    assert (outcome.added, outcome.known, outcome.faults) == (5, 0, ())
+    assert outcome.added == 5
+    assert outcome.known == 0
+    assert outcome.faults == ()
     assert sorted(
         str(file.relative_to(tmp_path / "archive")) for file in outcome.files
     ) == [
@@ -110,7 +112,9 @@ def test_again_is_as_once(tmp_path):
     assert add(path, tmp_path / "archive") == (5, 0)
     before = files(tmp_path / "archive")
     outcome = archive_writer.add(path, tmp_path / "archive")
-    assert (outcome.added, outcome.known, outcome.files) == (0, 5, ())
+    assert outcome.added == 0
+    assert outcome.known == 5
+    assert outcome.files == ()
     assert files(tmp_path / "archive") == before
     archive_writer.add(path, tmp_path / "other")
     assert [*files(tmp_path / "other").values()] == [*before.values()]

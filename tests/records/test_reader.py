@@ -76,10 +76,8 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
     (tmp_path / "perflogs/s/p/A.log").write_text("not ours\n")
     (tmp_path / "perflogs/s/p/.A.jsonl.swp").write_text("an editor's\n")
     for results in (tmp_path, tmp_path / "perflogs", path):
-        assert (as_records(load(results).frame), load(results).faults) == (
-            [record()],
-            (),
-        )
+        assert as_records(load(results).frame) == [record()]
+        assert load(results).faults == ()
 
 
 def test_times_of_all_offsets_are_in_utc(tmp_path):

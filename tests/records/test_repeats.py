@@ -66,7 +66,8 @@ def repeated(*values):
 )
 def test_a_miss_is_confirmed_by_repeats_that_all_miss(values, result, severity, text):
     (found,) = repeats.judged([value(MISS), *repeated(*values)])
-    assert (found["result"], found["case_result"]) == (result, result)
+    assert found["result"] == result
+    assert found["case_result"] == result
     assert [each.severity for each in findings_of(found)] == (
         [severity] if severity else []
     )

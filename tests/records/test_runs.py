@@ -219,7 +219,8 @@ def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
     results(case(), records=[bare(), bare(session=LATER)] * 2)
     (tmp_path / f"logs/{LATER}.log").write_text("")
     session = runs.load_session(tmp_path, LATER)
-    assert (session.cases, len(session.records)) == ((), 1)
+    assert session.cases == ()
+    assert len(session.records) == 1
     (fault,) = runs.verdict(session)
     assert fault.startswith("ReFrame ended before it could write its report")
     assert "those of 1 cases that had" in fault

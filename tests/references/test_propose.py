@@ -31,7 +31,8 @@ def test_a_new_reference(proposal):
     found = proposal(
         [record(day, value) for day, value in enumerate([1.3, 1.31, 1.29, 1.3, 1.4])]
     )
-    assert (found.action, found.reference) == ("new", (1.3, None, 0.077, "us"))
+    assert found.action == "new"
+    assert found.reference == (1.3, None, 0.077, "us")
     assert found.slot.index == ("$partition", "$environ", "layout")
     assert (found.slot.check, *found.slot.keys) == (
         "OsuLatency",
@@ -40,11 +41,9 @@ def test_a_new_reference(proposal):
         "2x1",
     )
     history = found.history
-    assert (history.first, history.last, history.nodes) == (
-        "2026-11-01",
-        "2026-11-05",
-        ("n1", "n2"),
-    )
+    assert history.first == "2026-11-01"
+    assert history.last == "2026-11-05"
+    assert history.nodes == ("n1", "n2")
     assert history.versions["program"] == ("osu 7.5.2",) and history.versions[
         "hash"
     ] == ("abcdef1234567",)
@@ -62,7 +61,8 @@ def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_ke
 def test_too_few_runs_are_refused_however_many_records_they_left(proposal):
     again = [record(0), *runs(4)]
     found = proposal(again)
-    assert (found.action, found.why) == ("refused", "4 passes, but 5 are needed")
+    assert found.action == "refused"
+    assert found.why == "4 passes, but 5 are needed"
     assert proposal(again, min_passes=4).action == "new"
 
 
@@ -76,19 +76,15 @@ def passes(count, value=1.3, **changes):
 
 def test_each_pass_of_a_run_counts_and_a_record_of_two_sources_counts_once(proposal):
     found = proposal([*passes(5), *passes(5)])
-    assert (found.action, found.history.values, found.history.runs) == (
-        "new",
-        (1.3,) * 5,
-        1,
-    )
+    assert found.action == "new"
+    assert found.history.values == (1.3,) * 5
+    assert found.history.runs == 1
 
 
 def test_passes_of_few_runs_make_nothing_stricter(proposal):
     found = proposal(passes(30), "[1.3, null, 0.5, us]")
-    assert (found.action, found.why) == (
-        "kept",
-        "would be stricter after 1 run, but 20 are needed",
-    )
+    assert found.action == "kept"
+    assert found.why == "would be stricter after 1 run, but 20 are needed"
 
 
 def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(
@@ -97,7 +93,8 @@ def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_referenc
     failed = record(5, None, metric=None, case_result="fail", unit=None)
     missed = record(6, 1.6, result="fail", case_result="fail")
     found = proposal([*runs(5), failed, record(6), missed])
-    assert (len(found.history.values), found.history.failed) == (6, 1)
+    assert len(found.history.values) == 6
+    assert found.history.failed == 1
     assert found.derived.upper == 0.116
 
 

@@ -145,7 +145,8 @@ EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2},
 def test_evidence_says_how_a_value_comes_to_be(load):
     file = load(EVIDENCE)
     fitted = file.evidence_of(held=True, metric="t", **CASE)
-    assert (fitted.evidence, fitted.source) == ("fitted", "Table 2")
+    assert fitted.evidence == "fitted"
+    assert fitted.source == "Table 2"
     # What is held to nothing is not fitted because of its name.
     assert file.evidence_of(held=False, metric="t", **CASE).evidence == "simulated"
     assert file.evidence_of(held=True, metric="b", **CASE).evidence == "simulated"

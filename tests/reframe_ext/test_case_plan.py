@@ -69,7 +69,8 @@ def test_what_is_known_of_a_case(tmp_path):
     )
     cases = {case.test: case for case in found.cases}
     whole = cases["OsuBarrier %layout=8x2"]
-    assert (whole.partition, whole.nodes) == ("pmi2", 8)
+    assert whole.partition == "pmi2"
+    assert whole.nodes == 8
     # Both launches are in one job, so it has room for the wider.
     both = cases["OsuLatencyPpnRatio %layout=1x2"]
     assert both.nodes == 2

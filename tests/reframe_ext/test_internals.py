@@ -216,7 +216,8 @@ def test_cases_that_are_only_looked_at_share_a_folder(tmp_path):
     cases, _ = internals.load_cases(tmp_path)
     for case in cases:
         internals.set_up(case)
-        assert (case.check.stagedir, case.check.outputdir) == (str(shared), str(shared))
+        assert case.check.stagedir == str(shared)
+        assert case.check.outputdir == str(shared)
     assert not list(shared.iterdir())
 
 

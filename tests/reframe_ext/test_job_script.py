@@ -32,7 +32,9 @@ def test_a_job_script_notes_how_long_it_took(tmp_path):
 
 def test_a_failed_launch_ends_the_job_with_its_status_and_is_noted(tmp_path):
     done = run(tmp_path, "(exit 3) || exit $?", "echo not reached")
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr == ""
     assert took_s(tmp_path) is not None
 
 
@@ -46,4 +48,6 @@ def test_a_folder_that_takes_no_file_fails_no_job(tmp_path):
     for name in (BEFORE, AFTER):
         (tmp_path / name).mkdir()
     done = run(tmp_path, "echo done", "exit 4")
-    assert (done.returncode, done.stdout, done.stderr) == (4, "done\n", "")
+    assert done.returncode == 4
+    assert done.stdout == "done\n"
+    assert done.stderr == ""

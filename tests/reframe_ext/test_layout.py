@@ -194,7 +194,8 @@ def test_a_session_that_repeats_misses_has_these_cases_on_their_nodes(
     monkeypatch.setattr(layout.repeats, "asked_for", lambda: wanted)
     check = Repeated(**changes)
     LayoutMixin.keep_to_repeats(check)
-    assert (check.valid_systems, check.valid_prog_environs) == (systems, environs)
+    assert check.valid_systems == systems
+    assert check.valid_prog_environs == environs
     LayoutMixin.take_the_same_nodes(check)
     assert check.job.pin_nodes == nodes
 

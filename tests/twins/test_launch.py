@@ -63,7 +63,8 @@ def test_ranks_are_where_they_were_asked_to_be(tmp_path):
         ppn=2,
         SLURMD_NODENAME="real",
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     ranks = placement.parse(done.stdout).ranks
     assert [rank.node for rank in ranks] == ["n00", "n00", "n01", "n01", "n02", "n02"]
 

@@ -30,11 +30,9 @@ def test_an_alternative_differs_in_its_keys_alone(load):
         "- {name: slow host, faults: [{host: n1, fraction: 0.5}]}\n"
         "- {name: wide links, inter_node: {rate_MBps: 400}, topology: {link_MBps: 400}}\n"
     )
-    assert (first.name, slow.name, wide.name) == (
-        "as bought",
-        "slow host",
-        "wide links",
-    )
+    assert first.name == "as bought"
+    assert slow.name == "slow host"
+    assert wide.name == "wide links"
     assert not first.twin.faults and slow.twin.faults[0].ends == (("n1",),)
     assert slow.twin.topology == first.twin.topology
     assert slow.twin.inter_node == first.twin.inter_node

@@ -52,14 +52,14 @@ def test_status_and_exit_status_are_those_of_the_contract(
     given = contract(tmp_path).path
     folder = results(tmp_path / "r", run(0, value), run(1, value))
     code, text = accept("status", given, folder)
-    assert (code, "open" in text, "2 sessions counted" in text) == (4, True, True)
+    assert code == 4
+    assert "open" in text
+    assert "2 sessions counted" in text
     results(folder, *(run(day, value) for day in range(3)))
     code, text = accept("status", given, folder, "--json")
-    assert (code, json.loads(text)[0]["verdict"], json.loads(text)[0]["left"]) == (
-        status,
-        word,
-        0,
-    )
+    assert code == status
+    assert json.loads(text)[0]["verdict"] == word
+    assert json.loads(text)[0]["left"] == 0
 
 
 def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):

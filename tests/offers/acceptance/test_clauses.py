@@ -64,7 +64,9 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
         tmp_path, VALUE, {**PAIRS, "buyer_risk": 0.2}, seller_risk=0.1, correlation=0
     )
     one, two = clauses.read(given).clauses
-    assert (one.seller_risk, one.buyer_risk, one.correlation) == (0.1, 0.05, 0)
+    assert one.seller_risk == 0.1
+    assert one.buyer_risk == 0.05
+    assert one.correlation == 0
     assert (two.seller_risk, two.buyer_risk, two.larger_is_better) == (0.1, 0.2, True)
 
 

@@ -42,12 +42,10 @@ NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), busy="n1")
 )
 def test_jobs(name, state, status, nodes, reason):
     found = job(name)
-    assert (found.state, found.exit_status, found.nodes, found.reason) == (
-        state,
-        status,
-        nodes,
-        reason,
-    )
+    assert found.state == state
+    assert found.exit_status == status
+    assert found.nodes == nodes
+    assert found.reason == reason
     assert found.least_nodes == 2
     assert found.waits == (state == "PENDING") and found.has_ended == (
         state not in ("PENDING", "RUNNING")

@@ -48,12 +48,10 @@ BUSY = pbs.parse_nodes(Pbs.nodes("busy_nodes"))
 )
 def test_jobs(name, state, status, nodes, reason):
     found = job(name)
-    assert (found.state, found.exit_status, found.nodes, found.reason) == (
-        state,
-        status,
-        nodes,
-        reason,
-    )
+    assert found.state == state
+    assert found.exit_status == status
+    assert found.nodes == nodes
+    assert found.reason == reason
     assert found.least_nodes == (9 if name == "never" else 2)
     assert found.waits == (state in ("QUEUED", "HELD"))
     assert found.has_ended == (state not in ("QUEUED", "HELD", "RUNNING"))
@@ -177,7 +175,8 @@ def test_a_node_of_a_queue_is_of_no_other():
     assert [(queue.name, queue.nodes, queue.cores, queue.is_default) for queue in (one, two)] == [
         ("a", 1, 8, True), ("b", 0, None, False),
     ]  # fmt: skip
-    assert (one.out_of_service, two.out_of_service) == (0, 1)
+    assert one.out_of_service == 0
+    assert two.out_of_service == 1
 
 
 def test_queues_that_take_no_jobs():

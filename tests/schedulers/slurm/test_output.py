@@ -45,12 +45,10 @@ SILENT = node(
 
 def test_a_pending_job():
     job = slurm.parse_job(PENDING)
-    assert (job.state, job.exit_status, job.nodelist, job.least_nodes) == (
-        "PENDING",
-        0,
-        "",
-        2,
-    )
+    assert job.state == "PENDING"
+    assert job.exit_status == 0
+    assert job.nodelist == ""
+    assert job.least_nodes == 2
     assert job.reason.startswith(
         "Nodes required for job are DOWN, DRAINED or reserved for jobs in"
     )
@@ -62,7 +60,9 @@ def test_a_pending_job():
 )
 def test_a_job_that_has_ended(exit_code, status):
     job = slurm.parse_job(ENDED.replace("3:0", exit_code) + " Reservation=w")
-    assert (job.state, job.exit_status, job.nodelist) == ("FAILED", status, "n[1-2]")
+    assert job.state == "FAILED"
+    assert job.exit_status == status
+    assert job.nodelist == "n[1-2]"
     assert job.partitions == {"a", "b"} and job.reservation == "w"
 
 
@@ -130,7 +130,8 @@ def test_a_node_out_of_service_has_its_reason(found, fault):
 )
 def test_a_node_that_saves_power_or_reboots_is_in_service(state, is_busy):
     found = node("n1", state)
-    assert (found.fault, found.is_busy) == (None, is_busy)
+    assert found.fault is None
+    assert found.is_busy == is_busy
 
 
 def test_too_few_nodes_are_those_of_the_jobs_partitions():
@@ -252,11 +253,9 @@ def test_a_partition_offers_its_nodes_in_service(states, in_service):
     (found,) = slurm.queues(
         "".join(f"all*|up|1|1|4|{state}|(null)\n" for state in states)
     )
-    assert (found.nodes, found.out_of_service, found.cores) == (
-        in_service,
-        len(states) - in_service,
-        4,
-    )
+    assert found.nodes == in_service
+    assert found.out_of_service == len(states) - in_service
+    assert found.cores == 4
 
 
 @pytest.mark.parametrize("line", ["a|up|x|1|2|idle|n", "sinfo: error: timeout"])

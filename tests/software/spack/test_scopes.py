@@ -131,7 +131,8 @@ OF_GPUS = ("nccl-tests", "rccl-tests")
 def test_a_site_can_ask_for_another_release_and_compiler(tmp_path):
     text = "packages: {osu-micro-benchmarks: {require: '@6.2 +cuda'}, c: {require: [gcc@13]}}\n"
     found = of_site(tmp_path, text).asked(OSU)
-    assert (found.version, found.compiler) == ("6.2", "gcc@13")
+    assert found.version == "6.2"
+    assert found.compiler == "gcc@13"
     offered = OSU.describe(found.requirement, found.version)
     assert "osu_cuda" in offered.features and "osu_7_4" in offered.without
     assert offered.description["smallest_message_B"] == 0

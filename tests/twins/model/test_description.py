@@ -36,19 +36,19 @@ def test_every_number_of_a_shipped_description_has_a_source(file):
 
 def test_the_parts_of_a_description():
     twin = load(TWINS / "cbc.yaml")
-    assert (twin.nodes, twin.cpus_per_node, twin.eager_below_B) == (16, 2, 65536)
+    assert twin.nodes == 16
+    assert twin.cpus_per_node == 2
+    assert twin.eager_below_B == 65536
     assert twin.host_bus.each_MBps is None
     assert twin.host_bus.together_MBps > twin.inter_node.rate_MBps
     assert twin.sources["nodes"].kind == "published"
     assert twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
     pair, _ = twin.cases
-    assert (pair.check, pair.program, str(pair.layout), pair.parameters) == (
-        "Streaming",
-        "streaming",
-        "2x1",
-        {},
-    )
+    assert pair.check == "Streaming"
+    assert pair.program == "streaming"
+    assert str(pair.layout) == "2x1"
+    assert pair.parameters == {}
     (rate,) = [each for each in pair.values if each.metric == "message_rate_8B"]
     assert rate == PublishedValue(
         "message_rate_8B",
@@ -201,17 +201,13 @@ statements:
 
 def test_a_statement_is_a_bound_on_a_metric(small):
     (statement,) = small(added=STATEMENT).statements
-    assert (statement.check, statement.layout, statement.metric) == (
-        "HotSpot",
-        "8x1",
-        "send_growth",
-    )
-    assert (statement.bound, statement.value, statement.unit, statement.why_not) == (
-        "at_least",
-        2,
-        "1",
-        "",
-    )
+    assert statement.check == "HotSpot"
+    assert statement.layout == "8x1"
+    assert statement.metric == "send_growth"
+    assert statement.bound == "at_least"
+    assert statement.value == 2
+    assert statement.unit == "1"
+    assert statement.why_not == ""
     assert statement.source.text == "the report" and not statement.is_fitted
     more = (
         "    not_reproduced: not so\n    parameters: {poll: none}\n    twin: fitted\n"
