@@ -229,8 +229,11 @@ def _conspicuous(parts: Parts, low: Mask) -> Iterator[tuple[int, Numbers, float]
             share,
             np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0,
         )
-        chance = np.where(
-            lows < SETTINGS.fewest_low, np.inf, size * bdtrc(lows - 1, counts, share)
+        # There may be a part for each pair, and nearly all have no low measurement.
+        several = np.flatnonzero(lows >= SETTINGS.fewest_low)
+        chance = np.full(size, np.inf)
+        chance[several] = size * bdtrc(
+            lows[several] - 1, counts[several], share[several]
         )
         number = int(np.argmin(chance))
         if chance[number] > SETTINGS.chance_of_lows:
