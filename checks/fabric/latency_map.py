@@ -6,10 +6,15 @@ from reframe.core.builtins import variable
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
+from fabric_checks.parsers import rotate_patterns
+from fabric_checks.records.cost import Expected
 from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..registration import check
 from .base import OwnProgram
+
+#: The program's own, where a check sets nothing else.
+PASSES = 2
 
 
 @check()
@@ -56,12 +61,24 @@ class LatencyMap(OwnProgram):
         **{name: f"--{name}" for name in ("repetitions", "samples", "passes")},
     }
 
+    def scan_rounds(self):
+        """Return how many rounds a pass has: all, or as many as the output holds."""
+        if self.num_tasks <= self.most_rounds:
+            return rotate_patterns.all_rounds("round-robin", self.num_tasks)
+        of_rows = rotate_patterns.most_rounds("round-robin", self.num_tasks)
+        return min(self.most_rounds, max(1, of_rows // (self.passes or PASSES)))
+
+    def expected(self, _):
+        """Return the time of the scan, of which latency is too small a part to count, and its output."""
+        ranks, rounds = self.num_tasks, self.scan_rounds()
+        row = f"0 {rounds} {ranks} {ranks} 1.23456 1.12345\n"
+        rows = (self.passes or PASSES) * rounds * (ranks // 2)
+        return Expected(0.0, rows * len(row))
+
     def arguments(self):
-        return (
-            ["--shifts", str(self.most_rounds)]
-            if self.num_tasks > self.most_rounds
-            else []
-        )
+        rounds = self.scan_rounds()
+        is_part = rounds < rotate_patterns.all_rounds("round-robin", self.num_tasks)
+        return ["--shifts", str(rounds)] if is_part else []
 
     def metrics(self):
         return list(METRICS)

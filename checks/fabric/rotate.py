@@ -4,20 +4,25 @@
 from dataclasses import replace
 from datetime import date
 
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks.core import families
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import MOST_OF_ALL_PAIRS
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
 from fabric_checks.parsers import fabric, rotate_patterns
 from fabric_checks.ports import expected_bytes
+from fabric_checks.records.cost import Expected
 from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..devices import DeviceMemory, gpu_layouts
 from ..registration import check
 from .base import OwnProgram
+
+#: The program's own, where a check sets nothing else.
+MESSAGE_B, MESSAGES, TESTS = 8 * 2**20, 10, 3
 
 
 def _headlines(rank, pattern):
@@ -106,7 +111,15 @@ class Rotate(OwnProgram):
     #: :default: ``None``: the number of the day, so that nights that follow each other measure others
     turn = optional(int)
 
+    #: Minutes that the rounds take at most, at the rate of a link (``extras['link_MBps']``, without it there
+    #: is no bound) and if nothing is slow; other nights measure the other rounds.
+    #:
+    #: :type: :class:`float`
+    #: :default: ``10``
+    scan_minutes = variable(float, value=10.0)
+
     settings = {
+        "scan_minutes": "",
         "message_B": "--size",
         "messages": "--messages",
         "tests": "--tests",
@@ -124,18 +137,45 @@ class Rotate(OwnProgram):
         """The processes of a node that are paired with those of their number on other nodes."""
         return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
 
+    def sharing(self, extras):
+        """Return how many processes of a node take turns on an adapter, a round each."""
+        return 1
+
+    def round_s(self, extras):
+        """Return how long the tests of a round take at the rate of a link."""
+        message_B, messages = self.message_B or MESSAGE_B, self.messages or MESSAGES
+        test_s = message_B * messages / (1e6 * extras.link_MBps)
+        return (self.tests or TESTS) * self.sharing(extras) * test_s
+
+    def scan_rounds(self, extras):
+        """Return how many rounds are measured: those of a night, or all, as far as rows and time allow."""
+        if self.rounds is not None:
+            return self.rounds
+        ends = self.num_tasks // self.rails
+        wanted = rotate_patterns.wanted_rounds(self.pattern, ends, self.rails)
+        if extras.link_MBps is None:
+            return wanted
+        in_time = int(60 * self.scan_minutes / self.round_s(extras))
+        return min(wanted, max(in_time, rotate_patterns.FEWEST_ROUNDS))
+
+    def expected(self, partition):
+        """Return the time and the output of the scan on a partition."""
+        extras, ranks = Extras.of(partition), self.num_tasks
+        rounds = self.scan_rounds(extras)
+        row = f"{rounds} {ranks} {ranks} 12345.6 12345.6 scan\n"
+        rows = rounds * rotate_patterns.pairs_of_round(self.pattern, ranks)
+        scan_s = rounds * self.round_s(extras) if extras.link_MBps else 0.0
+        return Expected(scan_s, rows * len(row))
+
     def arguments(self):
         words, ends = ["--pattern", self.pattern], self.num_tasks // self.rails
-        most = rotate_patterns.most_rounds(self.pattern, ends, self.rails)
-        if self.pattern != "round-robin":
-            if most < rotate_patterns.all_rounds(self.pattern, ends):
-                words += ["--shifts", str(most)]
-        elif self.rounds is None:
-            rounds = rotate_patterns.nightly_rounds(ends, self.rails)
-            of_day = date.today().toordinal() % rotate_patterns.runs_until_all(
-                ends, rounds
-            )
-            words += ["--shifts", str(rounds), "--turn", str(of_day)]
+        rounds = self.scan_rounds(self.extras)
+        is_part = rounds < rotate_patterns.all_rounds(self.pattern, ends)
+        if self.rounds is None and (is_part or self.pattern == "round-robin"):
+            words += ["--shifts", str(rounds)]
+            if self.pattern == "round-robin":
+                nights = rotate_patterns.runs_until_all(ends, rounds)
+                words += ["--turn", str(date.today().toordinal() % nights)]
         words += ["--confirm"]
         if self.rails > 1:
             return [*words, "--rails", str(self.rails)]
@@ -244,15 +284,15 @@ class RotateOnDevice(DeviceMemory, Rotate):
     #: A node has a switch for each rail, and files of the topology one for each node.
     uses_topology = False
 
+    def sharing(self, extras):
+        shared = self.rails > extras.nics and self.rails % extras.nics == 0
+        return self.rails // extras.nics if shared else 1
+
     def arguments(self):
-        nics = self.extras.nics
-        shared = self.rails > nics and self.rails % nics == 0
-        return [
-            *super().arguments(),
-            "--memory",
-            self.memory,
-            *(("--adapters", str(nics)) if shared else ()),
-        ]
+        words = [*super().arguments(), "--memory", self.memory]
+        if self.sharing(self.extras) > 1:
+            words += ["--adapters", str(self.extras.nics)]
+        return words
 
     def measure(self, text):
         values = super().measure(text)

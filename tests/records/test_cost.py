@@ -3,12 +3,13 @@
 
 import json
 
+import msgspec
 import pytest
 
 from fabric_checks.cli.cost import lines
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import cost
-from fabric_checks.records.cost import Plan, PlannedCase
+from fabric_checks.records.cost import Expected, Plan, PlannedCase
 from tests.builders import failed, load, record, write
 
 CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4)
@@ -123,3 +124,15 @@ def test_the_verb_estimates_a_plan(tmp_path, monkeypatch):
         .stdout
     )
     assert json.loads(planned)["node_minutes"] == pytest.approx(2 * 40 / 60, abs=1e-3)
+
+
+def test_what_scans_take_is_computed_where_nothing_has_run():
+    scan = PlannedCase(
+        "s", "p", "e", "Scan", 1000, Expected(least_s=30, output_B=9_000_000)
+    )
+    found, text = estimated({}, CASE, scan, passes=2)
+    assert (found.scan_minutes, found.output_MB) == (1, 18)
+    assert "1 minutes at the rate of a link, computed; 18 MB of output" in text
+    assert "of all pairs" not in estimated({}, CASE)[1]
+    plan = Plan("s", 1, (CASE, scan))
+    assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan

@@ -4,11 +4,13 @@ each."""
 
 import re
 import sys
+from collections import Counter
 
 import pytest
 
 from fabric_checks.records import cost
 from tests import sessions
+from tests.conftest import TESTS
 
 
 def planned(folder, *options, **environment):
@@ -74,3 +76,21 @@ def test_what_is_known_of_a_case(tmp_path):
     # Both launches are in one job, so it has room for the wider.
     both = cases["OsuLatencyPpnRatio %layout=1x2"]
     assert both.nodes == 2
+
+
+def test_a_night_has_as_many_jobs_as_its_page_says(tmp_path):
+    found = planned(tmp_path, "--system", "generic_slurm", "--mode", "nightly")
+    nodes = Counter(case.nodes for case in found.cases if case.partition == "pmi2")
+    page = (TESTS.parent / "docs" / "costs.md").read_text()
+    jobs = re.search(
+        r"(\d+) jobs: (\d+) on one node, (\d+) on two and (\d+) on all", page
+    )
+    assert [nodes.total(), *(nodes[number] for number in (1, 2, 4))] == [
+        *map(int, jobs.groups())
+    ]
+    of_all_pairs = [case for case in found.cases if case.expected]
+    assert {case.test.partition(" ")[0] for case in of_all_pairs} >= {
+        "LatencyMap",
+        "Rotate",
+    }
+    assert all(case.expected.output_B > 0 for case in of_all_pairs)

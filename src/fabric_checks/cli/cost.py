@@ -53,6 +53,10 @@ def lines(estimate: Estimate) -> list[str]:
     known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
     if estimate.unknown_jobs == estimate.jobs:
         known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"
+    scans = [
+        f"  of all pairs: {value_text(estimate.scan_minutes)} minutes at the rate of a link, computed;"
+        f" {value_text(estimate.output_MB)} MB of output"
+    ]
     return [
         head,
         f"  nodes:        at most {estimate.nodes} in a job",
@@ -62,6 +66,7 @@ def lines(estimate: Estimate) -> list[str]:
             " a queue)"
         ),
         f"  based on:     {known}",
+        *(scans if estimate.output_MB else ()),
     ]
 
 

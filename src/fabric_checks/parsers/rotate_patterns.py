@@ -29,6 +29,18 @@ def turns(ranks: int) -> int:
     return ranks - 1 + ranks % 2
 
 
+#: Of ``round-robin``: with fewer rounds a rank may have only sent, or be seen once.
+FEWEST_ROUNDS = 6
+
+
+def wanted_rounds(pattern: str, ranks: int, rails: int = 1) -> int:
+    """Return how many rounds a run measures if there is time: of ``round-robin`` those of a night, of others
+    all, as far as the output holds them."""
+    if pattern == "round-robin":
+        return nightly_rounds(ranks, rails)
+    return min(all_rounds(pattern, ranks), most_rounds(pattern, ranks, rails))
+
+
 def nightly_rounds(ranks: int, rails: int = 1) -> int:
     """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded
     up.
@@ -37,7 +49,7 @@ def nightly_rounds(ranks: int, rails: int = 1) -> int:
     each other in both directions. Few ranks need up to six rounds for the former, and for one to be seen that
     becomes slow. Many measure fewer, :func:`most_rounds`, which does so for groups of more.
     """
-    wanted = max((ranks + 1) // 2, min(2 * turns(ranks), 6))
+    wanted = max((ranks + 1) // 2, min(2 * turns(ranks), FEWEST_ROUNDS))
     return min(wanted, most_rounds("round-robin", ranks, rails))
 
 

@@ -20,10 +20,19 @@ COLUMNS = ("session", "time", *_CASE, "metric", "elapsed_s")
 LATEST = 9
 
 
+class Expected(msgspec.Struct, frozen=True):
+    """What a case takes by its own parameters: seconds of measurement, if nothing is slow, and bytes of
+    output."""
+
+    least_s: float
+    output_B: int
+
+
 class PlannedCase(msgspec.Struct, frozen=True):
     """A case that ReFrame would run, with the names that its records have.
 
     :param nodes: of the allocation; 1 for a simulation.
+    :param expected: of a check that can tell.
     """
 
     system: str
@@ -31,6 +40,7 @@ class PlannedCase(msgspec.Struct, frozen=True):
     environ: str
     test: str
     nodes: int
+    expected: Expected | None = None
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -87,6 +97,8 @@ class Estimate:
     :param nodes: the most that a job has.
     :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both
         are of the ``timed_jobs``, of cases with recorded durations.
+    :param scan_minutes: the measurements of all pairs in all jobs that have them, computed;
+        :param output_MB: their outputs.
     """
 
     system: str
@@ -96,6 +108,8 @@ class Estimate:
     node_minutes: float
     job_minutes: float
     timed_jobs: int
+    scan_minutes: float = 0.0
+    output_MB: float = 0.0
 
     @property
     def unknown_jobs(self) -> int:
@@ -116,6 +130,7 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
         for case, time_s in zip(plan.cases, durations_s, strict=True)
         if time_s is not None
     ]
+    expected = [case.expected for case in plan.cases if case.expected]
     return Estimate(
         plan.system,
         plan.passes,
@@ -126,4 +141,8 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
         ),
         job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
         timed_jobs=len(known) * plan.passes,
+        scan_minutes=round(
+            plan.passes * sum(each.least_s for each in expected) / 60, 3
+        ),
+        output_MB=round(plan.passes * sum(each.output_B for each in expected) / 1e6, 3),
     )

@@ -28,6 +28,7 @@ def planned(case: TestCase) -> PlannedCase:
     """Return the facts about a case before its set-up."""
     check, partition = case.check, case.partition
     is_simulated = SIMULATED in partition.features
+    expected = getattr(check, "expected", lambda _: None)
     return PlannedCase(
         system=check.current_system.name,
         partition=partition.name,
@@ -36,6 +37,7 @@ def planned(case: TestCase) -> PlannedCase:
         nodes=1
         if is_simulated
         else math.ceil(check.num_tasks / check.num_tasks_per_node),
+        expected=expected(partition),
     )
 
 

@@ -143,15 +143,19 @@ def layouts(
 def within(
     most: int | None, found: Sequence[Layout], partition: SystemPartition
 ) -> list[Layout]:
-    """Return the layouts of at most so many processes; a warning names the others, which are not measured."""
-    more = [layout for layout in found if most is not None and layout.tasks > most]
-    if more:
+    """Return the layouts of at most so many processes; a warning names the others, which are not run."""
+    if most is None:
+        return list(found)
+    more = [layout for layout in found if layout.tasks > most]
+    left = [layout for layout in found if layout not in more]
+    for layout in more:
         getlogger().warning(
-            f"{partition.fullname}: {', '.join(map(str, more))} are not measured by checks of all pairs: more"
-            f" than {most} processes make more pairs than can be analysed",
+            f"{partition.fullname}: checks of all pairs are not run on {layout}: would need"
+            f" {layout.tasks**2:,} pairs, and {most**2:,} can be analysed; the largest is"
+            f" {max(left, default='none')}",
             cache=True,
         )
-    return [layout for layout in found if layout not in more]
+    return left
 
 
 def layouts_of(
