@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from fabric_checks.analysis import group_medians as medians
 from fabric_checks.analysis.group_medians import FEWEST_OF_KIND
@@ -31,6 +29,8 @@ NEIGHBOURS = 2
 
 def pairs(matrix: Array) -> Array:
     """Return the values of a symmetric matrix above its diagonal, row by row."""
+    from scipy.spatial.distance import squareform  # noqa: PLC0415  (slow to import)
+
     found: Array = squareform(matrix, checks=False)
     return found
 
@@ -77,6 +77,8 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
     distances = pairs(latency_us)
     if border_us is None or len(latency_us) < 3 or np.isnan(distances).any():
         return np.zeros(len(latency_us), dtype=np.int64)
+    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415  (slow to import)
+
     # Less what is a node's own a distance may be negative, which trees cannot have.
     least = min(0.0, float(distances.min()))
     tree = linkage(distances - least, method="average")

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.routing import STATIC
@@ -153,6 +151,9 @@ def _without_lost_routes(
     :param following: the routes of the map.
     :param strays: switches and hosts to which the table leads by a port of no cable or of another host.
     """
+    from scipy.sparse import coo_array  # noqa: PLC0415  (slow to import)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  (slow to import)
+
     leaves, one_of_each = np.unique(known.at, return_index=True)
     cables = (np.ones(len(known.starts)), (known.starts, known.ends))
     size = len(known.switches)
