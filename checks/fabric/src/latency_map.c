@@ -108,12 +108,17 @@ static void measure_pair(struct node *node, int to, int from, double found[2])
 static void measure_all(struct node *node)
 {
     const struct fc_layout *const layout = &node->layout;
+    const int all = (int)node->plan->passes * layout->rounds;
+    const double begin = MPI_Wtime();
+    double last = begin;
+    int done = 0;
     for (size_t pass = 0; pass < node->plan->passes; pass++) {
         for (int index = 0; index < layout->rounds; index++) {
             fc_set_round(layout, fc_round_number(layout, index), node->order, &node->roster);
             FC_MPI(MPI_Barrier(node->world->comm));
             measure_pair(node, node->roster.to[node->world->rank], node->roster.from[node->world->rank],
                          node->found[pass * (size_t)layout->rounds + (size_t)index]);
+            fc_tell_progress(node->world, "round", ++done, all, begin, &last);
         }
     }
     fc_end_if_any(node->world, node->wrong != node->plan->size,

@@ -188,6 +188,18 @@ void fc_end_head(const struct fc_world *world, const char *method, const char *c
     fc_check_output(world);
 }
 
+void fc_tell_progress(const struct fc_world *world, const char *what, int done, int total, double begin, double *last)
+{
+    const double now = MPI_Wtime();
+    if (world->rank != 0 || done >= total || now - *last < 5.0) {
+        return;
+    }
+    *last = now;
+    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", fc_program, what, done, total,
+            (now - begin) / done * (total - done));
+    fflush(stderr);
+}
+
 /* ------------------------------------------------------------- raw samples */
 
 FILE *fc_open_raw(const struct fc_world *world, const char *name)

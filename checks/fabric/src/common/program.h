@@ -44,6 +44,12 @@ void fc_begin_head(const struct fc_world *world, double resolution, const struct
 /* Collective, prints on rank 0: the end of the header, with the names of the columns. */
 void fc_end_head(const struct fc_world *world, const char *method, const char *columns);
 
+/*
+ * Rank 0, after each of `total` steps since `begin`: prints nothing before 5 s, then at most one line in 5 s, on standard
+ * error. `last` is the time of the last line, or `begin`.
+ */
+void fc_tell_progress(const struct fc_world *world, const char *what, int done, int total, double begin, double *last);
+
 /* ------------------------------------------------------------- raw samples */
 
 /* The option --raw; `columns` are those of a line. */

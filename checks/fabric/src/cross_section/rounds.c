@@ -308,13 +308,5 @@ void fc_measure_round(struct node *node, const char *phase, int round)
 
 void fc_print_progress(struct node *node, const char *what, int done, int total, double begin)
 {
-    struct ledger *const ledger = &node->ledger;
-    const double now = MPI_Wtime();
-    if (node->world->rank != 0 || done >= total || now - ledger->last_progress < 5.0) {
-        return;
-    }
-    ledger->last_progress = now;
-    fprintf(stderr, "%s: %s %d of %d, about %.0f s left\n", fc_program, what, done, total,
-            (now - begin) / done * (total - done));
-    fflush(stderr);
+    fc_tell_progress(node->world, what, done, total, begin, &node->ledger.last_progress);
 }
