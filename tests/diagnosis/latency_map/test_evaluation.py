@@ -266,6 +266,19 @@ def test_known_switches_are_the_groups_where_not_all_pairs_were_measured(
     assert findings(latency_us, known, noise=noise, shifts=60) == expected
 
 
+def test_a_quarter_of_the_rounds_confirms_a_misplaced_node():
+    """Each pair is measured from one end only: the passes are the halves that have to agree."""
+    hosts, leaf = [f"n{rank:03}" for rank in range(128)], np.arange(128) // 16
+    leaves = {f"leaf-{each}": hosts[16 * each : 16 * each + 16] for each in range(8)}
+    found = findings(
+        latencies(swapped(3, 40, leaf)),
+        of_switches("a test", leaves),
+        noise=0.02,
+        shifts=32,
+    )
+    assert found == {("misplaced", (3, 40), True)}
+
+
 def test_switches_that_the_pairs_contradict_are_no_groups():
     hosts = [f"n{rank:03}" for rank in range(64)]
     known = of_switches("a test", {f"leaf-{leaf}": hosts[leaf::4] for leaf in range(4)})

@@ -309,13 +309,17 @@ def _explained(
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
     """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the
-    other."""
+    other, or, where a pass has each pair from one end only, each pass.
+
+    So half of the measurements have each pair.
+    """
     nodes = len(output.hosts)
-    of_pass = output.number
+    of_pass, from_both_ends = output.number, True
     if of_pass is None:
         rows = len(output.starter) // output.passes
         of_pass = np.repeat(np.arange(output.passes, dtype=np.int32), rows)
-    of_end = 2 * of_pass + (output.starter > output.other)
+        from_both_ends = output.passes < 2 or 2 * rows > nodes * (nodes - 1)
+    of_end = 2 * of_pass + (from_both_ends & (output.starter > output.other))
     measured = np.flatnonzero(np.bincount(of_end))
     number = np.searchsorted(measured, of_end)
     values = np.full((len(measured), nodes, nodes), np.nan)
