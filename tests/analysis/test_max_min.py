@@ -13,3 +13,20 @@ def test_shares_are_max_min_fair():
     assert max_min(
         ways, np.array([1.0, 2.0, np.inf]), np.array([0.2, 9, 9])
     ).tolist() == [0.2, 0.8, 1.8]
+
+
+def test_groups_of_flows_that_share_nothing_have_the_rates_that_each_has_alone():
+    random = np.random.default_rng(3)
+    ways = [random.integers(0, 12, (9, 3)) for _ in range(20)]
+    capacity = [random.uniform(0.5, 2, 12) for _ in range(20)]
+    alone = [max_min(*each) for each in zip(ways, capacity, strict=True)]
+    numbered = np.concatenate([each + 12 * at for at, each in enumerate(ways)])
+    together = max_min(numbered, np.concatenate(capacity))
+    assert together.tolist() == np.concatenate(alone).tolist()
+    # Each flow has a full resource on which none is faster (Bertsekas and Gallager).
+    for rates, way, of_resource in zip(alone, ways, capacity, strict=True):
+        load = np.bincount(way.ravel(), np.repeat(rates, 3), minlength=12)
+        most = [max(rates[(way == each).any(axis=1)], default=0) for each in range(12)]
+        full = load >= of_resource * (1 - 1e-6)
+        for rate, own in zip(rates, way, strict=True):
+            assert any(full[each] and rate >= most[each] * (1 - 1e-6) for each in own)

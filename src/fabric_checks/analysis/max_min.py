@@ -26,19 +26,20 @@ def max_min(
     rate = np.zeros(len(routes))
     left = capacity.astype(np.float64)
     limit = np.full(len(routes), np.inf) if most is None else most
-    waiting = np.arange(len(routes))
+    waiting, through = np.arange(len(routes)), routes
     while len(waiting):
-        through = routes[waiting]
-        count = np.bincount(through.ravel(), minlength=len(left))
-        share = np.where(count > 0, left / np.maximum(count, 1), np.inf)
-        least = np.minimum(share[through].min(axis=1), limit[waiting])
+        # Only the resources of waiting flows: of many independent groups of flows few take many steps.
+        is_used = np.zeros(len(left), dtype=bool)
+        is_used[through] = True
+        left, through = left[is_used], (np.cumsum(is_used) - 1)[through]
+        share = left / np.bincount(through.ravel())
+        own = share[through]
+        least = np.minimum(own.min(axis=1), limit[waiting])
         # A resource is full once none of its flows has a narrower one.
         narrowest = np.full(len(left), np.inf)
         np.minimum.at(narrowest, through.ravel(), np.repeat(least, through.shape[1]))
         full = narrowest >= share * (1 - _SAME)
-        done = (full[through] & (share[through] <= least[:, None] * (1 + _SAME))).any(
-            axis=1
-        )
+        done = (full[through] & (own <= least[:, None] * (1 + _SAME))).any(axis=1)
         done |= least >= limit[waiting] * (1 - _SAME)
         rate[waiting[done]] = least[done]
         used = np.bincount(
@@ -52,5 +53,5 @@ def max_min(
             np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0),
             left,
         )
-        waiting = waiting[~done]
+        waiting, through = waiting[~done], through[~done]
     return rate
