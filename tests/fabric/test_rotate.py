@@ -72,7 +72,7 @@ def rows_of(text):
     cells = [line.split(" ") for line in text.splitlines() if not line.startswith("#")]
     return [
         (int(k), int(i), int(j), float(best), phase, float(slowest))
-        for k, i, j, best, slowest, phase in cells
+        for k, i, j, best, slowest, phase, _ in cells
     ]
 
 
@@ -434,6 +434,17 @@ def test_raw_has_every_test(quick, tmp_path):
         assert (value, slowest) == pytest.approx(
             (3 * 1024 / min(took), 3 * 1024 / max(took)), rel=1e-4
         )
+
+
+def test_the_median_of_the_tests_ends_a_row(quick, tmp_path):
+    raw = tmp_path / "raw"
+    text = quick.output(
+        2, "--size", "1K", "--messages", "3", "--tests", "5", "--raw", raw
+    )
+    scan = rotate.parse(text).scan
+    lines = [line.split() for line in raw.read_text().splitlines()]
+    took = [float(line[-1]) for line in lines if line[1] == str(scan.round[0])]
+    assert scan.median_MBps[0] == pytest.approx(3 * 1024 / np.median(took), rel=1e-4)
 
 
 def test_wrong_data_end_the_program(quick):

@@ -49,7 +49,7 @@ static const char method[] =
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
-    "that of the best test: messages * size / time, in 10^6 bytes/s; the slowest one follows it.\n"
+    "that of the best test: messages * size / time, in 10^6 bytes/s; then slowest; median last.\n"
     "An untimed message opens the connection before a round, unless --no-warm-up is given, as in a\n"
     "simulator; after it one byte per page is compared.\n"
     "\n"
@@ -77,10 +77,10 @@ static const char method[] =
 static const char method_line[] =
     "after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
     "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that "
-    "of the slowest; phase scan is the pattern, leaf the ways of groups to others, the other phases "
-    "measure suspects again";
+    "of the slowest, median_MBps of the median one; phase scan is the pattern, leaf the ways of "
+    "groups to others, the other phases measure suspects again";
 
-static const char columns[] = "round sender receiver MBps slowest_MBps phase";
+static const char columns[] = "round sender receiver MBps slowest_MBps phase median_MBps";
 
 /* ----------------------------------------------------------------- the scan */
 
@@ -267,7 +267,8 @@ static struct ledger make_ledger(const struct fc_world *world, const struct plan
     ledger.times = fc_allocate_all(world, nodes, plan->tests * sizeof *ledger.times);
     ledger.best = fc_allocate_all(world, nodes, sizeof *ledger.best);
     ledger.medians = fc_allocate_all(world, rounds, sizeof *ledger.medians);
-    ledger.scratch = fc_allocate_all(world, nodes + rounds + plan->confirm_repeats, sizeof *ledger.scratch);
+    const size_t most = nodes + rounds + plan->confirm_repeats + plan->tests;
+    ledger.scratch = fc_allocate_all(world, most, sizeof *ledger.scratch);
     for (size_t rank = 0; rank < nodes; rank++) {
         ledger.best[rank] = 0.0;
     }

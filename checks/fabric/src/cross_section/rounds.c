@@ -185,12 +185,16 @@ double fc_best_MBps(const struct plan *plan, size_t size, const double *times, s
 double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
                     const double *times, size_t stride)
 {
-    const double best = fc_best_MBps(node->plan, size, times, stride);
-    double longest = times[0];
-    for (size_t test = 1; test < node->plan->tests; test++) {
-        longest = times[test * stride] > longest ? times[test * stride] : longest;
+    const size_t tests = node->plan->tests;
+    double *const sorted = node->ledger.scratch;
+    for (size_t test = 0; test < tests; test++) {
+        sorted[test] = times[test * stride];
     }
-    fc_print(node->world, "%d %d %d %.6g %.6g %s\n", round, sender, receiver, best, fc_rate_MBps(node->plan, size, longest), phase);
+    qsort(sorted, tests, sizeof *sorted, fc_compare_doubles);
+    const double best = fc_rate_MBps(node->plan, size, sorted[0]);
+    fc_print(node->world, "%d %d %d %.6g %.6g %s %.6g\n", round, sender, receiver, best,
+             fc_rate_MBps(node->plan, size, sorted[tests - 1]), phase,
+             fc_rate_MBps(node->plan, size, fc_median(sorted, tests)));
     node->ledger.rows++;
     return best;
 }

@@ -59,7 +59,7 @@ struct ledger {
     double *times;        /* of the last round: rank by rank, `tests` values, 0 where it did not send */
     double *best;         /* of the last round, MBps by sender */
     double *medians;      /* of the rounds of the scan */
-    double *scratch;      /* to sort as many values as there are nodes, rounds or repeats */
+    double *scratch;      /* to sort as many values as there are nodes, rounds, repeats or tests */
     double transfers;     /* seconds, sum of the slowest pair of every test */
     double last_progress; /* MPI_Wtime */
     size_t rows;
@@ -127,7 +127,7 @@ double fc_rate_MBps(const struct plan *plan, size_t size, double seconds);
 /* Returns the bandwidth of the best test; of the tests of a pair each is `stride` values of `times` after the last. */
 double fc_best_MBps(const struct plan *plan, size_t size, const double *times, size_t stride);
 
-/* Rank 0: prints the row of a pair, with its best test and its slowest. Returns the best rate. */
+/* Rank 0: prints the row of a pair, with its best test, its slowest and its median one. Returns the best rate. */
 double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
                     const double *times, size_t stride);
 

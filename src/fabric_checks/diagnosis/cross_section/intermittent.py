@@ -143,9 +143,7 @@ def _paths(evidence: Evidence, rows: Numbers, losses: Array) -> Paths | None:
     counts, lows = (
         np.bincount(each, minlength=len(evidence.sender)) for each in (pair, pair[low])
     )
-    of_most = np.flatnonzero(
-        (counts >= SETTINGS.fewest_low) & (lows > SETTINGS.least_slow * counts)
-    )
+    of_most = np.flatnonzero((counts >= SETTINGS.fewest_low) & (lows > counts / 2))
     if len(of_most) < SETTINGS.fewest_pairs:
         return None
     own = rows[np.isin(pair, of_most)]
