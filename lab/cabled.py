@@ -139,13 +139,17 @@ def _tree(
     trunk: int = 1,
     of_hosts: str = "4xHDR",
     older: str = "",
+    size: tuple[int, int, int] | None = None,
     name: Callable[[str], str] = lambda name: f"MF0;{name}:MQM8700/U1",
 ) -> Drawn:
-    """Return a tree of two levels; :param older: ``leaf`` or ``spine`` if some of these have 4xEDR."""
+    """Return a tree of two levels.
+
+    :param older: ``leaf`` or ``spine`` if some have 4xEDR; :param size: leaves, spines, hosts a leaf.
+    """
     made = Cabling()
     made.random.seed(int(rng.integers(1 << 30)))
-    leaves, spines = int(rng.integers(3, 7)), int(rng.integers(2, 5))
-    per_leaf = int(rng.integers(3, 9))
+    drawn = [int(rng.integers(*some)) for some in ((3, 7), (2, 5), (3, 9))]
+    leaves, spines, per_leaf = size or drawn
     old = {"leaf": leaves, "spine": spines}.get(older, 0)
     slow = set(rng.permutation(old)[: max(old // 2, 1)].tolist()) if old else set()
     for leaf in range(leaves):
@@ -276,6 +280,14 @@ SHAPES: dict[str, Callable[[Random], Drawn]] = {
     "torus": _torus,
     "dragonfly": _dragonfly,
 }
+#: Of ``--large``, instead.
+LARGE: dict[str, Callable[[Random], Drawn]] = {
+    "HDR100, 64 hosts": partial(_tree, of_hosts="2xHDR", size=(8, 4, 8)),
+    "HDR100, 72 hosts, older leaves": partial(
+        _tree, of_hosts="2xHDR", older="leaf", size=(6, 6, 12)
+    ),
+    "older leaves, 64 hosts": partial(_tree, older="leaf", size=(8, 4, 8)),
+}
 
 
 # ----------------------------------------------------------------------------- trials
@@ -292,12 +304,18 @@ class Outcome:
 
 
 def trials(
-    number: int, first_seed: int, count: int, share: float, keep: str = ""
+    number: int,
+    first_seed: int,
+    count: int,
+    share: float,
+    keep: str = "",
+    large: bool = False,
 ) -> Outcome:
     """Run the trials of a fabric; :param share: of its rate that the slow cable has."""
-    shape = list(SHAPES)[number % len(SHAPES)]
+    shapes = LARGE if large else SHAPES
+    shape = list(shapes)[number % len(shapes)]
     rng = np.random.default_rng([first_seed, number])
-    drawn = SHAPES[shape](rng)
+    drawn = shapes[shape](rng)
     engine = str(rng.choice(drawn.engines))
     made = Outcome(shape, engine)
     with tempfile.TemporaryDirectory() as folder:
@@ -361,7 +379,7 @@ def _judged(
     (run,) = document["runs"].values()
     assert "crash" not in run, run["crash"]
     blamed = [note for note in run["notes"] if note["fault"]]
-    return blamed, run["metrics"].get("smallest_cable_fault", 100.0) / 100
+    return blamed, (run["metrics"].get("smallest_cable_fault") or 100.0) / 100
 
 
 def _outcome(
@@ -404,6 +422,9 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", default="", metavar="FOLDER")
+    parser.add_argument(
+        "--large", action="store_true", help="fabrics of 64 to 72 hosts"
+    )
     parser.add_argument("--only", type=int, nargs="*", help="fabrics by number")
     given = parser.parse_args()
     numbers = given.only or list(range(given.fabrics))
@@ -416,6 +437,7 @@ def main() -> None:
             count=given.trials,
             share=given.share,
             keep=given.keep,
+            large=given.large,
         )
         for made in pool.map(work, numbers):
             fabrics[made.shape] += 1

@@ -160,6 +160,18 @@ def test_a_rank_that_names_its_adapter_is_at_that_adapter():
     assert found.tolist() == [3, 0, -1] and missing == ("n4 mlx5_0",)
 
 
+@pytest.mark.parametrize("port, switch", [(1, "b"), (2, "a")])
+def test_the_two_ports_of_an_adapter_are_told_apart(port, switch):
+    two = infiniband.of_fabric(cabling.parse_ibnetdiscover(TWO_PORTS))
+    chosen = names.on_adapters(two, [f"HCA-1:{port}"])
+    assert chosen.hosts == (f"n1 HCA-1:{port}",) and not chosen.warnings
+    assert names.positions(("n1",), chosen.hosts)[0].tolist() == [0]
+    assert chosen.switches[chosen.at[0]] == switch and chosen.ports.tolist() == [1]
+    unclear = names.on_adapters(two, ["HCA-1"])
+    assert names.positions(("n1",), unclear.hosts)[0].tolist() == [-1]
+    assert "n1 (HCA-1:1, HCA-1:2): switch and routes are unknown" in unclear.warnings[0]
+
+
 RATES = """\
 Switch\t36 "S-01"\t# "leaf" enhanced port 0 lid 7 lmc 0
 [1]\t"H-02"[1](2)\t# "n1 mlx5_0" lid 11 2xHDR

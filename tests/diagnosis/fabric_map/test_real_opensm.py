@@ -211,3 +211,24 @@ def test_a_cable_that_moved_makes_no_wrong_route(tmp_path, made, what):
         truth = true_routes(cabling, tables["dump_fts"])
         for form in TABLES:
             judged(cables["ibnetdiscover"], tables[form], tables["opensm.log"], truth)
+
+
+def test_routes_of_torus_2qos_are_right(tmp_path):
+    """It is told which switches a ring joins by their GUIDs, which ibsim makes in the order of its file."""
+    cabling = joined(torus(3, 3), hosts=2)
+    order = [node for node in cabling.ends if not is_adapter(node)]
+    guid = {node: hex(0x200000 + number) for number, node in enumerate(order)}
+    near = {
+        kind: switch(f"sw{number}")
+        for kind, number in (("yp", 1), ("xp", 3), ("ym", 2), ("xm", 6))
+    }
+    lines = [
+        "torus 3 3 1",
+        *(f"{kind}_link {guid[switch('sw0')]} {guid[near[kind]]}" for kind in near),
+    ]
+    conf = tmp_path / "torus.conf"
+    conf.write_text("\n".join([*lines, "x_dateline 0", "y_dateline 0", ""]))
+    printed = swept(cabling, tmp_path, "torus-2QoS", "--torus_config", conf, "-Q")
+    truth = true_routes(cabling, printed["dump_fts"])
+    fabric = known(printed["ibnetdiscover"], printed["dump_fts"], printed["opensm.log"])
+    assert not fabric.warnings and compare(fabric, truth) == {"right": len(truth)}

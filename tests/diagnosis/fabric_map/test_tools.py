@@ -74,11 +74,15 @@ def test_all_forms_give_the_same_routes(cabling, tables):
     assert {rate for _, rate in found.values()} == {0.5, 1.0}
 
 
-@pytest.mark.parametrize("name", ["ibnetdiscover-p.txt", "iblinkinfo-line.txt"])
-def test_what_does_not_show_both_ends_of_cables_is_refused(name):
-    with refused(
-        f"^{name}: not a known form of topology; give the output of ibnetdiscover"
-    ):
+@pytest.mark.parametrize(
+    "name, why",
+    [
+        ("ibnetdiscover-p.txt", "the output of ibnetdiscover -p is not read"),
+        ("iblinkinfo-line.txt", "the output of iblinkinfo is not read"),
+    ],
+)
+def test_outputs_that_are_not_read_are_refused_by_their_names(name, why):
+    with refused(f"^{name}: {why}; give "):
         known(name)
 
 

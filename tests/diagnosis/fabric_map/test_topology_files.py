@@ -187,6 +187,14 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
             "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
             "do not show cables",
         ),
+        (
+            "Unicast lids [0x0-0x0] of switch Lid 0 guid 0x1 (a):\n0 valid lids dumped\n",
+            "all forwarding tables are empty: no subnet manager has routed this fabric",
+        ),
+        (
+            SWEEP.format("ftree").replace("tables configured", "tables not configured"),
+            "a log of OpenSM in which no tables were set up",
+        ),
         ("SwitchName=s0 Nodes=n[0-999999999]\n", "not a list of"),
         (
             "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n",

@@ -75,8 +75,8 @@ class MappedEvidence:
     :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
     :param hosts: the same with its adapter or GPU, if ranks are these.
-    :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its
-        receiver.
+    :param leaf: the switch of each rank; :param port: of that, 0 if it is not known.
+    :param from_leaf: the switch of each pair's sender; :param to_leaf: of its receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a
         rate is of both directions, of one and then of the other.
     :param of_cable: the rate that the slowest of them carries, as the logarithm of a share of its pair's own.
@@ -92,6 +92,7 @@ class MappedEvidence:
     known: FabricMap
     missing: tuple[str, ...]
     leaf: Numbers
+    port: Numbers
     from_leaf: Numbers
     to_leaf: Numbers
     arcs: NDArray[np.int32]
@@ -200,9 +201,10 @@ def on_map(
     position, missing = names.positions(labels, known.hosts)
     if (position < 0).all():  # as where the adapters that were used are not known
         known = replace(known, next=None)
-    leaf = np.append(known.at, NONE)[
-        position
-    ]  # the last one, at -1, is that of unknown hosts
+    # The last one, at -1, is that of unknown hosts.
+    leaf = np.append(known.at, NONE)[position]
+    ports = np.zeros(len(known.hosts)) if known.ports is None else known.ports
+    port = np.append(ports, 0).astype(np.int64)[position]
     ends = position[evidence.sender], position[evidence.receiver]
     arcs = _arcs(known, ends, both_ways=evidence.both_ways)
     of_cable = np.log(of_cables(known, arcs, *ends))
@@ -222,6 +224,7 @@ def on_map(
         known,
         missing,
         leaf,
+        port,
         from_leaf,
         to_leaf,
         arcs,

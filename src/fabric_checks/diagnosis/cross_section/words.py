@@ -136,6 +136,8 @@ def _node(mapped: MappedEvidence, part: Part) -> Words:
     rank = part.key[0]
     leaf = int(mapped.leaf[rank])
     switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
+    if port := int(mapped.port[rank]):
+        switch += f" port {port}"
     verb = {"sender": "sends", "receiver": "receives", "node": "sends and receives"}[
         part.kind
     ]

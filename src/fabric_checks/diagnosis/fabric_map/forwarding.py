@@ -100,6 +100,11 @@ def parse(pieces: Iterable[str]) -> Tables:
         _require_answered(guid, ports)
         found.ports[guid] = ports
     require(found.ports, "no forwarding table")
+    require(
+        any((ports != NO_PORT).any() for ports in found.ports.values()),
+        "all forwarding tables are empty: no subnet manager has routed this fabric; start one, and take both"
+        " again",
+    )
     return found
 
 

@@ -59,6 +59,7 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         starts,
         starts.reshape(-1, 2)[:, ::-1].ravel(),
         tuple(_link_name(link, fabric, names) for link in between),
+        ports=np.array([port.switch_port for port in hosts.values()]),
         rates=rates,
         host_rates=host_rates,
         warnings=tuple(warnings),

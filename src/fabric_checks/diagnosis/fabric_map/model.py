@@ -35,6 +35,7 @@ class FabricMap:
     :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
     :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or
         the route is unknown; None without forwarding tables.
+    :param ports: the port of its switch that each host is at; none where that is not known.
     :param rates: the rate of each arc as a multiple of that of most hosts' links; None if all are alike.
     :param host_rates: the same of each host's link; None if these are all alike.
     :param warnings: the parts of the sources that could not be used, a line each.
@@ -51,6 +52,7 @@ class FabricMap:
     ends: Numbers
     cables: tuple[str, ...] = ()
     next: NDArray[np.int32] | None = None
+    ports: Numbers | None = None
     rates: NDArray[np.float64] | None = None
     host_rates: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,11 @@ def on_adapters(known: FabricMap, patterns: Sequence[str]) -> FabricMap:
     warnings = (*known.warnings, *_unclear(used, known.hosts), *others)
     hosts = tuple(known.hosts[each] for each in kept)
     following = None if known.next is None else known.next[:, kept]
-    rates = None if known.host_rates is None else known.host_rates[kept]
-    of_kept = replace(known, hosts=hosts, at=known.at[kept], host_rates=rates)
-    return replace(of_kept, next=following, warnings=warnings)
+    of_hosts: dict[str, Any] = {
+        name: None if (values := getattr(known, name)) is None else values[kept]
+        for name in ("at", "ports", "host_rates")
+    }
+    return replace(known, hosts=hosts, next=following, warnings=warnings, **of_hosts)
 
 
 def _unclear(used: Mapping[str, Sequence[int]], names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -22,6 +23,15 @@ from fabric_checks.diagnosis.fabric_map import (
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers.table import require
 
+#: What occurs in outputs that are not read, and why.
+_NOT_READ = {
+    r"\)==> ": "the output of iblinkinfo is not read; give that of ibnetdiscover, which has the same cables",
+    r"(?m)^(?:CA|SW|RT) +\d+ +\d+ 0x": "the output of ibnetdiscover -p is not read; give it without -p",
+    r"\[[0-9A-F]+\] 0x\d\d -> ": (
+        "a log of OpenSM in which no tables were set up, so it does not tell the routing; give the one before"
+        " it, too, or extras['routing'] or --routing"
+    ),
+}
 #: The most pieces of a text that is read as a whole.
 MOST_PIECES = files.LARGEST_B // files.PIECE_B
 
@@ -116,9 +126,16 @@ def _read(pieces: Iterator[str], found: dict[str, Any]) -> int:
     elif forwarding.ENGINE.search(text):
         found["routing"] = forwarding.routing_of_log(text)
     else:
-        raise OutputError(
-            "not a known form of topology; give the output of ibnetdiscover, without -p, or OpenSM's"
-            " opensm-subnet.lst, of dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or"
-            " the log of OpenSM"
-        )
+        raise OutputError(_why_not_read(text))
     return warned
+
+
+def _why_not_read(text: str) -> str:
+    """Return why a text is none of the forms that are read, and what to do."""
+    for form, why in _NOT_READ.items():
+        if re.search(form, text):
+            return why
+    return (
+        "not a known form of topology; give the output of ibnetdiscover or OpenSM's opensm-subnet.lst, of"
+        " dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or the log of OpenSM"
+    )
