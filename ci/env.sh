@@ -9,22 +9,22 @@
 # Several clones may share a home: what is installed in it never changes, and is never deleted.
 
 fabric_env() {
-    local root venv other
+    local root venv other home=${FABRIC_HOME:-} default=${FABRIC_DEFAULT_HOME:-} mpi=${FABRIC_MPI:-mpich}
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || return 1
     # shellcheck source=ci/find-python.sh
     . "$root/ci/find-python.sh" || return 1
     # The default of another clone, which this shell has sourced, is none of this one's.
-    if [ -z "${FABRIC_HOME:-}" ] || [ "$FABRIC_HOME" = "${FABRIC_DEFAULT_HOME:-}" ]; then
-        FABRIC_HOME=$root/.fabric FABRIC_DEFAULT_HOME=$root/.fabric
+    if [ -z "$home" ] || [ "$home" = "$default" ]; then
+        home=$root/.fabric default=$root/.fabric
     fi
-    export FABRIC_HOME FABRIC_DEFAULT_HOME
-    [[ $FABRIC_HOME = /* ]] || FABRIC_HOME=$PWD/$FABRIC_HOME
+    [[ $home = /* ]] || home=$PWD/$home
     [[ -z ${FABRIC_RESULTS:-} || $FABRIC_RESULTS = /* ]] || FABRIC_RESULTS=$PWD/$FABRIC_RESULTS
-    export FABRIC_MPI=${FABRIC_MPI:-mpich}
     {
-        venv=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
+        venv=$(FABRIC_HOME=$home "$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$mpi" --stack "${FABRIC_STACK:-wheels}" \
             --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return
     } 4>&1
+    # Nothing is exported by a set-up that failed: a later one, of this clone or another, would follow it.
+    export FABRIC_HOME=$home FABRIC_DEFAULT_HOME=$default FABRIC_MPI=$mpi
     export RFM_CONFIG_FILES=$root/config/settings.py
     # The paths of another clone are removed, and so are this one's from before its pins changed.
     other=${FABRIC_PATH:-}

@@ -132,6 +132,18 @@ def test_the_home_of_another_clone_is_left_and_the_users_own_is_kept(clones, hom
         assert status == 0 and output.splitlines()[-1] == str(used)
 
 
+def test_a_set_up_that_fails_exports_nothing(clones, home):
+    """A later one, of a good clone, would take the home of the bad one."""
+    one, two = clones
+    given = "unset FABRIC_HOME FABRIC_DEFAULT_HOME; export FABRIC_STACK=wrong"
+    _, output = one.run(
+        "", f'{given}; . "{two.root}/ci/env.sh"; echo "status $?"; env | grep ^FABRIC_'
+    )
+    _, _, after = output.partition("status 2")
+    assert "error: " in output and "FABRIC_STACK=wrong" in after
+    assert str(two.root) not in after
+
+
 def test_other_pins_are_installed_beside_a_running_session(clones, home):
     """What the session runs on is named and stays; a set-up that installs nothing names nothing."""
     one, two = clones

@@ -28,6 +28,7 @@ ALL = dict(commands())
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
     ("archive",),
+    ("demo",),
     ("findings", "acknowledge"),
     ("findings", "send"),
     ("init",),

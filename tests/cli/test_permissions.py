@@ -65,3 +65,20 @@ def test_what_cannot_be_searched_or_read_is_named(results, verb, closed):
     ), done.exception
     said = f"{done.output}{done.exception}"
     assert "Permission denied" in said and str(results / closed) in said
+
+
+def contents(folder):
+    """Return all below a folder, with the times of the last change."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "show --list", "findings"])
+def test_a_colleague_reads_what_only_its_owner_can_write(results, verb, monkeypatch):
+    monkeypatch.setenv("FABRIC_RESULTS", str(results))
+    monkeypatch.setenv("HOME", "/nonexistent")
+    CliRunner().invoke(cli, verb.split())  # imports, as above
+    before = contents(results)
+    with an_ordinary_user():
+        done = CliRunner().invoke(cli, verb.split())
+    assert (done.exit_code, done.exception) == (0, None), done.output
+    assert contents(results) == before

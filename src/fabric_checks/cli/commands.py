@@ -40,6 +40,7 @@ _OWN = {
     ),
     "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
     "archive": (CLOSER, "Compress results into an archive that is fast to read."),
+    "demo": (SITE, "Show how a slow node is named, from saved results."),
     "init": (SITE, "Detect this machine and write its configuration."),
     "doctor": (
         SITE,
