@@ -2,8 +2,8 @@
 """Measure misses of references again, as further sessions of the run that missed them.
 
 ReFrame's ``--max-retries`` would not do: it stops at the first pass, retries what fails for any other reason,
-on whatever nodes are free, and its run report has the last try for the case. ``--restore-session`` needs the
-stage folders of the builds, which are gone.
+on whatever nodes are free, and its run report has the last try for the case. ``--restore-session --failed``
+takes what failed for any reason, too, on any nodes.
 """
 
 from __future__ import annotations
