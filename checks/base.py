@@ -137,12 +137,12 @@ class FabricCheck(
     """
 
     #: The kinds of GPU that it is about, ``cuda`` and ``rocm``. Where no partition has one of them, the class
-    #: is no check, and nobody misses it. Other checks can have buffers in the memory of those that
+    #: is not registered. Other checks can have buffers in the memory of those that
     #: ``needs_of`` names under ``device``: then there is a variant with them (``checks/registration.py``).
     only_on: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
-    #: Whether programs that can verify the data that they transfer do so, in a launch of its own.
+    #: Whether transferred data is verified where the program supports it, in a launch of its own.
     #:
     #: :type: :class:`bool`
     #: :default: ``False``; the modes ``acceptance`` and ``procurement`` set it

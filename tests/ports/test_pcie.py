@@ -92,7 +92,7 @@ def judged_node(made):
     [
         (
             {"adapters": [0, 1, 2, 3, 4, 5, 7], "rails": ()},
-            "mlx5_6:1 (0000:7a:00.0) is missing, on most nodes it is there",
+            "mlx5_6:1 (0000:7a:00.0) is missing here but present on most nodes",
         ),
         (
             {"lanes": {"0000:68:00.0": 4, "0000:67:01.0": 4}},
@@ -128,7 +128,9 @@ def test_fewer_gpus_at_other_addresses_are_counted_without_names():
     (text,) = texts(
         judged.findings([*pcie.job(4), replace(other, node="n5")], ["none"])
     )
-    assert text.startswith("node n5: 1 GPU of 8 is missing, on most nodes it is there")
+    assert text.startswith(
+        "node n5: 1 GPU of 8 is missing here but present on most nodes"
+    )
 
 
 def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
@@ -182,4 +184,4 @@ def test_paths_and_numbers_that_are_none_are_left_out(value):
     assert node.host.lanes == {}
     text = texts(judged.findings([*pcie.job(4), replace(node, node="n5")], IB))[0]
     assert text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),")
-    assert "and 4 more is missing" in text
+    assert "and 4 more are missing" in text

@@ -82,7 +82,7 @@ def test_a_references_file_that_is_named_and_missing_is_said_beforehand(
 def test_launch_options_with_other_names_are_refused(option):
     with pytest.raises(
         FabricError,
-        match="ada:a: extras\\['launch_options'\\] is .*: it names something else than",
+        match="ada:a: extras\\['launch_options'\\] is .*: unknown placeholder;",
     ):
         launch_options(
             partition("a", "local", launch_options=[option]), nodes=1, tasks=1, ppn=1

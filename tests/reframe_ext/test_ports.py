@@ -159,7 +159,8 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(texts) == 2 and all(text.isprintable() for text in texts)
     assert (
-        texts[1] == "node n3.domain: nothing is known about the ports: no file was left"
+        texts[1]
+        == "node n3.domain: nothing is known about the ports: no output file was written"
     )
     assert {
         found["severity"] for found in check.facts.findings if found["kind"] == "wire"
@@ -175,6 +176,6 @@ def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):
     check.hold_to_ports("")
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert texts == [
-        "node n2.domain: nothing is known about the ports: no file was left; n7 left one: the program ran on"
-        " other nodes than the probe before it"
+        "node n2.domain: nothing is known about the ports: no output file was written; n7 left one: the"
+        " program ran on other nodes than the probe before it"
     ]

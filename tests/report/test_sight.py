@@ -21,13 +21,13 @@ def blind(of_cases, nodes=8):
 def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node():
     lines, notes = blind({"S": dict(node=0.48), "R": dict(node=0.3)})
     assert lines == [
-        f"values of 2 cases, the first R @{MACHINE} vary too much on part: no slow node that loses less than"
-        f" 30 % would have been named; {IDLE}"
+        f"values of 2 cases, the first R @{MACHINE} vary too much on part: only a node that had lost"
+        f" more than 30 % of its rate would have been noticed; {IDLE}"
     ]
     assert notes == []
     (line,) = blind({"R": dict(node=None)})[0]
     assert (
-        "too much on part: no slow node would have been named; " in line
+        "too much on part: no slow node would have been noticed; " in line
         and len(line.split()) <= 30
     )
     # Where another case sees, the one that does not is noted, and so is one that sees little.
@@ -39,7 +39,7 @@ def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node(
     both = blind({"S": dict(node=0.48), "R": dict(node=0.2)})
     assert both == ([], [dim.format(f"2 cases, the first R @{MACHINE}")])
     (line,) = blind({"R": dict(node=0.09), "M": dict(node_us=None, pair_us=None)})[0]
-    assert "too much on part: no node far away would have been named; " in line
+    assert "too much on part: no node far away would have been noticed; " in line
 
 
 def test_too_few_nodes_are_noted_and_leave_nobody_blind():

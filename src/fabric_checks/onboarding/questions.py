@@ -88,7 +88,7 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
         return free_name(text, name_is_free)
 
     guess, why = _name(facts, name_is_free)
-    asked = [Question("name", "What is the system called", guess, why, False, free)]
+    asked = [Question("name", "Name of this system", guess, why, False, free)]
     if facts.queues:
         queues = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))

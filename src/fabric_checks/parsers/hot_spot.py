@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our program ``hot_spot``: the time of one master with more and more slaves."""
+"""Output of our program ``hot_spot``: the time of one root with more and more senders."""
 
 from __future__ import annotations
 

@@ -150,11 +150,12 @@ def _missing(nodes: Nodes, paths: Paths, gpus: Gpus) -> Iterator[Finding]:
         if is_unknown:
             names.append(f"{count_text(count - own[host], 'GPU')} of {count}")
         if names:
-            yield _gone(host, names, "is missing, on most nodes it is there")
+            verb = "is" if len(names) == 1 else "are"
+            yield _gone(host, names, f"{verb} missing here but present on most nodes")
 
 
 def _gone(host: str, names: Sequence[str], how: str) -> Finding:
-    text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look whether lspci lists it, and at"
+    text = f"node {host}: {names_text(names, MOST_SHOWN)} {how}; look at lspci and"
     about = " ".join(name.partition(" (")[0] for name in names)
     return finding("host", [host], f"{text} the kernel's log", f"missing {about}")
 

@@ -78,11 +78,11 @@ def _too_much(partition: str, what: str, losses: Mapping[str, float]) -> str:
     :param losses: the smallest that each case would have named.
     """
     least = min(losses.values())
-    smallest = "" if least == math.inf else f" that loses less than {100 * least:.0f} %"
-    return (
-        f"values of {_cases(list(losses))} vary too much on {partition}: no {what}{smallest} would have been"
-        f" named; {_REMEDY}"
-    )
+    noticed = f"no {what} would have been noticed"
+    if least < math.inf:
+        lost = f"more than {100 * least:.0f} % of its rate"
+        noticed = f"only a node that had lost {lost} would have been noticed"
+    return f"values of {_cases(list(losses))} vary too much on {partition}: {noticed}; {_REMEDY}"
 
 
 def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:

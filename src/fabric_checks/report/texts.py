@@ -46,8 +46,8 @@ def mpi_text(text: str) -> str:
 
 
 def load_text(of: Iterable[Record]) -> tuple[str, bool]:
-    """Return the load of the hosts in a run, empty if unknown, and whether its values say little because of
-    it.
+    """Return the load of the hosts in a run, empty if unknown, and whether its values are unreliable because
+    of it.
 
     They do if a tenth of the cases, or more, had to share their cores with other processes.
     """
@@ -68,7 +68,8 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     number = round(median(map(other_processes, disturbed)))
     others = count_text(number, "other process", "other processes")
     where = f"{len(disturbed)} of {count_text(len(known), 'case')}"
-    return f"{text}, {others} ready to run in {where}: values say little", True
+    why = f"other programs used these cores in {where} ({text}, {others})"
+    return f"{why}: do not rely on the values", True
 
 
 def _load(record: Record) -> float:

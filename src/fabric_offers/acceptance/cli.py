@@ -90,8 +90,8 @@ def command() -> None:
 )
 @json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
-    """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is
-    found.
+    """Print what CLAUSES take: units, at most and on average, node-hours, and from which value on a bad
+    machine is refused.
 
     It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took.
     """
@@ -187,7 +187,7 @@ def verdict(
 ) -> None:
     """Write the verdict as two pages of HTML for signing.
 
-    What the ledger and the records contradict each other in is an error: no document is written.
+    If ledger and records disagree, no document is written (status 1).
     """
     read, found, ledger = _counted(contract, source, ledger_path)
     if faults := (*ledger.faults, *found.faults):

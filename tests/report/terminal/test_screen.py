@@ -255,7 +255,7 @@ def loaded(number, runnable, load=24.0):
             loaded(3, 26),
             [
                 "Busy: 3 of 3",
-                "busy: load 24.0 on 2 cores, 25 other processes ready to run in 3 of 3 cases",
+                "busy: other programs used these cores in 3 of 3 cases (load 24.0 on 2 cores,",
             ],
         ),
         (loaded(11, 1, 1.5) + loaded(12, 9)[11:], ["Passed: 12 of 12", "on 2 cores"]),

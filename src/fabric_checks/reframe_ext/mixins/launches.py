@@ -34,8 +34,8 @@ def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
         return [option.format(**numbers) for option in options]
     except (KeyError, IndexError, ValueError):
         raise FabricError(
-            f"{partition.fullname}: extras['launch_options'] is {options!r}: it names something else than"
-            " {nodes}, {tasks} and {ppn}"
+            f"{partition.fullname}: extras['launch_options'] is {options!r}: unknown placeholder;"
+            " allowed: {nodes}, {tasks} and {ppn}"
         ) from None
 
 

@@ -170,7 +170,7 @@ class PortsMixin(RegressionTestPlugin):
                 nodes.append(change)
         seen = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
         probed = {_short(rank.node) for rank in self.ranks}
-        why = "no file was left"
+        why = "no output file was written"
         if elsewhere := sorted(seen - probed):
             why += (
                 f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the "
