@@ -6,7 +6,7 @@ import pytest
 
 from fabric_checks.core.routing import STATIC
 from fabric_checks.diagnosis.fabric_map import names, topology_files
-from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
+from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of, of_cables
 from tests.breakages import refused
 from tests.conftest import TESTS
 
@@ -158,12 +158,16 @@ HDR, EDR = ("4xHDR",) * 4, ("4xEDR",) * 4
         ((HDR, EDR), HDR, []),  # a leaf of an older generation
         ((("4xEDR", *HDR[1:]), ("4xEDR", *HDR[1:])), HDR, []),  # and a spine
         ((HDR, HDR), (*HDR[1:], "4xEDR"), ["cn4 mlx5_0 port 1 to leaf1 port 4"]),
+        ((HDR, HDR), (*HDR[1:], "4xEDR", "4xEDR"), []),
         ((HDR, HDR), ("2xHDR",) * 4, []),
         ((("", *HDR[1:]), HDR), HDR, []),
     ],
 )
 def test_a_link_that_runs_slower_than_its_fellows_is_named(kinds, hosts, links):
-    found = topology_files.of_texts([("net", net(4, kinds, hosts))]).slow_links
+    fabric = topology_files.of_texts([("net", net(4, kinds, hosts))])
+    found = fabric.slow_links
+    # It is held to the rate of its fellows, so that a measurement blames it, too.
+    assert fabric.rates is None or not found
     ends = [frozenset(link.split(" to ")) for link in found]
     assert ends == [frozenset(link.split(" to ")) for link in links]
     assert all(
@@ -183,3 +187,14 @@ def test_boards_of_a_chassis_have_their_own_names():
     assert set(known("ibnetdiscover.txt", change=director).switches) == {
         *("ibdir L01/U1", "ibdir L02/U1", "ibdir S01/U1", "ibdir S02/U1")
     }
+
+
+def test_hosts_of_an_older_generation_have_the_rate_of_their_links():
+    """Three of twenty were no kind by what they measured, and cables between others were blamed."""
+    hosts = (*HDR, "4xEDR", "4xEDR")
+    fabric = topology_files.of_texts([("net", net(4, (HDR, HDR), hosts))])
+    assert fabric.host_rates.tolist() == [1, 1, 1, 1, 0.5, 0.5]
+    assert fabric.rates.tolist() == [1] * 16
+    pairs = np.array([0, 0, 4, 5]), np.array([1, 4, 0, -1])
+    shares = of_cables(fabric, arcs_of(fabric, *pairs), *pairs)
+    assert shares.tolist() == [1, 0.5, 0.5, 0.5]

@@ -169,9 +169,9 @@ class MappedEvidence:
 
 
 def beyond_cables(output: RotateOutput, known: FabricMap | None) -> RotateOutput:
-    """Return a run with the rates that its pairs would have if no cable were slower than the hosts' links.
+    """Return a run with the rates that its pairs would have if all links were as fast as most hosts' ones.
 
-    A leaf or a spine of an older generation is no fault; a cable at half of its own rate is one.
+    Hosts, a leaf or a spine of an older generation are no fault; a cable at half of its own rate is one.
     """
     if known is None or known.rates is None or not known.has_routes:
         return output
@@ -215,7 +215,7 @@ def on_map(
         for host, at in zip(hosts, position.tolist(), strict=True)
     }
     if known.has_routes and len(links) == len(hosts) and (evidence.round >= 0).any():
-        sharing, expected = _shared(evidence, known, arcs)
+        sharing, expected = _shared(evidence, known, arcs, position)
         expected -= of_cable
     rest, of_rest = _rest(evidence.scan - expected)
     from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
@@ -247,7 +247,10 @@ def _arcs(
 
 
 def _shared(
-    evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]
+    evidence: Evidence,
+    known: FabricMap,
+    arcs: NDArray[np.int32],
+    position: Numbers,
 ) -> tuple[Array, Array]:
     """Return the number of pairs on each arc of each pair in the scan, and the expected rates, as logarithms.
 
@@ -268,7 +271,10 @@ def _shared(
     )
     routes += round_[:, None] * size
     capacity = np.ones(size)
-    capacity[: 2 * ranks] = np.exp(np.tile(evidence.of_kind, 2))
+    of_host = np.ones(ranks)
+    if known.host_rates is not None:
+        of_host = np.append(np.minimum(known.host_rates, 1.0), 1.0)[position]
+    capacity[: 2 * ranks] = np.tile(np.exp(evidence.of_kind) * of_host, 2)
     capacity[2 * ranks : -1] = known.rates if known.rates is not None else 1.0
     capacity[-1] = np.inf
     rates = max_min(routes, np.tile(capacity, len(numbers)))

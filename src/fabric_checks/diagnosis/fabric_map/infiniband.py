@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.routing import STATIC
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map.cabling import Device, Fabric, Link
+from fabric_checks.diagnosis.fabric_map.cabling import Device, End, Fabric, Link
 from fabric_checks.diagnosis.fabric_map.forwarding import MOST_LID, NO_PORT, Tables
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
 from fabric_checks.diagnosis.fabric_map.names import adapter, plain
@@ -50,7 +50,12 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     leaving = [(number[end.key], end.port) for link in between for end in link.ends]
     starts, ports = np.array(leaving, dtype=np.int64).reshape(-1, 2).T
     hosts, warnings = _hosts(fabric, number)
-    rates, host_rates = _rates(between, [port.Gbps for port in hosts.values()])
+    slow = _slow_links(fabric, names)
+    usual = _usual(slow, number)
+    rates, host_rates = _rates(
+        [usual.get(link.ends[0], link.Gbps) for link in between],
+        [usual.get(port.end, port.Gbps) for port in hosts.values()],
+    )
     known = FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
@@ -63,7 +68,12 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
         rates=rates,
         host_rates=host_rates,
         warnings=tuple(warnings),
-        slow_links=_slow_links(fabric, names),
+        slow_links={
+            (name := _link_name(link, fabric, names)): (
+                f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
+            )
+            for link, kind, count in slow
+        },
     )
     return (
         known if tables is None else _routed(known, hosts, tables, list(number), ports)
@@ -183,44 +193,56 @@ def _without_lost_routes(
     return replace(known, warnings=(*known.warnings, text))
 
 
+def _usual(
+    slow: Sequence[tuple[Link, str, int]], switches: Container[str]
+) -> dict[End, float]:
+    """Return the rate of the fellows of slow links, by their ends at switches: what is held to its own rate
+    is a link of a kind, and not one that is an exception."""
+    return {
+        end: Link(link.ends, kind).Gbps
+        for link, kind, _ in slow
+        for end in link.ends
+        if end.key in switches
+    }
+
+
 def _rates(
-    between: Sequence[Link], of_hosts: Sequence[float]
+    of_cables: Sequence[float], of_hosts: Sequence[float]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the rates of arcs and of hosts' links as multiples of that of most hosts' links; None if all are
     alike or not known."""
-    found = np.repeat([link.Gbps for link in between], 2)
+    found = np.repeat(of_cables, 2)
     values, counts = np.unique(of_hosts, return_counts=True)
     typical = values[np.argmax(counts)]
-    if not typical or not found.all() or (found == typical).all():
+    every = np.concatenate((found, of_hosts))
+    if not every.all() or (every == typical).all():
         return None, None
     return np.asarray(found / typical), np.array(of_hosts) / typical
 
 
-def _slow_links(fabric: Fabric, switches: Mapping[str, str]) -> dict[str, str]:
-    """Return the links that run slower than most of their fellows, by name, with a sentence for each.
+def _slow_links(
+    fabric: Fabric, switches: Container[str]
+) -> list[tuple[Link, str, int]]:
+    """Return the links that run slower than most of their fellows, with what these run at and their number.
 
     Fellows are the other cables of a switch to switches, or its other links to hosts. Each switch of a cable
     has to have a faster one: a leaf or a spine of another generation has none.
 
-    :param switches: their names by key.
+    :param switches: their keys.
     """
     fellows = defaultdict[tuple[str, bool], Counter[str]](Counter)
     for link in fabric.links:
         for end in link.ends:
             fellows[end.key, _is_between(link, switches)][link.kind] += 1
     rates = {link.kind: link.Gbps for link in fabric.links}
-    found = {}
+    found = []
     for link in fabric.links:
         is_between = _is_between(link, switches)
         groups = [
             fellows[end.key, is_between] for end in link.ends if end.key in switches
         ]
         if faster := _kind_of_faster(link.kind, groups, rates):
-            kind, count = faster
-            name = _link_name(link, fabric, switches)
-            found[name] = (
-                f"the link from {name} runs at {link.kind}, {count} of its fellows at {kind}"
-            )
+            found.append((link, *faster))
     return found
 
 
@@ -248,11 +270,12 @@ def _kind_of_faster(
 
 @dataclass(frozen=True)
 class _HostPort:
-    """A port of a host: the number and the port of the switch that it is at, its LID (0 if unknown) and GUID,
-    and its rate."""
+    """A port of a host: the number and the port of the switch that it is at, and these as the end of the
+    cable, its LID (0 if unknown) and GUID, and its rate."""
 
     switch: int
     switch_port: int
+    end: End
     lid: int
     guid: str
     Gbps: float
@@ -300,7 +323,7 @@ def _ports(
                 device = fabric.devices[key]
                 lid, guid = device.lids.get(port, 0), device.guids.get(port, "")
                 at = number[far.key]
-                ports[key][port] = _HostPort(at, far.port, lid, guid, link.Gbps)
+                ports[key][port] = _HostPort(at, far.port, far, lid, guid, link.Gbps)
     return ports
 
 

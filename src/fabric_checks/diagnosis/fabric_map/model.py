@@ -130,15 +130,16 @@ def arcs_of(
 def of_cables(
     known: FabricMap, arcs: NDArray[np.int32], senders: Numbers, receivers: Numbers
 ) -> NDArray[np.float64]:
-    """Return the share of the rate of its two hosts' links that the cables of each pair's route carry.
+    """Return the share of the rate of most hosts' links that the slowest link of each pair's route carries.
 
-    It is 1 where they are as fast, or the route or the rates are not known.
+    It is 1 where all are as fast, or the route or the rates are not known.
     """
     if known.rates is None:
         return np.ones(len(arcs))
     share = np.append(known.rates, (np.inf, np.inf))[arcs].min(axis=1)
     if known.host_rates is not None:
-        share /= np.minimum(known.host_rates[senders], known.host_rates[receivers])
+        of_hosts = np.append(known.host_rates, 1.0)  # the last one, at -1, is unknown
+        share = np.minimum(share, np.minimum(of_hosts[senders], of_hosts[receivers]))
     return np.asarray(np.minimum(share, 1.0))
 
 
