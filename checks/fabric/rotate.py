@@ -162,7 +162,7 @@ class Rotate(OwnProgram):
         """Return the time and the output of the scan on a partition."""
         extras, ranks = Extras.of(partition), self.num_tasks
         rounds = self.scan_rounds(extras)
-        row = f"{rounds} {ranks} {ranks} 12345.6 12345.6 scan\n"
+        row = f"{rounds} {ranks} {ranks} 12345.6 12345.6 scan 12345.6\n"
         rows = rounds * rotate_patterns.pairs_of_round(self.pattern, ranks)
         scan_s = rounds * self.round_s(extras) if extras.link_MBps else 0.0
         return Expected(scan_s, rows * len(row))
