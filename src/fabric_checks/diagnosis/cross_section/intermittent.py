@@ -83,7 +83,8 @@ def of_parts(
     parts = np.column_stack((evidence.sender, evidence.receiver, cables))[
         series.pair[usable]
     ]
-    when, losses, some = series.when[usable], _losses(evidence), [blamed[:0]]
+    pairs, when, losses = series.pair[usable], series.when[usable], _losses(evidence)
+    some = [blamed[:0]]
     lowest = losses[usable]
     for number, own, usual in _conspicuous(parts, ~np.isnan(lowest)):
         low = own[~np.isnan(lowest[own])]
@@ -91,19 +92,22 @@ def of_parts(
             continue
         begin, end = int(when[low].min()), int(when[low].max())
         side = _side(parts[low, 0] == number)
-        on_side = {
-            "sending": parts[own, 0] == number,
-            "receiving": parts[own, 1] == number,
-        }
-        during = own[
-            on_side.get(side, True) & (when[own] >= begin) & (when[own] <= end)
-        ]
-        of_low, of_all = (
-            len(np.unique(series.pair[usable[each]])) for each in (low, during)
-        )
-        if number < evidence.ranks and of_low < SETTINGS.least_slow_pairs * of_all:
-            some.append(usable[own])
-            continue
+        if number < evidence.ranks:
+            during = own[(when[own] >= begin) & (when[own] <= end)]
+            is_near = _is_near(mapped, number, side)
+            if (
+                np.count_nonzero(is_near[np.unique(pairs[during])])
+                < SETTINGS.fewest_partners
+            ):
+                is_near = np.ones_like(is_near)
+            near, near_low = (
+                len(np.unique(pairs[rows][is_near[pairs[rows]]]))
+                for rows in (during, low)
+            )
+            # If its pairs with nodes at its switch are not low, its path is. Of few of these all count.
+            if not 0 < SETTINGS.least_slow_pairs * near <= near_low:
+                some.append(usable[own])
+                continue
         found.append(
             Change(
                 number,
@@ -122,6 +126,14 @@ def of_parts(
     if paths:
         found = [each for each in found if each.lasts or each.number >= evidence.ranks]
     return found, paths
+
+
+def _is_near(mapped: MappedEvidence, rank: int, side: str) -> Mask:
+    """Return which pairs have both nodes at the switch of one, which is at a side of them, or any."""
+    evidence = mapped.evidence
+    is_near = mapped.within if mapped.leaf[rank] >= 0 else evidence.near
+    ends = {"sending": evidence.sender, "receiving": evidence.receiver}
+    return np.asarray(is_near & (ends[side] == rank) if side in ends else is_near)
 
 
 def _side(sent: Mask) -> str:

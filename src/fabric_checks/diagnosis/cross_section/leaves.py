@@ -238,13 +238,20 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
         members = count_text(len(ways.members[group]), "node")
         share = float(np.exp(-own[side]))
         finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
-        is_explained = doubt == _IF_CROWDED or share > 1 - SETTINGS.least_loss_of_untold
-        if doubt and is_explained:
-            may = "has" if ways.is_certain else "may have"
-            text = finding.text.replace("has lost", f"{may} lost")
-            finding = replace(finding, severity=Severity.SUSPECT, text=text)
+        if doubt == _IF_CROWDED or (
+            doubt and share > 1 - SETTINGS.least_loss_of_untold
+        ):
+            finding = _as_suspect(finding, is_certain=ways.is_certain)
         findings.append(finding)
     return findings
+
+
+def _as_suspect(finding: Finding, *, is_certain: bool) -> Finding:
+    """Return a finding as a suspicion; :param is_certain: whether its switch is one that is blamed."""
+    text = finding.text
+    if not is_certain:
+        text = text.replace("has lost", "may have lost")
+    return replace(finding, severity=Severity.SUSPECT, text=text)
 
 
 def _doubt(ways: Ways, *, is_crowded: bool) -> str:

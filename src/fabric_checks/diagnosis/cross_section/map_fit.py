@@ -8,7 +8,7 @@ explains, or where it has switches only, and would need several explanations at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -61,16 +61,22 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
     certain = faults(found)
-    group = next((each for each in certain if each.kind == "group"), None)
-    is_of_node = group is not None and group.ranks and len(certain) == 1
-    if has_routes and group and not is_of_node:
-        what = f"{group.part} are slow, and it has no cable that only these share"
+    if has_routes and (group := _group_of_many(certain)):
+        what = f"{group} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, 1)
     several = [each for each in certain if each.kind in ("uplink", "group", "pair")]
     if len(several) < SETTINGS.fewest_scattered or not _has_uplink(several):
         return None
     parts = names_text([each.part for each in several], _MOST_NAMES)
     return sentences.map_doubt(f"what is slow would be {parts} at once", len(several))
+
+
+def _group_of_many(certain: Sequence[Finding]) -> str:
+    """Return the name of the slow pairs without a part; empty without any, or if all are of one node and
+    nothing else is slow."""
+    groups = [each for each in certain if each.kind == "group"]
+    is_of_node = len(certain) == 1 and any(each.ranks for each in groups)
+    return groups[0].part if groups and not is_of_node else ""
 
 
 def _has_uplink(found: Iterable[Finding]) -> bool:

@@ -127,9 +127,9 @@ class Settings:
     #: three normal deviates. A node comes and goes if that is so with so many partners.
     far_apart: float = 3.0
     fewest_intermittent_partners: int = 3
-    #: Of the pairs of a node the least share that has low measurements while it comes and goes: of those that
-    #: a cable carries are fewer.
-    least_slow_pairs: float = 0.5
+    #: Of the pairs of a node at its own switch the least share that has low measurements while it comes and
+    #: goes: of what a cable carries there are none.
+    least_slow_pairs: float = 0.25
     #: More than half of all tests are low if the median one is in more than half of the measurements, with
     #: some errors of 100 of these; or if the slowest of three is in more than seven of eight.
     most_with_low_median: float = 0.6
