@@ -79,6 +79,7 @@ class FabricCheck(
                             skip_what_has_no_profile    with a profile, comparisons, simulations are skipped
                             keep_profile                the file of the profile among those that are kept
                             enter_by_launcher           options of the launcher, where it enters an image
+                            join_allocation             options of the launcher, in an allocation of several
                             bound_pending_time          max_pending_time
                             find_program                facts: program, program_version, stack
                             OWN                         the same for our own programs; lines in prerun_cmds

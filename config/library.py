@@ -48,6 +48,7 @@ internals.require_reframe()
 
 from fabric_checks.schedulers import launchers, local  # noqa: F401  (both register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
+from fabric_checks.schedulers.in_job import scheduler as in_job  # noqa: F401
 from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
 from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401
 from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401

@@ -62,7 +62,7 @@ NOT_RUN = {
         "SimGrid or minutes of computing: twins"
     ),
     "minicluster|ci/cluster|ci/releases|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
-    "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
+    "--reservation|--mode vet|--one-job": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
     "--on-finding|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
     "PpnRatio|PpnSeries|ppn-ratio": "two nodes: checks/test_comparisons.py",

@@ -50,6 +50,7 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
     junit = ["--report-junit", str(plan.files / "junit.xml")]
     assert programs.line == [
         str(ROOT / "ci/run"),
+        "--one-job=declared",
         "--system",
         "sys",
         "--mode",

@@ -87,6 +87,15 @@ def test_the_access_and_extras_of_each_site(name, given, access, nodes, link, ni
     assert found == (access, nodes, link, nics)
 
 
+@pytest.mark.parametrize(
+    "given, asks", [({}, None), ({"one_job": "no"}, None), ({"one_job": "yes"}, True)]
+)
+def test_nights_ask_for_one_allocation_where_jobs_wait_long(given, asks):
+    files = written("slurm_infiniband", **given)
+    partition, *_ = configuration(files["systems/new.py"])[0]["partitions"]
+    assert partition["extras"].get("one_job") is asks
+
+
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
     with_it, without = (
         written(name)["systems/new.py"]

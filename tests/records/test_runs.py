@@ -6,8 +6,10 @@ import os
 import pytest
 
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.records import runs
 from fabric_checks.records.record import was_disturbed
+from fabric_checks.report import findings
 from tests.builders import SESSION, bare, case, write_session
 
 NAME = "A %layout=1x2 @s:p+e"
@@ -101,6 +103,22 @@ def test_a_skipped_case_is_no_failure_and_has_its_reason(results):
     )
     assert runs.verdict(session) == [] and runs.failed(session) == []
     assert [each.reason for each in session.cases] == [None, "not in /apps/osu"]
+
+
+def test_a_case_that_the_allocation_had_no_time_for_was_not_run(results):
+    reason = "not run: too little time of job 5 was left"
+    session = results(
+        case(),
+        case("B", "skip", skip_reason=reason, perfvalues={}),
+        records=[bare()],
+    )
+    assert [(each.result, each.reason) for each in session.cases][1] == (
+        "abort",
+        reason,
+    )
+    assert runs.verdict(session) == ["abort: B @s:p+e"]
+    assert findings.verdict_of(session) is Verdict.INCOMPLETE
+    assert findings.not_run(session) == [f"1 case {reason}"]
 
 
 def test_bad_lines_are_named_and_the_good_ones_used(results):

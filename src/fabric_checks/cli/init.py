@@ -46,6 +46,7 @@ Examples:
 @option("--nodes", "The most nodes of a job.")
 @option("--cores", "The cores of a node.")
 @option("--account", "The account of jobs.")
+@option("--one-job", "Whether jobs wait long in the queue (Slurm): yes or no.")
 @option("--gres", "The generic resources that jobs ask for, such as gpu:4 (Slurm).")
 @option(
     "--link-MBps",

@@ -24,11 +24,12 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
-from fabric_checks.schedulers import reservations
+from fabric_checks.schedulers import in_job, reservations
 
 #: The options that ReFrame does not have.
 _OF_CI_RUN = (
-    "--mpi --stack --mirror --reservation --confirm --cost --profile --budget --only"
+    "--mpi --stack --mirror --reservation --one-job --continue --confirm --cost --profile --budget"
+    " --only"
 )
 
 
@@ -37,8 +38,11 @@ _OF_CI_RUN = (
 @click.option(
     "--confirm", type=click.IntRange(0, 9), help="Measure misses again N times."
 )
+@click.option("--one-job", type=click.Choice([in_job.ALL, in_job.DECLARED]))
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(*, as_is: bool, confirm: int | None, line: tuple[str, ...]) -> None:
+def command(
+    *, as_is: bool, confirm: int | None, one_job: str | None, line: tuple[str, ...]
+) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
 
     The exit status is ReFrame's, or 1 if it is 0 and the session is still no success.
@@ -47,6 +51,9 @@ def command(*, as_is: bool, confirm: int | None, line: tuple[str, ...]) -> None:
         sys.exit(_run_as_is(line))
     if reservation := reservations.asked_for():
         _require(reservation, line)
+    if one_job:
+        os.environ[in_job.VARIABLE] = one_job
+        line = (sys.executable, "-m", f"{in_job.__name__}.session", *line[1:])
     began_s, state = time.monotonic(), progress.State()
     errors: list[str] = []
     times = _times(line, confirm)

@@ -106,6 +106,9 @@ class Extras:
     references: str | None = option(
         "the file of references: a path, or a name in config/references"
     )
+    one_job: bool = option(
+        "whether a night asks for one allocation, in which all of its cases run", False
+    )
     max_pending_time: Annotated[str, rules(pattern=r"^(\d+[dhms])+$")] | None = option(
         "the longest time in the queue, as in 12h; 1d without it"
     )

@@ -99,6 +99,10 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     if facts.queues and facts.scheduler != "flux":
         text = "Which account should jobs name (empty: none)"
         asked.append(Question("account", text, None, "", True, _word_or_none))
+    if facts.scheduler == "slurm":
+        text = "Do jobs wait long in the queue (yes or no)"
+        why = "a night of one allocation waits once; each case is a job otherwise"
+        asked.append(Question("one_job", text, "no", why, False, _yes_or_no))
     if facts.mpis:
         families = tuple(mpi.family for mpi in facts.mpis)
         why = "each multiplies the cases; one is enough to begin with"
@@ -242,6 +246,12 @@ def _count(text: str) -> int:
     if not re.fullmatch(r"\d{1,6}", text) or int(text) < 1:
         raise FabricError(f"{quoted(text)} is not a number of 1 or more")
     return int(text)
+
+
+def _yes_or_no(text: str) -> str:
+    if text not in ("yes", "no"):
+        raise FabricError(f"{quoted(text)} is not yes or no")
+    return text
 
 
 def _word_or_none(text: str) -> object:

@@ -23,6 +23,11 @@ from fabric_checks.onboarding.launchers import SCHEDULERS, TEMPLATES
 from fabric_checks.onboarding.questions import Answer, Answers
 
 #: The values of what is not asked.
+_UNASKED_OF_SYSTEM = {
+    "mpi": Answer(()),
+    "account": Answer(None),
+    "one_job": Answer("no"),
+}
 _UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "gres": None}
 
 
@@ -91,7 +96,7 @@ def _values(facts: Facts, answers: Answers, *, spack: bool) -> dict[str, Any]:
     )
     return {
         "facts": facts,
-        "answers": {"mpi": Answer(()), "account": Answer(None)} | answers.system,
+        "answers": _UNASKED_OF_SYSTEM | answers.system,
         "title": f"{answers.system['name'].value}: {called}{link}",
         "built": spack and any(map(_has_scope, facts.mpis)),
         "spack": spack,

@@ -41,6 +41,10 @@ _NOTHING = "no run has left results here; start one with ci/run"
 _CLOCKS_DIFFER_S = 86400
 
 
+#: How the reason of a case begins that was to run, and for which the allocation of the run had no time left.
+NOT_RUN = "not run: "
+
+
 class _Reported(msgspec.Struct):
     """A case as ReFrame reports it."""
 
@@ -215,6 +219,8 @@ def _cases_of(reported: Sequence[_Reported]) -> tuple[Case, ...]:
     """
     tried = defaultdict[str, list[_Reported]](list)
     for each in reported:
+        if (each.skip_reason or "").startswith(NOT_RUN):
+            each.result = "abort"
         tried[each.full_name].append(each)
     # A retry is of cases that failed, and of builds that they need.
     earlier = [case for results in tried.values() for case in results[:-1]]

@@ -400,3 +400,50 @@ def select_only(take: Callable[[list[TestCase], int], None]) -> None:
 
     cli.Runner = Handing
     cli.main()
+
+
+def run_cases(
+    choose: Callable[[list[TestCase], int, list[str]], list[TestCase]],
+    behind: Callable[[], None],
+) -> None:
+    """Be ReFrame's command line, except that something is done between the selection of cases and the first,
+    and behind the last.
+
+    Why: the command line goes from its options to its exit status, and has no hooks; between them its report
+    is written, for which no allocation is to be held.
+
+    :param choose: gets the cases that are no fixtures, how often they would run, and the options of
+        ``--job-option``; it returns those to run, in the order to run them.
+    """
+
+    class Choosing(executors.Runner):
+        def runall(self, testcases, restored_cases=None):
+            fixtures = [case for case in testcases if case.check.is_fixture()]
+            others = [case for case in testcases if not case.check.is_fixture()]
+            _RUNNERS[:] = [self]
+            try:
+                chosen = choose(
+                    others, 1 + self._num_reruns, self._policy.sched_options
+                )
+                super().runall([*fixtures, *chosen], restored_cases)
+            finally:
+                behind()
+
+    cli.Runner = Choosing
+    cli.main()
+
+
+#: The runner of this process.
+_RUNNERS: list[executors.Runner] = []
+
+
+def has_fixtures_left() -> bool:
+    """Return whether a fixture of the current pass has not ended.
+
+    Why: ReFrame starts a case as soon as its own fixtures are there, while others are built.
+    """
+    tasks = getattr(_RUNNERS[0].policy, "_task_index", {})
+    return any(
+        case.check.is_fixture() and not (task.completed or task.skipped or task.aborted)
+        for case, task in tasks.items()
+    )

@@ -74,7 +74,11 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     local = [
         system["name"]
         for system in systems
-        if all(part["scheduler"] == "local" for part in system["partitions"])
+        if all(
+            part["scheduler"].endswith("local")
+            or part["scheduler"].startswith("fabric-in-")
+            for part in system["partitions"]
+        )
     ]
     general = {
         "check_search_recursive": True,

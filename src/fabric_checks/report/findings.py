@@ -8,11 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from fabric_checks.core.errors import cut
 from fabric_checks.core.finding import Finding, Severity, same_cause
 from fabric_checks.core.text import (
     count_text,
+    duration_text,
     first_of,
     names_text,
     one_line,
@@ -154,6 +156,34 @@ def where_text(of: Sequence[Record]) -> str:
     return "; ".join(filter(None, parts))
 
 
+def allocation_text(of: Sequence[Record]) -> str:
+    """Return how well the cases of one allocation used it; empty where each case was a job of its own.
+
+    It is taken to be as wide as its widest case, and to be held from the begin of the first to the end of the
+    last: the job of such a case is ``JOB/NUMBER``.
+    """
+    cases = {
+        str(record["jobid"]): record
+        for record in of
+        if "/" in str(record["jobid"]) and record["elapsed_s"] and record["job_began"]
+    }
+    if not cases:
+        return ""
+    spans = [
+        (datetime.fromisoformat(record["job_began"]).timestamp(), record["elapsed_s"])
+        for record in cases.values()
+    ]
+    held_s = max(begin + time_s for begin, time_s in spans) - min(spans)[0]
+    nodes = max(record["nodes"] for record in cases.values())
+    used = sum(record["nodes"] * record["elapsed_s"] for record in cases.values())
+    share = min(1.0, used / (nodes * held_s))
+    job = next(iter(cases)).partition("/")[0]
+    return (
+        f"one allocation, job {job}: {count_text(nodes, 'node')} for {duration_text(held_s)}, in"
+        f" {share:.0%} of whose node-seconds cases ran"
+    )
+
+
 def would_have_found(records: Sequence[Record]) -> str:
     """Return the smallest faults that a run would have found, by its best case for each part; empty if
     unknown."""
@@ -249,10 +279,13 @@ def not_run(session: Session) -> list[str]:
     reasons = Counter(
         case.reason and one_line(case.reason)
         for case in session.cases
-        if case.result == "skip" and not case.fixture
+        if (case.result == "skip" and not case.fixture)
+        or (case.result == "abort" and (case.reason or "").startswith(runs.NOT_RUN))
     )
     skipped = (
-        f"{count_text(count, 'case')} skipped{f': {reason}' if reason else ''}"
+        f"{count_text(count, 'case')} skipped{f': {reason}' if reason else ''}".replace(
+            f"skipped: {runs.NOT_RUN}", runs.NOT_RUN
+        )
         for reason, count in reasons.items()
     )
     return [*_not_offered(session), *skipped]

@@ -18,6 +18,7 @@ from typing import Any
 
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.records.folding import unfolded
+from fabric_checks.schedulers import in_job
 
 VARIABLE = "FABRIC_RESERVATION"
 #: Names of nodes, folded or separated by commas: the largest layout is on these, and jobs on no other. A vet
@@ -72,6 +73,7 @@ def apply(partition: dict[str, Any]) -> None:
     elif nodes:
         partition["environs"] = []
     partition |= {"access": access} if access else {}
+    in_job.apply(partition)
 
 
 def nodes_asked_for() -> list[str]:

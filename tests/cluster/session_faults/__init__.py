@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric_checks.records import runs
+from fabric_checks.schedulers import in_job
 from tests import builders
 from tests.conftest import FABRIC_CHECKS, GOLDEN, ROOT
 from tests.guard import GUARD_S, wait_for
@@ -25,9 +26,20 @@ METRICS = {"OsuBarrier": 1, "OsuLatency": 24, "ImbBarrier": 1}
 
 
 class Session:
-    """One session of ReFrame on a cluster of two nodes, in the background."""
+    """One session of ReFrame on a cluster of two nodes, in the background.
 
-    def __init__(self, cluster, folder, *options, name="20260101T000000Z-test"):
+    :param one_job: whether its cases are steps of one allocation; :param more: variables of its environment.
+    """
+
+    def __init__(
+        self,
+        cluster,
+        folder,
+        *options,
+        name="20260101T000000Z-test",
+        one_job=False,
+        **more,
+    ):
         self.cluster, self.results, self.name = cluster, folder / "results", name
         self.hold, self.pid = folder / "hold", folder / f"{name}.pid"
         self.hold.mkdir(exist_ok=True)
@@ -40,8 +52,15 @@ class Session:
             "-n",
             "^ImbBarrier%layout=1x2$",
         ]
+        program = [BIN / "reframe"]
+        if one_job:
+            program = [sys.executable, "-m", f"{in_job.__name__}.session"]
+            more |= {
+                in_job.VARIABLE: in_job.ALL,
+                "PYTHONPATH": str(ROOT / "src"),
+            }
         reframe = [
-            BIN / "reframe",
+            *program,
             "--system",
             "minicluster",
             "-C",
@@ -61,7 +80,7 @@ class Session:
             "FABRIC_RESULTS": str(self.results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich",
             "HOLD": str(self.hold),
             "COLUMNS": "2000",  # no message is broken
-        }  # fmt: skip
+        } | more  # fmt: skip
         self.output = folder / f"{name}.out"
         with self.output.open("w") as output:
             assigned = [f"{key}={value}" for key, value in environment.items()]

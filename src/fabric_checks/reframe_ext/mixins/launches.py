@@ -104,7 +104,9 @@ class LaunchesMixin(RegressionTestPlugin):
             ppn=layout.ppn,
             tasks=layout.tasks,
         )
-        with temp_setattr(launcher, "options", [*launcher.options, *own]):
+        pin = getattr(job.scheduler, "pin", None)
+        pinned = pin(job, layout.nodes) if pin else []
+        with temp_setattr(launcher, "options", [*launcher.options, *pinned, *own]):
             return str(launcher.run_command(job))
 
     def verify_placement(self):

@@ -368,6 +368,13 @@ class LayoutMixin(RegressionTestPlugin):
         return found
 
     @run_after("setup")
+    def join_allocation(self):
+        """Let a case that is to be a step of a larger allocation keep to its nodes there."""
+        join = getattr(self.job.scheduler, "join", None)
+        if join:
+            join(self.job, self)
+
+    @run_after("setup")
     def bound_pending_time(self):
         """Take the partition's bound, unless the check or the command line sets one."""
         if self.max_pending_time is None:

@@ -22,6 +22,7 @@ from fabric_checks.core.text import count_text, duration_text, first_of, sparkli
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import (
     Problem,
+    allocation_text,
     counts_text,
     measured,
     not_run,
@@ -107,6 +108,7 @@ def head(
     texts = (
         (is_busy, f"The machine was busy: {load}", None),
         (records, f"on {where_text(records)}{idle}", 3),
+        (records, allocation_text(records), 2),
         (values, held, 2),
         (records, would_have_found(records), 2),
         (is_simulated, _SIMULATED, None),

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All cases of a run in one allocation: it is asked for once, and each case is a step of it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+#: Set by `ci/run --one-job`: to ALL for an allocation of every partition, to DECLARED for those alone whose
+#: extras say so.
+VARIABLE, ALL, DECLARED = "FABRIC_ONE_JOB", "all", "declared"
+#: For each scheduler of a configuration the one in whose allocation cases are steps.
+INSIDE = {
+    **dict.fromkeys(("slurm", "squeue", "fabric-slurm"), "fabric-in-slurm-job"),
+    "fabric-pbs": "fabric-in-pbs-job",
+    "fabric-flux": "fabric-in-flux-job",
+    "fabric-lsf": "fabric-in-lsf-job",
+}
+
+
+def is_for_all() -> bool:
+    """Return whether every case is to be in the allocation."""
+    return os.environ.get(VARIABLE) == ALL
+
+
+def apply(partition: dict[str, Any]) -> None:
+    """Let the jobs of a partition of ReFrame's configuration be steps of one allocation, if that is asked
+    for."""
+    is_declared = partition.get("extras", {}).get("one_job") is True
+    asked = is_for_all() or (os.environ.get(VARIABLE) == DECLARED and is_declared)
+    if asked and partition["scheduler"] in INSIDE:
+        partition |= {"scheduler": INSIDE[partition["scheduler"]], "max_jobs": 1}
+        partition.pop("sched_options", None)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All cases as steps of one allocation of a real Slurm, with faults made while it is held."""
+
+import re
+
+import pytest
+
+from fabric_checks.schedulers.in_job import session as in_job_session
+from tests.cluster.conftest import cluster_of
+from tests.cluster.session_faults import (
+    COMMANDS,
+    Session,
+    begin_held,
+    heal,
+    job,
+    release,
+)
+from tests.guard import wait_for
+
+two = cluster_of("--nodes", "2")
+SLURM = COMMANDS["slurm"]
+
+
+@pytest.fixture(autouse=True)
+def healed(two):
+    yield
+    heal(two, SLURM)
+
+
+def results_of(outcome):
+    return {name: case.result for name, case in outcome.cases.items()}
+
+
+def is_free(cluster):
+    return not cluster.on("head", "squeue", "-h").strip()
+
+
+ALL_PASS = dict.fromkeys(("OsuBarrier", "OsuLatency", "ImbBarrier"), "pass")
+
+
+def test_all_cases_are_steps_of_one_allocation_on_their_nodes(two, tmp_path):
+    outcome = Session(two, tmp_path, one_job=True).end()
+    assert results_of(outcome) == ALL_PASS, outcome.printed
+    assert (outcome.status, outcome.gate) == (0, 0), outcome.printed
+    jobs = {record["jobid"].split("/")[0] for record in outcome.records}
+    assert len(jobs) == 1
+    nodes = {record["check"]: record["nodelist"] for record in outcome.records}
+    assert nodes == {
+        "OsuBarrier": ["n1"],
+        "OsuLatency": ["n1", "n2"],
+        "ImbBarrier": ["n1"],
+    }
+    # The load is that of the first node, not of the host of ReFrame.
+    assert all(
+        record["job_began"] and record["elapsed_s"] for record in outcome.records
+    )
+    assert is_free(two)
+    allocated = two.on("head", "sacct", "-aXnP", f"--jobs={jobs.pop()}", "-o", "NNodes")
+    assert allocated.strip() == "2"
+    assert re.search(r"2 nodes held for [\d.]+ s; cases ran for", outcome.printed)
+
+
+def node_lost(cluster):
+    cluster("kill", "n2")
+
+
+def slurmd_killed(cluster):
+    cluster.on("n2", "pkill", "-KILL", "-x", "slurmd")
+    cluster.on("n2", "pkill", "-KILL", "-f", "hold.sh")
+
+
+def step_killed(cluster):
+    steps = cluster.on("head", "squeue", "-h", "-s", "-o", "%i").split()
+    cluster.on(
+        "head", "scancel", *[each for each in steps if each.split(".")[1].isdecimal()]
+    )
+
+
+@pytest.mark.parametrize(
+    "fault, options, text",
+    [
+        (
+            node_lost,
+            (),
+            r"case \S+ ran on n1, n2; a node of it failed: n2 (does not respond|is down)",
+        ),
+        (step_killed, (), "exit status|was cancelled|CANCELLED"),
+        (None, ("-S", "OsuLatency.time_limit=5s"), r"ran over its time limit \(5 s\)"),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_a_fault_fails_its_case_and_the_others_go_on(
+    two, tmp_path, fault, options, text
+):
+    session = begin_held(two, tmp_path, *options, one_job=True)
+    if fault:
+        fault(two)
+    outcome = session.end()
+    assert results_of(outcome) == ALL_PASS | {"OsuLatency": "fail"}, outcome.printed
+    assert re.search(text, outcome.cases["OsuLatency"].reason), outcome.cases[
+        "OsuLatency"
+    ].reason
+    assert is_free(two)
+
+
+def test_a_restart_of_the_controller_costs_nothing(two, tmp_path):
+    session = begin_held(two, tmp_path, one_job=True)
+    two.on("head", "pkill", "-TERM", "-x", "slurmctld")
+    wait_for(lambda: "slurmctld IS DEAD" in two("status"), "slurmctld does not end")
+    two("start", "slurmctld")
+    release(session)
+    outcome = session.end()
+    assert results_of(outcome) == ALL_PASS, outcome.printed
+
+
+def test_an_allocation_that_is_cancelled_loses_nothing_and_is_continued(two, tmp_path):
+    session = begin_held(two, tmp_path, one_job=True)
+    two.sh(SLURM.cancel.format(id=job(two, SLURM.running)))
+    outcome = session.end()
+    assert results_of(outcome) == {
+        "OsuBarrier": "pass",
+        "OsuLatency": "fail",
+        "ImbBarrier": "abort",
+    }, outcome.printed
+    assert (
+        "it was cancelled, but not by this session"
+        in outcome.cases["OsuLatency"].reason
+    )
+    release(session)
+    heal(two, SLURM)
+    more = {in_job_session.CONTINUED: outcome.name}
+    rest = Session(
+        two, tmp_path, name="20260101T000100Z-test", one_job=True, **more
+    ).end()
+    assert results_of(rest) == {"ImbBarrier": "pass"}, rest.printed
+
+
+def test_nothing_is_held_when_reframe_is_killed(two, tmp_path):
+    session = begin_held(two, tmp_path, one_job=True)
+    two.on("head", "kill", "-KILL", session.pid.read_text().strip())
+    wait_for(lambda: is_free(two), "the allocation is still held")
+    assert session.end().recorded()["OsuBarrier"] == (1, 0)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is asked for, in which order cases run, and what a run that continues another runs, by stand-ins of
+Slurm: this host is the only node."""
+
+import os
+import re
+import sys
+
+import pytest
+
+from fabric_checks.records import runs
+from fabric_checks.report.findings import allocation_text
+from fabric_checks.schedulers import in_job
+from fabric_checks.schedulers.in_job import session
+from tests import sessions
+from tests.builders import SESSION, case, write_session
+
+SALLOC = """#!/bin/sh
+echo "$@" >> {folder}/asked
+while [ "$1" != sh ]; do shift; done
+export SLURM_JOB_ID=8 SLURM_JOB_NODELIST=n1
+"$@"
+echo back >> {folder}/asked
+"""
+#: Starts ranks on this host by the MPI's own launcher, which must not see that it is in Slurm.
+SRUN = """#!/bin/bash
+for word; do case $word in --interactive) is_script=yes ;; -*) ;; *) break ;; esac; shift; done
+[ -z "$is_script" ] || exec "$@"
+ranks=$SLURM_NTASKS
+unset ${!SLURM_*}
+exec mpiexec -launcher fork -n $ranks "$@"
+"""
+OPTIONS = ["--system", "minicluster", "-n", "^OsuBarrier%layout=1x2"]
+
+
+def test_the_time_is_that_of_the_cases_and_a_margin():
+    assert session.limit_s([60.0, 60.0], passes=1) == 240
+    assert session.limit_s([1.0], passes=1) == 60
+    assert session.limit_s([100.0], passes=5) == 660
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a session in one allocation; return it, what it printed and what was asked for."""
+    for name, text in (("salloc", SALLOC), ("srun", SRUN), ("scontrol", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text.replace("{folder}", str(tmp_path)))
+        (tmp_path / name).chmod(0o755)
+
+    def call(*options, name, **more):
+        program = [sys.executable, "-m", session.__name__]
+        done = sessions.call(
+            program, tmp_path / "results", *options, "-r", PATH=f"{tmp_path}:{os.environ['PATH']}",
+            FABRIC_CLUSTER_NODES="1", FABRIC_SESSION=name, **{in_job.VARIABLE: in_job.ALL}, **more,
+        )  # fmt: skip
+        asked = tmp_path / "asked"
+        lines = asked.read_text().splitlines() if asked.exists() else []
+        asked.unlink(missing_ok=True)
+        return (
+            runs.load_session(tmp_path / "results", name),
+            done.stdout + done.stderr,
+            lines,
+        )
+
+    return call
+
+
+def test_a_run_holds_one_allocation_and_another_runs_what_it_did_not(run):
+    first, printed, asked = run(*OPTIONS, name="20260101T000000Z-aaaa")
+    assert "one allocation: 1 node for 2 min" in printed
+    assert "1 case, 1 of them without a recorded duration (60 s each)" in printed
+    assert [line.split()[-1] for line in asked][-1] == "back" and len(asked) == 2
+    assert "--nodes=1 --time=2" in asked[0] and "--exclusive" in asked[0]
+    assert [each.result for each in first.cases if not each.fixture] == ["pass"]
+    (record, *_) = first.records
+    assert record["jobid"] == "8/1" and record["job_state"] == "COMPLETED"
+    assert re.match(
+        r"one allocation, job 8: 1 node for .*, in \d+% of",
+        allocation_text(first.records),
+    )
+    again, _, asked = run(
+        *OPTIONS, name="20260101T000001Z-bbbb", **{session.CONTINUED: first.name}
+    )
+    assert [each.name for each in again.cases if not each.fixture] == [] and not asked
+
+
+def test_a_run_continues_with_what_another_did_not_come_to(tmp_path, monkeypatch):
+    cases = [
+        case("A"),
+        case("B", "skip", skip_reason="not run: too little time of job 5 was left"),
+        case("C", "skip", skip_reason="not in /apps/osu"),
+        case("D", "abort"),
+    ]
+    write_session(tmp_path, cases)
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    done = {name.split()[0] for name in session._done_in(SESSION)}
+    assert done == {"A", "C"}
+
+
+def test_a_system_without_allocations_is_refused(run):
+    _, printed, asked = run(
+        "--system", "local", "-n", "^OsuBarrier%", name="20260101T000000Z-cccc"
+    )
+    assert (
+        not asked
+        and "--one-job: local:node is run by 'fabric-local', which has no allocations"
+        in printed
+    )
