@@ -154,7 +154,13 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 @pytest.mark.parametrize(
     "pmis, variables",
     [
-        ((), [["SLURM_MPI_TYPE", "pmi2"]]),
+        (
+            (),
+            [
+                ["SLURM_MPI_TYPE", "pmi2"],
+                ["GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"],
+            ],
+        ),
         (
             ("cray_shasta", "pmix_v5"),
             [["SLURM_MPI_TYPE", "pmix_v5"], ["SLURM_PMIX_FENCE", "ring"]],
