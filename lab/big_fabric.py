@@ -172,8 +172,8 @@ def write(tree: Tree, folder: Path) -> None:
 
 def read(tree: Tree, folder: Path, pairs: int) -> None:
     """Print what a library takes to read the files and to find routes, which are held against the tree."""
-    from fabric_checks.diagnosis.fabric_map import names, topology_files
-    from fabric_checks.diagnosis.fabric_map.model import arcs_of
+    from fabric_checks.fabric_map import names, topology_files
+    from fabric_checks.fabric_map.model import arcs_of
 
     try:  # older commits keep no maps
         from fabric_checks.records.fabric_maps import of_files

@@ -35,9 +35,9 @@ from lab.fluid import scoring
 from lab.fluid.fabric import Level
 from lab.fluid.flows import Floats, Ints
 from lab.fluid.machine import Machine
-from tests.diagnosis.fabric_map.real import opensm
-from tests.diagnosis.fabric_map.real.cabling import GBITS, Cabling, is_adapter
-from tests.diagnosis.fabric_map.real.routes import shown, true_routes
+from tests.fabric_map.real import opensm
+from tests.fabric_map.real.cabling import GBITS, Cabling, is_adapter
+from tests.fabric_map.real.routes import shown, true_routes
 
 Random = np.random.Generator
 #: What of a link's rate messages get.

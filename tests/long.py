@@ -13,7 +13,7 @@ TESTS = Path(__file__).resolve().parent
 LONG = {
     "cluster": "a cluster of namespaces, in many ways; cluster/test_running.py runs a session on one",
     "pipelines": "pipelines as their own tools run them; their commands are those of tests/ci",
-    "diagnosis/fabric_map/test_real_opensm.py": "OpenSM's routes; test_tools.py has what it printed once",
+    "fabric_map/test_real_opensm.py": "OpenSM's routes; test_tools.py has what it printed once",
     "twins": "simulations of every twin; the golden set has one, and what is quick is kept",
 }
 #: What of these folders is not long.

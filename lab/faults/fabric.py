@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from fabric_checks.analysis.max_min import max_min
-from fabric_checks.diagnosis.fabric_map.model import arcs_of
+from fabric_checks.fabric_map.model import arcs_of
 from fabric_twins.model import fabric_map
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import Dragonfly, FatTree, Routing

@@ -17,7 +17,7 @@ from fabric_checks.core.routing import ADAPTIVE, HASHED
 from fabric_checks.diagnosis.cross_section import leaves
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.parts import on_map
-from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.fabric_map.model import of_switches
 from lab.faults.fabric import ManyWays, Noise, wired
 from lab.faults.program import run
 

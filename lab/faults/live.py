@@ -28,9 +28,9 @@ from pathlib import Path
 from ci.minicluster.network import bridge_side
 from fabric_checks.core.routing import HASHED
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.fabric_map import topology_files
-from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.finding import faults
+from fabric_checks.fabric_map import topology_files
+from fabric_checks.fabric_map.model import of_switches
 from fabric_checks.parsers import rotate_patterns
 from tests.cluster import ways
 from tests.cluster.conftest import MPIS, Cluster

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.fabric_map.model import of_switches
 from lab.faults.fabric import Fabric, History, Noise, wired
 from lab.faults.program import round_robin, rounds_of, run
 

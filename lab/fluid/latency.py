@@ -115,8 +115,8 @@ class LatencyRow:
 
 def evaluate(text: str, topology: list[Path]) -> tuple[dict[str, Any], int]:
     """Return metrics and notes as the check ``LatencyMap`` records them, and whether it blames anybody."""
-    from fabric_checks.diagnosis.fabric_map import topology_files
     from fabric_checks.diagnosis.latency_map import evaluation
+    from fabric_checks.fabric_map import topology_files
 
     report = evaluation.of_run(
         evaluation.read(text), topology_files.read(topology) if topology else None

@@ -178,8 +178,9 @@ def _is_described(fault: Fault, notes: Sequence[Mapping[str, Any]], nodes: int) 
 
 def limits(run: Mapping[str, Any]) -> dict[str, float]:
     """Return the least fault by kind of part that the run claims it would have named, as a share."""
+    # What cannot be told has no limit.
     found = {name.split("_")[1]: value / 100 for name, value in run["metrics"].items()
-             if name.startswith("smallest_") and name.endswith("_fault")}  # fmt: skip
+             if name.startswith("smallest_") and name.endswith("_fault") and value is not None}  # fmt: skip
     for note in run["notes"]:
         if "would have named" in str(note.get("text", "")):
             said = str(note["text"]).split("would have named")[1].split(";")[0]

@@ -7,7 +7,8 @@
 ``analysis``     numbers to values: curves, ppn, placement, statistics
 ``ports``        what ports and hosts counted around a job, and which differ from the others
 ``software``     where programs come from: wheels, modules, Spack
-``diagnosis``    which node, cable or switch is slow: bandwidth and latency of all pairs, maps of fabrics
+``fabric_map``   hosts, adapters, switches, cables and routes, as the tools of fabrics print them
+``diagnosis``    which node, cable or switch is slow: bandwidth and latency of all pairs
 ``matrices``     matrices of pairs of other programs: read, joined over files, and what to measure again
 ``records``      the record, its writer and readers, sessions, archives, durations and cost of cases
 ``references``   the file, line rates, look-up, proposals, audit

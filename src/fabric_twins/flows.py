@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fabric_checks.analysis.max_min import max_min
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, PairMatrix
-from fabric_checks.diagnosis.fabric_map.model import NONE, arcs_of
+from fabric_checks.fabric_map.model import NONE, arcs_of
 from fabric_checks.parsers import rotate_patterns
 from fabric_twins.errors import TwinError
 from fabric_twins.model import fabric_map

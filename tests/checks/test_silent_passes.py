@@ -6,7 +6,7 @@ import re
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.fabric_map.model import of_switches
 from tests import loading
 from tests.breakages import refused
 from tests.checks import everything

@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.core.paths import ROOT
 from tests import programs
-from tests.diagnosis.fabric_map.test_tools import GOLDEN
+from tests.fabric_map.test_tools import GOLDEN
 
 SITE = """
 site_configuration = {{

@@ -9,8 +9,8 @@ import pytest
 
 from fabric_checks.core.routing import STATIC, UNKNOWN_ROUTING
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
 from fabric_checks.diagnosis.latency_map import evaluation as latency
+from fabric_checks.fabric_map.model import FabricMap, of_switches
 from fabric_checks.matrices import again, merged
 from fabric_checks.matrices.model import End, PairTable, Row
 from tests.breakages import refused

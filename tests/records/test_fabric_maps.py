@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.fabric_map import topology_files
 from fabric_checks.records import fabric_maps
-from tests.diagnosis.fabric_map import printed
-from tests.diagnosis.fabric_map.test_topology_files import SHAPES, SWEEP, drawn
+from tests.fabric_map import printed
+from tests.fabric_map.test_topology_files import SHAPES, SWEEP, drawn
 
 
 def test_the_map_of_large_files_is_kept_until_they_change(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from fabric_checks.reframe_ext.mixins.topology import ANSWER, ASK, TopologyMixin
 from fabric_twins.model.routing import routes
 from lab.faults import fabric
 from tests.diagnosis.cross_section.model import Fabric, run
-from tests.diagnosis.fabric_map import printed
+from tests.fabric_map import printed
 
 #: As Slurm 22.05 prints it.
 SLURM = """SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[0-15]

@@ -23,8 +23,8 @@ from fabric_checks.cli.verb import (
 )
 from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
-from fabric_checks.diagnosis.fabric_map import names, topology_files
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.fabric_map import names, topology_files
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.records import fabric_maps
 from fabric_checks.report.terminal import blame
 

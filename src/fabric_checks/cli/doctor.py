@@ -23,8 +23,8 @@ from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, names_text, one_line
-from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.fabric_map import names, slurm_topology, topology_files
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.records import fabric_maps
 from fabric_checks.reframe_ext.own_settings import examined
 

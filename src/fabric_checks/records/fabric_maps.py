@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from fabric_checks.core import files, paths
-from fabric_checks.diagnosis.fabric_map import topology_files
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.fabric_map import topology_files
+from fabric_checks.fabric_map.model import FabricMap
 
 #: The size from which on files have their map kept.
 FROM_B = 16 * 2**20

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric_checks.core.routing import STATIC
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_twins.model.routing import Routes
 from fabric_twins.model.topology import Wiring
 

@@ -17,7 +17,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
 )
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
 from fabric_checks.diagnosis.cross_section.search import Choice, Search
-from fabric_checks.diagnosis.fabric_map.model import UNMAPPED
+from fabric_checks.fabric_map.model import UNMAPPED
 from fabric_checks.parsers import rotate
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
-from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.fabric_map.model import of_switches
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 
 

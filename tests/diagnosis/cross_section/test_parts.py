@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, parts
-from fabric_checks.diagnosis.fabric_map.model import NONE, of_switches
+from fabric_checks.fabric_map.model import NONE, of_switches
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis import group_medians
-from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
+from fabric_checks.fabric_map.model import of_switches
 from tests.diagnosis.latency_map.model import HOP_US, NEAR_US, latencies, text_of
 from tests.own_outputs import summed
 

@@ -26,7 +26,7 @@ class Nodes(Allocation):
     def follow(self):
         self.asked += 1
         if not self.held and not self.ended:
-            self._take("5", ["n1", "n2", "n3"])
+            self.take("5", ["n1", "n2", "n3"])
 
     def line(self, script, nodes, ppn, folder):
         return ["env", f"NODES={' '.join(nodes)}", f"PPN={ppn}", "sh", script]

@@ -26,8 +26,8 @@ from fabric_checks.diagnosis.cross_section import (
 from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.finding import RankFinding, faults, not_measured, note
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.parsers import rotate
 
 #: The medians by switches: which pairs they are of, and how these are called.

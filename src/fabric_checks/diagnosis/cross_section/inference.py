@@ -404,10 +404,11 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
     level = float(np.median(evidence.alone[own]))
     fewest = max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum())
-    # Pairs that were slow in the scan, too, may have a cable in common.
-    scanned = evidence.scan[own][~np.isnan(evidence.scan[own])]
-    was_fast = np.count_nonzero(scanned > level / 2)
-    if len(own) < fewest or was_fast <= len(scanned) / 2:
+    was_fast = evidence.scan > level / 2
+    if len(own) < fewest or not was_fast[part.pairs].any():
+        return None
+    # Where most were slow in the scan, too, they may have a cable in common.
+    if was_fast[own].sum() < (evidence.scan[own] <= level / 2).sum():
         return None
     return Culprit(part, (), float(np.exp(level)), own, evidence.rounds[0], sure=False)
 

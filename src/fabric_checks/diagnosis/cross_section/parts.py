@@ -15,8 +15,8 @@ from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array, deviation
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import (
+from fabric_checks.fabric_map import names
+from fabric_checks.fabric_map.model import (
     NONE,
     UNKNOWN,
     UNMAPPED,
@@ -72,12 +72,12 @@ class Part:
 class MappedEvidence:
     """The evidence on the map of the fabric.
 
-    :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
+    :param known: the map, :data:`fabric_checks.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
     :param hosts: the same with its adapter or GPU, if ranks are these.
     :param leaf: the switch of each rank; :param port: of that, 0 if it is not known.
     :param from_leaf: the switch of each pair's sender; :param to_leaf: of its receiver.
-    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a
+    :param arcs: of each pair's route, see :func:`fabric_checks.fabric_map.model.arcs_of`; where a
         rate is of both directions, of one and then of the other.
     :param of_cable: the rate that the slowest of them carries, as the logarithm of a share of its pair's own.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.

@@ -299,10 +299,10 @@ def inconclusive(
 
 
 def slow_alone_only(pairs: int, share: float) -> RankFinding:
-    """Return the finding of pairs that are slow alone beyond chance, and were not slow before."""
+    """Return the finding of pairs that are slow alone beyond chance, without a part that explains them."""
     text = (
-        f"{count_text(pairs, 'pair')} ran at {_percent(share)} {_TYPICAL} alone, and"
-        " faster in the scan or not at all: traffic of others that began meanwhile looks the same"
+        f"{count_text(pairs, 'pair')} (at {_percent(share)} {_TYPICAL}) inconclusive: slow alone"
+        " beyond chance, but no part explains them, and traffic of others may"
     )
     return _unsure(text, "measure again: what is slow then is at fault", pairs)
 

@@ -20,7 +20,7 @@ from fabric_checks.diagnosis.cross_section.parts import (
     MappedEvidence,
     Part,
 )
-from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+from fabric_checks.fabric_map.model import NONE, FabricMap
 
 #: Why no cable can be named, by routing.
 _NOT_STATIC = {

@@ -20,11 +20,11 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, deviation
-from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import faults, note
 from fabric_checks.diagnosis.latency_map.settings import SETTINGS
+from fabric_checks.fabric_map import names
+from fabric_checks.fabric_map.model import NONE, FabricMap
 from fabric_checks.parsers import latency_map
 
 Array = NDArray[np.float64]

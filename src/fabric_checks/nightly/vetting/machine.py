@@ -10,8 +10,8 @@ from typing import Any
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import first_of
-from fabric_checks.diagnosis.fabric_map import names, slurm_topology
-from fabric_checks.diagnosis.fabric_map.model import NONE
+from fabric_checks.fabric_map import names, slurm_topology
+from fabric_checks.fabric_map.model import NONE
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
 from fabric_checks.records import fabric_maps

@@ -20,7 +20,7 @@ from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC, UNKNOWN_ROUTING
 # Modules that read and judge a job's files are imported after the job: a listing needs none of them.
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
-    from fabric_checks.diagnosis.fabric_map.model import FabricMap
+    from fabric_checks.fabric_map.model import FabricMap
 
 #: Schedulers whose jobs can query Slurm's topology.
 SLURM = ("fabric-slurm", "slurm", "squeue")
@@ -98,7 +98,7 @@ class TopologyMixin(RegressionTestPlugin):
             return []  # known_fabric notes it
         if known is None or self._routing(known.routing) == STATIC:
             return []
-        from fabric_checks.diagnosis.fabric_map import names
+        from fabric_checks.fabric_map import names
 
         hosts = list(dict.fromkeys(map(names.plain, known.hosts)))
         positions, _ = names.positions(hosts, known.hosts)
@@ -117,7 +117,7 @@ class TopologyMixin(RegressionTestPlugin):
 
         :param hosts: the host of each rank, by the name that the program prints.
         """
-        from fabric_checks.diagnosis.fabric_map import names, topology_files
+        from fabric_checks.fabric_map import names, topology_files
 
         if self.current_layout.nodes < 2:
             return None, []
@@ -151,7 +151,7 @@ class TopologyMixin(RegressionTestPlugin):
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
-        from fabric_checks.diagnosis.fabric_map import names, slurm_topology
+        from fabric_checks.fabric_map import names, slurm_topology
         from fabric_checks.records import fabric_maps
 
         if paths := self._topology_files():

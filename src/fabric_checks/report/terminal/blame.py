@@ -16,10 +16,10 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import count_text, names_text, one_line, value_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.finding import RankFinding, not_measured, note
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.matrices import again, formats, merged
 from fabric_checks.matrices.merged import Run
 from fabric_checks.matrices.model import PairTable

@@ -113,7 +113,8 @@ class Allocation(ABC):
         """The nodes that are left."""
         return [name for name in self.nodes if name not in self.lost]
 
-    def _take(self, job: str, nodes: list[str]) -> None:
+    def take(self, job: str, nodes: list[str]) -> None:
+        """Note that it is held: the scheduler's name of it, and its nodes."""
         self.job, self.nodes, self.held = job, nodes, True
         self.began_s, self.began = time.monotonic(), time.time()
         self.ends_s = self.began_s + self.request.limit_s
@@ -161,12 +162,12 @@ class Slurm(Allocation):
         elif not self.held:
             self._look()
         elif self._process.poll() is not None and not self.ended:
-            self._note_end(self._state())
+            self._note_end(self._state_of_job())
 
     def _ask(self) -> None:
         if job := os.environ.get("SLURM_JOB_ID"):
             self._env = {}
-            self._take(job, unfolded(os.environ["SLURM_JOB_NODELIST"]))
+            self.take(job, unfolded(os.environ["SLURM_JOB_NODELIST"]))
             return
         # They are closed where the allocation is given back.
         self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
@@ -183,8 +184,9 @@ class Slurm(Allocation):
         )  # fmt: skip
         self._asked_s = time.monotonic()
 
-    def _take(self, job: str, nodes: list[str]) -> None:
-        super()._take(job, nodes)
+    def take(self, job: str, nodes: list[str]) -> None:
+        """Note that it is held, and until when."""
+        super().take(job, nodes)
         # The options of a partition, its limit, or whoever asked for it may have set another time.
         with suppress(FabricError, ValueError):
             found = re.search(r" EndTime=(\S+)", _show("job", job))
@@ -204,7 +206,7 @@ class Slurm(Allocation):
             self._env = {
                 name: value for name, _, value in pairs if name.startswith("SLURM_")
             }
-            self._take(
+            self.take(
                 self._env["SLURM_JOB_ID"], unfolded(self._env["SLURM_JOB_NODELIST"])
             )
         elif self._process and self._process.poll() is not None:
@@ -263,10 +265,14 @@ class Slurm(Allocation):
 
     def check(self) -> None:
         """Note the end of an allocation that Slurm has taken back, of which salloc may not know yet."""
-        if self.held and not self.ended and (state := self._state()) != "RUNNING":
+        if (
+            self.held
+            and not self.ended
+            and (state := self._state_of_job()) != "RUNNING"
+        ):
             self._note_end(state)
 
-    def _state(self) -> str:
+    def _state_of_job(self) -> str:
         """Return the state of the job, its final one if it is being tidied up."""
         state = "RUNNING"
         with suppress(FabricError):  # a controller that is away takes nothing back
@@ -361,7 +367,7 @@ class Inside(Allocation):
         if not job or not file:
             self.ended = ExitReason(f"{self.variables[0]} is not set: {OUTSIDE}")
             return
-        self._take(job, list(dict.fromkeys(Path(file).read_text().split())))
+        self.take(job, list(dict.fromkeys(Path(file).read_text().split())))
 
     def line(
         self, script: str, nodes: Sequence[str], ppn: int, folder: Path
@@ -393,7 +399,7 @@ class Flux(Allocation):
             return
         try:
             nodes = unfolded(printed("flux", "getattr", "hostlist").strip())
-            self._take(printed("flux", "getattr", "jobid").strip(), nodes)
+            self.take(printed("flux", "getattr", "jobid").strip(), nodes)
         except FabricError as error:
             self.ended = ExitReason(f"{error}: {OUTSIDE}")
 

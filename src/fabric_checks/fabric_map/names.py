@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap, Numbers
+from fabric_checks.fabric_map.model import NONE, FabricMap, Numbers
 from fabric_checks.parsers.table import require
 
 #: The adapter, which node descriptions have after the name of the host.

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import names, topology_files
-from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
+from fabric_checks.fabric_map import names, topology_files
+from fabric_checks.fabric_map.model import UNKNOWN, arcs_of
 from fabric_twins.model.routing import routes
 from lab.faults import fabric
 from tests.breakages import refused
-from tests.diagnosis.fabric_map import printed
+from tests.fabric_map import printed
 
 DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
 #: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.core.routing import STATIC
-from fabric_checks.diagnosis.fabric_map import names, topology_files
-from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of, of_cables
+from fabric_checks.fabric_map import names, topology_files
+from fabric_checks.fabric_map.model import UNKNOWN, arcs_of, of_cables
 from tests.breakages import refused
 from tests.conftest import TESTS
 

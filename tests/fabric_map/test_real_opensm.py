@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.fabric_map import topology_files
 from tests.breakages import refused
-from tests.diagnosis.fabric_map.real import opensm
-from tests.diagnosis.fabric_map.real.cabling import (
+from tests.fabric_map.real import opensm
+from tests.fabric_map.real.cabling import (
     is_adapter,
     joined,
     switch,
@@ -18,7 +18,7 @@ from tests.diagnosis.fabric_map.real.cabling import (
     tree,
     two_planes,
 )
-from tests.diagnosis.fabric_map.real.routes import compare, true_routes
+from tests.fabric_map.real.routes import compare, true_routes
 
 pytestmark = pytest.mark.skipif(
     bool(opensm.missing()),

@@ -4,9 +4,9 @@
 import re
 from collections import Counter
 
-from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import UNKNOWN, arcs_of
-from tests.diagnosis.fabric_map.real.cabling import GBITS, is_adapter
+from fabric_checks.fabric_map import names
+from fabric_checks.fabric_map.model import UNKNOWN, arcs_of
+from tests.fabric_map.real.cabling import GBITS, is_adapter
 
 ENTRY = re.compile(r"0x(\w+) (\d+) : \((?:Channel Adapter.*'(.*)')?")
 

@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.fabric_map import slurm_topology
+from fabric_checks.fabric_map import slurm_topology
 from tests.breakages import refused
 
 TREE = (

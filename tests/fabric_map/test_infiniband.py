@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.fabric_map import cabling, forwarding, infiniband, names
-from fabric_checks.diagnosis.fabric_map.cabling import Device
-from fabric_checks.diagnosis.fabric_map.forwarding import Tables
+from fabric_checks.fabric_map import cabling, forwarding, infiniband, names
+from fabric_checks.fabric_map.cabling import Device
+from fabric_checks.fabric_map.forwarding import Tables
 from tests.breakages import refused
 
 NET = """\

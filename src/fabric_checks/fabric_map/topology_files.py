@@ -14,13 +14,13 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.routing import UNKNOWN_ROUTING
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map import (
+from fabric_checks.fabric_map import (
     cabling,
     forwarding,
     infiniband,
     slurm_topology,
 )
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.fabric_map.model import FabricMap
 from fabric_checks.parsers.table import require
 
 #: What occurs in outputs that are not read, and why.

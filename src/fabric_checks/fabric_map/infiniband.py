@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.routing import STATIC
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map.cabling import Device, End, Fabric, Link
-from fabric_checks.diagnosis.fabric_map.forwarding import MOST_LID, NO_PORT, Tables
-from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
-from fabric_checks.diagnosis.fabric_map.names import adapter, plain
+from fabric_checks.fabric_map.cabling import Device, End, Fabric, Link
+from fabric_checks.fabric_map.forwarding import MOST_LID, NO_PORT, Tables
+from fabric_checks.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
+from fabric_checks.fabric_map.names import adapter, plain
 from fabric_checks.parsers.table import require
 
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
@@ -36,7 +36,7 @@ def of_fabric(fabric: Fabric, tables: Tables | None = None) -> FabricMap:
     """Return the map of a fabric.
 
     A host with several ports is on it once for each, as ``HOST ADAPTER``, or ``HOST ADAPTER:PORT`` if more
-    than one port of an adapter has a link; :func:`fabric_checks.diagnosis.fabric_map.names.on_adapters`
+    than one port of an adapter has a link; :func:`fabric_checks.fabric_map.names.on_adapters`
     chooses among them. Adapters that name no host, of which the map warns, and the aggregation nodes of
     switches are left out.
 

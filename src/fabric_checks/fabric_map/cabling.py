@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text
-from fabric_checks.diagnosis.fabric_map.forwarding import lines
+from fabric_checks.fabric_map.forwarding import lines
 from fabric_checks.parsers.table import require
 
 #: The most ports of a switch.

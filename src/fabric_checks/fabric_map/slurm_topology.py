@@ -14,7 +14,7 @@ import msgspec.yaml
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
+from fabric_checks.fabric_map.model import FabricMap, of_switches
 from fabric_checks.parsers.plain import cleaned
 from fabric_checks.parsers.table import require
 
