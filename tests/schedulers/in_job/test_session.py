@@ -24,7 +24,7 @@ echo back >> {folder}/asked
 """
 #: Starts ranks on this host by the MPI's own launcher, which must not see that it is in Slurm.
 SRUN = """#!/bin/bash
-for word; do case $word in --interactive) is_script=yes ;; -*) ;; *) break ;; esac; shift; done
+for word; do case $word in --mpi=none) is_script=yes ;; -*) ;; *) break ;; esac; shift; done
 [ -z "$is_script" ] || exec "$@"
 ranks=$SLURM_NTASKS
 unset ${!SLURM_*}
