@@ -21,6 +21,7 @@ class Nodes(Allocation):
     """An allocation of this host under several names."""
 
     asked = 0
+    away = 0
     faults: dict[str, str] = {}
 
     def follow(self):
@@ -30,6 +31,10 @@ class Nodes(Allocation):
 
     def line(self, script, nodes, ppn, folder):
         return ["env", f"NODES={' '.join(nodes)}", f"PPN={ppn}", "sh", script]
+
+    def is_ready(self):
+        self.away -= 1
+        return self.away < 0
 
     def note_faults(self):
         self.lost.update(self.faults)
@@ -199,3 +204,13 @@ def test_after_an_interrupt_no_other_case_begins(queue):
 def test_a_script_without_a_time_limit_is_not_ended(queue):
     job = submitted("a", "sleep 0.1", time_limit=None)
     assert ended(job) == ["COMPLETED"] and Path("a/err").exists()
+
+
+def test_a_case_waits_while_nodes_are_yet_to_report(queue):
+    queue.allocation.away = 3
+    job = submitted("one")
+    for _ in range(3):
+        queue.advance()
+        assert job.state == "PENDING" and not queue.running
+    job.scheduler.wait(job)
+    assert job.state == "COMPLETED"

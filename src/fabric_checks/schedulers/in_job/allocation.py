@@ -104,6 +104,10 @@ class Allocation(ABC):
     def check(self) -> None:  # noqa: B027  (those that are left as they are)
         """Note its end, if it has just been taken back."""
 
+    def is_ready(self) -> bool:
+        """Tell whether steps can be started in it now."""
+        return True
+
     def note_faults(self) -> dict[str, str]:
         """Ask for the faults of its nodes, keep them in ``lost``, and return them."""
         return self.lost
@@ -152,6 +156,7 @@ class Slurm(Allocation):
     _asked_s = 0.0
     _asked_nodes_s = 0.0
     _short_since_s: float | None = None
+    _away_since_s: float | None = None
 
     def follow(self) -> None:
         """Bring it up to date; ask for it the first time."""
@@ -289,12 +294,23 @@ class Slurm(Allocation):
         known = [Node(name, why) for name, why in self.note_faults().items()]
         self.ended = model.terminated(self.job, self.nodes, cause, state, known)
 
+    def is_ready(self) -> bool:
+        """Tell whether steps can be started in it now: for a while not, where the controller is away or has
+        just been restarted. It denies steps on nodes that are yet to report to it."""
+        with suppress(FabricError):
+            nodes = self._ask_nodes(",".join(self.nodes))
+            if not any(node.comes_back for node in nodes):
+                self._away_since_s = None
+                return True
+        self._away_since_s = self._away_since_s or time.monotonic()
+        return time.monotonic() - self._away_since_s >= OUT_OF_SERVICE_S
+
     def note_faults(self) -> dict[str, str]:
-        """Ask for the faults of its nodes, keep them, and return them."""
+        """Ask for the faults of its nodes, keep those that do not pass by themselves, and return them."""
         with suppress(FabricError):  # what is known is kept
-            self.lost.update(
-                model.faults(self._ask_nodes(",".join(self.nodes)), self.nodes)
-            )
+            nodes = self._ask_nodes(",".join(self.nodes))
+            lasting = [node for node in nodes if not node.comes_back]
+            self.lost.update(model.faults(lasting, self.nodes))
         return self.lost
 
     def line(
@@ -316,8 +332,8 @@ class Slurm(Allocation):
         own |= {name: os.environ[name] for name in _OF_A_STEP if name in os.environ}
         without = [word for name in _OF_A_STEP for word in ("-u", name)]
         return [
-            *("srun", f"--jobid={self.job}", "--overlap", "--mpi=none", "--nodes=1"),
-            *("--ntasks=1", f"--nodelist={nodes[0]}", "env", *without),
+            *("srun", f"--jobid={self.job}", "--overlap", "--mpi=none", "--mem=0"),
+            *("--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}", "env", *without),
             *(f"{name}={value}" for name, value in own.items()),
             script,
         ]

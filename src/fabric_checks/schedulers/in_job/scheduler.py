@@ -93,6 +93,8 @@ class Queue:
             self._follow(self.running)
         may_start = (allocation.held or allocation.ended) and not self._is_closed
         while self.waiting and not self.running and may_start:
+            if not allocation.ended and not allocation.is_ready():
+                break
             self._start_or_refuse(self.waiting.popleft())
 
     def withdraw(self, step: Step) -> None:

@@ -180,7 +180,8 @@ def _node(line: str, reserved: bool) -> Node:
         bool(states & BUSY),
         partitions,
         is_lost,
-        comes_back=meaning == UNAVAILABLE["REBOOTING"],
+        # A controller that was restarted does not know its nodes until they report.
+        comes_back=meaning in (UNAVAILABLE["REBOOTING"], UNAVAILABLE["UNK"]),
     )
 
 
