@@ -44,6 +44,8 @@ PAGES = (
     "docs/wall.md",
     "docs/clauses.md",
     "docs/fulfilling.md",
+    "docs/your-fabric.md",
+    "docs/costs.md",
 )
 PROGRAM = re.compile(
     r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))"
@@ -69,6 +71,7 @@ NOT_RUN = {
     r"mpirun|--read lj|lj4|replay app|lmp|--profile": "LAMMPS on four cores: profile, twins/test_replay.py",
     "offers accept|--mode acceptance --system oak": "a contract and its machine: offers/acceptance",
     "fabric-checks blame": "matrices of a site: cli/test_blame.py",
+    "doctor --topology": "files of a fabric: cli/test_doctor.py",
     "flux-core|openpbs|VICTORIAMETRICS|go install": "software from the network, as root",
 }
 #: The days around the one on which the tests are loaded: the results of a page may be of the next one.
