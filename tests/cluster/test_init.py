@@ -12,7 +12,7 @@ from tests import builders, homes
 #: check a night.
 TYPED = """
 cd {clone} && . ci/env.sh || exit
-printf 'ada\\n10 Gbit/s\\n' | fabric-checks init || exit
+printf 'ada\\nyes\\n10 Gbit/s\\n' | fabric-checks init || exit
 ci/nightly --system ada -- -n '^OsuBarrier%layout=2x1$'
 """
 
@@ -31,13 +31,13 @@ def test_a_first_night(four, tmp_path):
     done = four.tried("head", "bash", "-c", f"{shell} < {tmp_path / 'typed'}")
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
-    # Two questions, and the line to go on with.
-    assert said.count("? [") == 2 and "  ci/nightly --system ada\n" in said
+    # Three questions, and the line to go on with.
+    assert said.count("? [") == 3 and "  ci/nightly --system ada\n" in said
     assert "nodes       compute (default): 4, 2 cores" in said
     assert re.search("nightly: (passed|busy)", said) and "1 case ran, 1 passed" in said
     text = (clone / "config/systems/ada.py").read_text()
     assert '"access": ["--exclusive", "--partition=compute"]' in text
-    assert '"link_MBps": 1250.0,' in text
+    assert '"link_MBps": 1250.0,' in text and '"one_job": True' in text
     (night,) = (clone / ".fabric/results/nightly/ada").glob("2*/night.json")
     assert json.loads(night.read_text())["new"] == []
     # Its values are of two hosts of the cluster.
