@@ -261,6 +261,7 @@ CALLS = (
     ("nightly --system ODD", 2, "text"),
     ("init --name ODD --yes", 1, "text"),
     ("run ODD", 1, "text"),
+    ("demo -o no/ODD", 2, "text"),
     ("doctor -C ODD", 1, "text"),
     ("doctor -C LABEL --json", 1, "text"),
     ("ODD", 2, "text"),

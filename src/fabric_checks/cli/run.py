@@ -220,6 +220,6 @@ def _wrong_option(cause: str, usage: str) -> str:
     """Return ReFrame's refusal of its command line as one line, with the option that may have been meant."""
     wrong = re.search(r"--[\w-]+", cause)
     known = re.findall(r"--[\w-]+", f"{_OF_CI_RUN} {usage}")
-    near = difflib.get_close_matches(wrong[0] if wrong else "", known, 1)
+    near = difflib.get_close_matches(wrong[0] if wrong else "", known, 1, cutoff=0.7)
     remedy = f"did you mean {near[0]}?" if near else "see ci/run --help"
     return f"error: {cause}; {remedy}"
