@@ -134,15 +134,16 @@ def test_guesses_are_marked_in_the_file_and_nothing_is_written_twice(clone, tmp_
 
 def test_questions_and_answers(clone, tmp_path):
     """An answer that is none is asked for again; an empty one takes the guess."""
-    answers = "cbc\nnew\n\n\nmany\n129\n32\n100 Gbit/s\n"
+    answers = "cbc\nnew\n\nperhaps\n\n\nmany\n129\n32\n100 Gbit/s\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "there is already a system 'cbc' in config" in done.stdout
+    assert "'perhaps' is not yes or no" in done.stdout
     assert "'many' is not a number" in done.stdout
     assert "129 is more than the 128 nodes that batch can have" in done.stdout
     text = (clone / "config/systems/new.py").read_text()
     assert '"access": ["--exclusive", "--partition=batch"]' in text
-    assert '"nodes": 32,' in text
+    assert '"nodes": 32,' in text and "one_job" not in text
     assert '"link_MBps": 12500.0,' in text
     assert '# guess: most have one\n                    "nics": 1,' in text
     forget(clone, "new")
