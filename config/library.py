@@ -46,9 +46,9 @@ from fabric_checks.reframe_ext import internals
 
 internals.require_reframe()
 
+# All but the one of `ci/run --one-job`, which needs packages that a site's own ReFrame may lack.
 from fabric_checks.schedulers import launchers, local  # noqa: F401  (both register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
-from fabric_checks.schedulers.in_job import scheduler as in_job  # noqa: F401
 from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
 from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401
 from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401
