@@ -14,7 +14,6 @@ from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
 from fabric_checks.parsers import fabric, rotate_patterns
 from fabric_checks.ports import expected_bytes
-from fabric_checks.records.cost import Expected
 from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..devices import DeviceMemory, gpu_layouts
@@ -165,6 +164,8 @@ class Rotate(OwnProgram):
         row = f"{rounds} {ranks} {ranks} 12345.6 12345.6 scan 12345.6\n"
         rows = rounds * rotate_patterns.pairs_of_round(self.pattern, ranks)
         scan_s = rounds * self.round_s(extras) if extras.link_MBps else 0.0
+        from fabric_checks.records.cost import Expected  # noqa: PLC0415  (packages that may be missing)
+
         return Expected(scan_s, rows * len(row))
 
     def arguments(self):
