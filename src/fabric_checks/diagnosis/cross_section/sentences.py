@@ -265,13 +265,16 @@ def of_rail(mapped: MappedEvidence, devices: Sequence[RankFinding]) -> RankFindi
 
 def by_traffic(parts: Sequence[RankFinding]) -> RankFinding:
     """Return the suspicion that traffic of others makes many parts slow."""
-    look = "measure again while nothing else runs: what is slow then is at fault"
+    look = (
+        "measure again while nothing else runs, and look at the width and speed of these links: what is slow"
+        " then is at fault"
+    )
     share = float(np.median([each.share for each in parts]))
     return RankFinding(
         kind="traffic",
         severity=Severity.SUSPECT,
-        text=f"{len(parts)} parts at once have a fair share of a link (half, a third): traffic of others does"
-        " that, a fault seldom",
+        text=f"{len(parts)} parts at once are at about a half, a third or a quarter of their rate: traffic of"
+        " others leaves that, and so do links at a part of their width",
         size=1 - share,
         advice=look,
         details=(*(each.text for each in parts[:MOST_LISTED]), look),
