@@ -63,7 +63,8 @@ KNOWN: Table = (
         ),
     ),
     (
-        r"not enough slots available in the system to\s+satisfy the\s+(?P<count>\d+)",
+        r"not enough slots available in the system to\s+satisfy the\s+(?P<count>\d+)"
+        r"|more processes than the ppr for\s[\s\S]{0,200}?Number of procs: +(?P<count_>\d+)",
         "the launcher was asked for {count} processes, more than the slots that it was given",
         "give the job as many tasks as processes; in a test, allow more by `--map-by :OVERSUBSCRIBE`",
     ),
@@ -74,13 +75,13 @@ KNOWN: Table = (
         "environment",
     ),
     (
-        r"unrecognized (?:argument|option):? ['\"]?(?P<text>[\w-]+)",
+        r"unrecognized (?:argument|option):? (?:was included[\s\S]{0,80}?Option: +)?['\"]?(?P<text>[\w-]+)",
         "the launcher does not know {text}",
         "compare the launcher and its options in the system's file with the manual of this MPI's launcher",
     ),
     (
         r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed"
-        r"|PMIX_ERR_(?!JOB_FAILED_TO_MAP)\w+",
+        r"|PMIX_ERR_(?!JOB_FAILED_TO_)\w+",
         "the PMIx of MPI and that of the launcher do not fit each other",
         "build both with the same PMIx, or launch with the `mpirun` of this MPI",
     ),
@@ -237,6 +238,11 @@ KNOWN: Table = (
         r"peer process has unexpectedly disconnected[\s\S]{0,900}?Peer host: +(?P<node>\S+)",
         "a process ended, or its node, and others lost it",
         "see what that process printed last, and the kernel's log of its node",
+    ),
+    (
+        r"time limit for job execution has been reached:\s+Timeout: +(?P<text>\d+ \w+)",
+        "the launcher's own time limit was reached: {text}",
+        "raise `--timeout` or MPIEXEC_TIMEOUT, and see what the program waits for",
     ),
     (
         r"does not support recursive calls of mpi(?:exec|run)",
@@ -465,7 +471,7 @@ ENDINGS: Table = (
         "see in the kernel's logs of the nodes whether memory was exhausted, and run the program alone",
     ),
     (
-        r"EXIT STRING: Terminated \(signal 15\)",
+        r"EXIT STRING: Terminated \(signal 15\)|exited\s+on\s+signal\s+15\b",
         "the processes were ended from outside (signal 15)",
         "see what ended the job: a limit, a cancellation, or a process that failed without a word",
     ),
