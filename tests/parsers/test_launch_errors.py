@@ -65,6 +65,20 @@ def test_what_was_provoked_is_told_by_its_cause(source, expected, text):
             "Open MPI could not start: local peers gave",
         ),
         (
+            "[1,0][n1:unknown]<stderr>: as it could not\n[1,0][n1:unknown]<stderr>: access an"
+            " executable:\n[1,0][n1:unknown]<stderr>: \n[1,0][n1:unknown]<stderr>:    Executable: ./a\n",
+            "the program ./a is missing",
+        ),
+        (
+            "[Mon Nov 30 11:55:17 2026]<stderr>: [prterun-n1-26518@1,1]<stderr>: ERROR: no in.lj\n"
+            "Abort is in progress...hit ctrl-c again to forcibly terminate\n",
+            "it failed; the first error in err is 'ERROR: no in.lj'",
+        ),
+        (
+            "Abort is in progress...hit ctrl-c again to forcibly terminate\n",
+            "it failed; the last line of err is",
+        ),
+        (
             "n7.site: rank 10 died from signal 9\n"
             "forrtl: error (78): process killed (SIGTERM)\n",
             "task 10 on n7.site was killed first",

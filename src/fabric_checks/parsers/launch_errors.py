@@ -498,7 +498,8 @@ _FAREWELL = re.compile(
     r"|^\[[\w.-]+:\d+\] +\[ ?\d+\] |^Invalid error code \(-\d"
     r"|spank: \S+: Plugin file not found|\*\*\* End of error message|process killed \(SIGTERM\)"
     r"|^This typically refers to a problem|^Please see the FAQ page"
-    r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
+    r"|^Abort is in progress|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate"
+    r"|^make(?:\[\d+\])?: |mpi4py.run",
 )
 _ERROR = re.compile(
     r"(?i)error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no"
@@ -515,9 +516,9 @@ _EXCEPTION = re.compile(
 )
 #: So much of the beginning and the end of an output is searched.
 _SEARCHED = 100_000
-#: What launchers put before each line: `srun --label`, and Open MPI's `--output tag`, old and new.
+#: What launchers put before each line: `srun --label`, and Open MPI's `--output` with tags and times.
 _LABEL = re.compile(
-    r"(?m)^(?:(?:\w{3} \w{3} +\d+ [\d:]{8} \d{4})?\[\S*?\d+,\d+\]<std\w+>: ?|\d+: (?=\D))"
+    r"(?m)^(?:(?:(?:\w{3} \w{3} +\d+ [\d:]{8} \d{4})?(?:\[[^]\n]{1,300}\]){1,2}<std\w+>: ?)+|\d+: (?=\D))"
 )
 _ENDED = re.compile(r"srun: error: (\S+): tasks? (\S+): Exited with exit code (\d+)")
 _UNNAMED = {"hca": "an adapter that is not named"}
