@@ -70,6 +70,8 @@ MISUSES = [
         (["run", option], f"{option} needs a value")
         for option in ("--mpi", "--stack", "--mirror", "--prefix")
     ),
+    (["run", "--mode", "vet", "--one-job"], "--one-job goes with a run"),
+    (["run", "--cost", "--confirm", "1"], "--confirm goes with a run"),
     (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
     (
         ["run", "--mirror", "/nonexistent"],
@@ -454,6 +456,13 @@ def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     done = programs.run([RUN, *options], env=env)
     assert one_error(done).endswith(says) and done.stdout == ""
+
+
+def test_one_job_is_refused_where_nothing_allocates_nodes(tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
+    done = programs.run([RUN, "--one-job", "--system", "local", "-n", "Osu"], env=env)
+    assert "local:node is run by 'fabric-local', which has no" in one_error(done)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 VET = re.findall(

@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch):
 WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
     ("shwo", 2, "no such command 'shwo'. Did you mean 'show'?"),
+    ("run --confirm many x", 2, "'many' is not a valid integer range; see ci/run"),
     ("references prpose", 2, "no such command 'prpose'"),
     (
         "changes results,systm=x",

@@ -96,11 +96,13 @@ def _usage_text(error: click.ClickException) -> str:
     """Return a message of click as one of ours: no capital, no full stop, and where to look."""
     text = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
-    see = (
-        f"; see {context.command_path} --help"
-        if context and not text.endswith("?")
-        else ""
-    )
+    see = ""
+    if context and not text.endswith("?"):
+        # A hidden verb is called by the script of its name.
+        path = context.command_path
+        if context.command.hidden:
+            path = f"ci/{context.command.name}"
+        see = f"; see {path} --help"
     return f"{text[:1].lower()}{text[1:]}{see}"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Sequence
 
@@ -202,8 +203,10 @@ def main() -> None:
     ) -> list[TestCase]:
         try:
             return session.choose(cases, passes, options)
-        except FabricError as error:
-            raise ConfigError(str(error)) from None
+        except (FabricError, ConfigError) as error:
+            # ReFrame would end with a status as if cases had failed.
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
 
     internals.run_cases(choose, session.release)
 
