@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import reframe
@@ -17,6 +18,7 @@ from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
+from reframe.frontend.executors import policies
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
@@ -280,3 +282,27 @@ def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
     assert "--duration itself sets how long the run takes" in printed
     assert "handed over" not in printed
+
+
+def test_cases_are_looked_after_as_often_late_as_early(monkeypatch):
+    """Where the first fails, ReFrame does so by itself, and the function can go."""
+    slept, clock = [], [0.0]
+
+    def sleep(seconds):
+        slept.append(seconds)
+        clock[0] += seconds
+
+    def longest_pause():
+        slept.clear()
+        for _ in range(30):
+            policy._pollctl.snooze()
+        return max(slept)
+
+    policy = policies.AsynchronousExecutionPolicy()
+    monkeypatch.setattr(policies.time, "sleep", sleep)
+    monkeypatch.setattr(policies.time, "time", lambda: clock[0])
+    assert longest_pause() > 5
+    monkeypatch.setattr(internals, "_RUNNERS", [SimpleNamespace(policy=policy)])
+    internals.poll_steadily()
+    policy._pollctl.reset_poll_rate()
+    assert longest_pause() < 0.2

@@ -437,6 +437,15 @@ def run_cases(
 _RUNNERS: list[executors.Runner] = []
 
 
+def poll_steadily() -> None:
+    """Let ReFrame look after cases as often late in a case as at its beginning.
+
+    Why: it looks less and less often, to spare a scheduler, at last every ten seconds. Its option for that is
+    read before the cases are selected.
+    """
+    _RUNNERS[0].policy._pollctl._poll_rate_decay = 0.0
+
+
 def has_fixtures_left() -> bool:
     """Return whether a fixture of the current pass has not ended.
 

@@ -106,6 +106,19 @@ def test_cases_run_one_after_the_other_on_their_nodes(queue):
     assert first.scheduler.began(first)
 
 
+def test_a_case_starts_when_it_is_submitted_and_its_end_is_waited_for(
+    queue, monkeypatch
+):
+    monkeypatch.setattr(in_job, "WAIT_S", 60.0)
+    first = submitted("a", "sleep 0.3")
+    assert queue.running is first
+    second = submitted("b", "sleep 60")
+    first.scheduler.poll(first, second)
+    assert first.has_ended and queue.running is second
+    second.scheduler.cancel(second)
+    ended(second)
+
+
 def test_nothing_is_asked_for_while_something_is_built(queue):
     is_built = []
     queue.may_begin = lambda: bool(is_built)
@@ -207,7 +220,7 @@ def test_a_script_without_a_time_limit_is_not_ended(queue):
 
 
 def test_a_case_waits_while_nodes_are_yet_to_report(queue):
-    queue.allocation.away = 3
+    queue.allocation.away = 4
     job = submitted("one")
     for _ in range(3):
         queue.advance()

@@ -35,6 +35,9 @@ from fabric_checks.schedulers.model import ExitReason
 
 #: How long a script may tidy up when it is ended, and what is left for that at the end of an allocation.
 GRACE_S, RESERVE_S = 5.0, 15.0
+#: How long the end of a case is waited for before ReFrame looks after all others, which may be thousands; how
+#: often it is looked for.
+WAIT_S, LOOK_S = 0.5, 0.02
 
 
 class Step(Job):
@@ -82,6 +85,18 @@ class Queue:
         self._count += 1
         note(step, jobid=f"{self._count}", submit_time=time.time(), state="PENDING")
         self.waiting.append(step)
+        self.advance()
+
+    def wait(self) -> None:
+        """Wait for the allocation, or for the end of the case that runs, but not for long."""
+        until_s = time.monotonic() + WAIT_S
+        while self._has_to_wait() and time.monotonic() < until_s:
+            time.sleep(LOOK_S)
+
+    def _has_to_wait(self) -> bool:
+        if self.running and self.running.process:
+            return self.running.process.poll() is None
+        return self._asked and not (self.allocation.held or self.allocation.ended)
 
     def advance(self) -> None:
         """Follow the case that runs, and start the next."""
@@ -298,6 +313,7 @@ class InJobScheduler(JobScheduler):
 
     def poll(self, *jobs: Job) -> None:
         """Bring all jobs up to date, and start the next."""
+        _QUEUES[0].wait()
         _QUEUES[0].advance()
 
     def wait(self, job: Job) -> None:

@@ -88,6 +88,8 @@ class _Session:
         self.queue = Queue(kind(request), lambda: not internals.has_fixtures_left())
         self.queue.estimates_s = estimates_s
         take(self.queue)
+        if len(left) == len(chosen):
+            internals.poll_steadily()
         return sorted(chosen, key=_importance)
 
     def release(self) -> None:
