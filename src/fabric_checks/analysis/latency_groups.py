@@ -23,6 +23,8 @@ CLOSED = 0.9
 LEAST_OF_KIND = 1 / 8
 #: Ranks show the right group of a node only if this share of nodes have a neighbour of their own group.
 IN_ORDER = 0.9
+#: ... and if none of so many random orders has as many equal neighbours.
+ORDERS = 199
 #: A node without a member of its group among so many ranks before and after it is misplaced.
 NEIGHBOURS = 2
 
@@ -86,6 +88,16 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
         fcluster(tree, border_us - least, criterion="distance"), return_inverse=True
     )[1]
     return found
+
+
+def joined(latency_us: Array, group: Numbers) -> Numbers:
+    """Return the groups, with the nodes of small ones in the large one that is nearest on average."""
+    large = medians.large(group)
+    if not len(large):
+        return group
+    is_of = group[:, None] == large
+    distance_us = np.nan_to_num(latency_us) @ is_of / is_of.sum(axis=0)
+    return np.where(is_of.any(axis=1), group, large[distance_us.argmin(axis=1)])
 
 
 def agrees(latency_us: Array, home: Numbers, border_us: float) -> bool:
@@ -169,10 +181,19 @@ def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
         }
     several = np.bincount(group)[group] > 1
     ordered = np.count_nonzero(_beside(group, 1) | ~several)
-    if ordered < IN_ORDER * len(group):
+    if ordered < IN_ORDER * len(group) or _may_be_random(group):
         return {}
     alone = np.flatnonzero(several & ~_beside(group, NEIGHBOURS)).tolist()
     return {rank: _most_frequent(_neighbours(group, rank)) for rank in alone}
+
+
+def _may_be_random(group: Numbers) -> bool:
+    """Return whether a random order may have as many neighbours of one group, as where one group has most
+    nodes."""
+    orders = np.tile(group, (ORDERS + 1, 1))
+    orders[1:] = np.random.default_rng(0).permuted(orders[1:], axis=1)
+    alike = np.count_nonzero(orders[:, 1:] == orders[:, :-1], axis=1)
+    return bool(alike[0] <= alike[1:].max())
 
 
 def _beside(group: Numbers, most: int) -> NDArray[np.bool_]:

@@ -22,11 +22,13 @@ def latencies(leaf, *, node=None, pair=None):
     return found
 
 
-def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts=None):
+def text_of(
+    latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts=None, digits=6
+):
     """Return the output of the program on a fabric.
 
     :param noise: standard deviation of the logarithm of a measurement; :param own: of what a node has of its
-        own.
+        own; :param digits: behind the point.
     """
     nodes = len(latency_us)
     random = np.random.default_rng(seed)
@@ -58,6 +60,7 @@ def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts
                 true * np.exp(noise * random.standard_normal(len(ones))),
                 strict=True,
             ):
+                value = round(float(value), digits)
                 rows.append(
                     f"{number} {round_} {one} {two} {value:.6g} {0.99 * value:.6g}"
                 )

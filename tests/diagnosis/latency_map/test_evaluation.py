@@ -295,3 +295,24 @@ def test_the_groups_of_many_nodes_take_few_steps(monkeypatch):
     )
     assert report_of(text_of(latencies(np.arange(128) // 4), noise=0.02)).findings == ()
     assert len(calls) < 128 + 200
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sizes", [(9, 7), (10, 6), (20, 12), (16, 3)])
+def test_leaves_of_different_sizes_are_no_classes_of_nodes(sizes, seed):
+    """Hosts are cabled in any order, latencies have two digits, and a node is farther than the others."""
+    random = np.random.default_rng(seed)
+    leaf = random.permutation(np.repeat([0, 1], sizes))
+    slow = {int(random.integers(len(leaf))): 0.06}
+    report = report_of(text_of(latencies(leaf, node=slow), noise=0.004, digits=2))
+    assert report.findings == ()
+    is_same = report.group[:, None] == report.group
+    assert (is_same == (leaf[:, None] == leaf)).all()
+
+
+def test_an_order_that_may_be_chance_blames_nobody():
+    leaf = np.zeros(19, dtype=int)
+    leaf[[4, 5, 12]] = 1
+    assert findings(latencies(leaf), noise=0.01) == set()
+    leaf = np.repeat([0, 1, 2, 3], 8)
+    assert findings(latencies(swapped(3, 12, leaf)), noise=0.01) != set()

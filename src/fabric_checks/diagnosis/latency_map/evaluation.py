@@ -244,7 +244,7 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
         to_try.append(of_group(nowhere.group)[0])
     while to_try:
         near = of_own(to_try.pop())
-        if near.border_us is None:
+        if near.border_us is None or any(near is known for known in found):
             continue
         found.append(near)
         if (
@@ -252,7 +252,9 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
             and len(found) <= SETTINGS.most_models
         ):
             # The groups of the nearest kind of nodes show what is each node's own, which hides other groups.
-            to_try.append(of_group(near.group)[0])
+            # A node alone may be in no group, or far from all others of the nearest one.
+            for group in (near.group, groups.joined(latency_us, near.group)):
+                to_try.append(of_group(group)[0])
     return min(found, key=lambda near: of_group(near.group)[1])
 
 
@@ -290,21 +292,29 @@ def _once(function: Callable[[NDArray[Any]], Result]) -> Callable[..., Result]:
 def _explained(
     latency_us: Array, group: Numbers, error_us: float
 ) -> tuple[Array, float]:
-    """Return the effects of nodes, and how badly groups explain the latencies: by chi square, and the number
-    of their levels.
+    """Return the effects of nodes, and how badly groups explain the latencies: by chi square, and the numbers
+    of their levels and of the nodes that have an effect.
 
     This is Schwarz's criterion (Estimating the dimension of a model, Annals of Statistics 6, 1978). A single
     slow pair, which no group explains, counts as little as many errors do.
     """
     effect, rest = _effects(latency_us, group)
     of_pair = groups.pairs(rest)
-    error = max(error_us, SETTINGS.least_error * float(np.nanmedian(latency_us)))
+    usual_us = float(np.nanmedian(latency_us))
+    error = max(error_us, SETTINGS.least_error * usual_us)
+    # Latencies of few digits, and medians of them, are known to a step of the last; no gap between levels is
+    # one.
+    steps = np.diff(np.unique(groups.pairs(latency_us)))
+    step = float(steps.min(initial=groups.LEAST_GAP * usual_us))
+    of_pair = np.maximum(np.abs(of_pair) - step, 0)
     levels = len(medians.large(group))
     chi_square = float(
         np.sum(np.minimum((of_pair / error) ** 2, SETTINGS.most_errors**2))
     )
-    of_levels = levels * (levels + 1) / 2 * float(np.log(len(of_pair)))
-    return effect, chi_square + of_levels
+    # Farther nodes that are nearer to each other would explain a second leaf as well.
+    of_nodes = np.count_nonzero(np.abs(effect) > error + step)
+    parameters = levels * (levels + 1) / 2 + of_nodes
+    return effect, chi_square + float(parameters * np.log(len(of_pair)))
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
