@@ -162,6 +162,68 @@ def test_gpus_and_adapters_are_recorded_with_the_bridges_above_them(run):
     assert run.file.read_text().count("/device\t") == 4  # two of each snapshot
 
 
+#: A stand-in for nvidia-smi, in its form; the state of the second link is in a file.
+STAND_IN = """#!/bin/sh
+case $1 in
+nvlink)
+    printf 'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\\n\\t Link 0: 26.562 GB/s\\n'
+    printf '\\t Link 1: %s\\n' "$(cat {link})" ;;
+*) printf '0, Completed, Success\\n' ;;
+esac
+"""
+
+
+def with_nvidia(run, script):
+    """Return the environment of a tree with NVIDIA's driver, and a stand-in for nvidia-smi."""
+    grow(run.folder / "root", {"proc/driver/nvidia/version": "590.48.01\n"})
+    binary = run.folder / "bin/nvidia-smi"
+    binary.parent.mkdir()
+    binary.write_text(script)
+    binary.chmod(0o755)
+    return run.env | {"PATH": f"{binary.parent}:{run.env['PATH']}"}
+
+
+def test_the_state_of_nvlink_is_recorded_before_and_after(run):
+    link = run.folder / "link"
+    link.write_text("26.562 GB/s")
+    env = with_nvidia(run, STAND_IN.format(link=link))
+    options = ("--root", run.folder / "root")
+    command = ("sh", "-c", f"echo '<inactive>' > {link}")
+    assert run(*command, options=options, env=env).returncode == 0
+    before, after = (each.host.nvlink for each in (run.read().before, run.read().after))
+    assert before == {
+        ("0", "0"): "26.562 GB/s",
+        ("0", "1"): "26.562 GB/s",
+        ("0", "fabric"): "Completed, Success",
+    }
+    assert after == before | {("0", "1"): "inactive"}
+
+
+def test_an_nvidia_smi_that_hangs_costs_its_state_alone(run):
+    env = with_nvidia(run, f"#!/bin/sh\nexec sleep {ENDLESS_S}\n")
+    done = run("echo", "ran", options=("--root", run.folder / "root"), env=env)
+    assert done.stdout == "ran\n" and done.returncode == 0
+    assert run.read().after.cut is None and run.read().after.host.nvlink == {}
+
+
+def test_what_the_kernel_logs_meanwhile_is_recorded(run):
+    log = run.folder / "root/dev/kmsg"
+    xid = "NVRM: Xid (PCI:0000:18:00): 79, pid=1, GPU has fallen off the bus."
+    grow(run.folder / "root", {"dev/kmsg": "3,1,1,-;NVRM: Xid before\n"})
+    lines = f"3,2,2,-;{xid}\\n SUBSYSTEM=pci;Xid\\n6,3,3,-;usb 1-1: new device\\n"
+    command = ("sh", "-c", f"printf '{lines}' >> {log}")
+    assert run(*command, options=("--root", run.folder / "root")).returncode == 0
+    assert run.read().after.host.messages == (xid,)
+    assert run.read().before.host.messages == ()
+
+
+def test_a_kernel_log_that_may_not_be_read_is_an_error(run):
+    (run.folder / "root/dev").mkdir(parents=True)
+    (run.folder / "root/dev/kmsg").symlink_to("kmsg")  # for root, too
+    assert run("true", options=("--root", run.folder / "root")).returncode == 0
+    assert run.read().after.host.unread == "E40"
+
+
 def test_this_machine_is_recorded(run):
     assert run("true").returncode == 0
     node = run.read()

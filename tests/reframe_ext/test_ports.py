@@ -23,6 +23,7 @@ class Check(PortsMixin, PlacementMixin):
 
     ports_program, launch_suffix = "/x/ports", ""
     extras = LayoutMixin.extras
+    job = SimpleNamespace(exitcode=0)
 
     def __init__(self, stage, layout="2x1", *, moved=None, features=(), **extras):
         self.stagedir = str(stage)

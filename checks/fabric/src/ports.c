@@ -46,7 +46,9 @@ enum {
     most_matches = 4096,       /* files of one pattern */
     most_interfaces = 256,
     most_statistics = 512, /* of ethtool, of one interface */
-    longest_ms = 2000      /* of a snapshot: firmware that hangs would hang the program */
+    longest_ms = 2000,     /* of a snapshot: firmware that hangs would hang the program */
+    longest_query_ms = 800, /* of nvidia-smi, which is a part of it */
+    most_messages = 50       /* of the kernel, during the program */
 };
 
 static const char method[] =
@@ -56,9 +58,11 @@ static const char method[] =
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
     "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
     "in /proc, speed and driver by ioctl, and the bridges of PCIe above each GPU and\n"
-    "adapter; starts PROGRAM with what it has inherited itself; reads them again when\n"
-    "that ends; and ends as PROGRAM did. Every other process becomes PROGRAM at once,\n"
-    "and so does this one if it cannot write.\n"
+    "adapter, and, where there is NVIDIA's driver, what nvidia-smi knows of NVLink;\n"
+    "starts PROGRAM with what it has inherited itself; reads them again when that ends,\n"
+    "with what the kernel logged of adapters, links and GPUs since, if /dev/kmsg may be\n"
+    "read; and ends as PROGRAM did. Every other process becomes PROGRAM at once, and so\n"
+    "does this one if it cannot write.\n"
     "Lines: path, a tab, one line of the file, or what a device's link resolves to; `!`\n"
     "and an error's name where a file may not be read. A snapshot takes at most 2 s and\n"
     "1 MiB; what is beyond is left out, which the file records.\n"
@@ -264,6 +268,139 @@ static void append_files(struct text *text, const char *root)
     }
 }
 
+/* -------------------------------------------------------------- NVLink and kernel */
+
+static void append_lines(struct text *text, const char *path, char *lines)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        append_row(text, path, line + strspn(line, " \t"));
+    }
+}
+
+/* Reads what a process prints, at most longest_query_ms long; returns whether it ended by then. */
+static bool read_output(int file, char *output, size_t room)
+{
+    const long long ns_of_ms = 1000000;
+    struct timespec begin = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    size_t length = 0;
+    ssize_t more = 1;
+    while (more > 0) {
+        struct timespec now = {0, 0};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const long long took_ms = (now.tv_sec - begin.tv_sec) * 1000LL + (now.tv_nsec - begin.tv_nsec) / ns_of_ms;
+        struct pollfd end = {.fd = file, .events = POLLIN};
+        if (took_ms >= longest_query_ms || poll(&end, 1, (int)(longest_query_ms - took_ms)) <= 0) {
+            break;
+        }
+        more = length + 1 < room ? read(file, output + length, room - 1 - length) : 0;
+        length += more > 0 ? (size_t)more : 0;
+    }
+    output[length] = '\0';
+    return more == 0;
+}
+
+/* Appends what nvidia-smi prints; returns whether it did not take too long. */
+static bool append_query(struct text *text, const char *name, char *const *command)
+{
+    static char output[64 * 1024];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    const pid_t started = fork();
+    if (started == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0 &&
+            dup2(ends[1], STDOUT_FILENO) >= 0) {
+            execvp(command[0], command); /* NOLINT(clang-analyzer-optin.taint.GenericTaint): of the user's PATH */
+        }
+        _exit(exit_not_started);
+    }
+    close(ends[1]);
+    const bool is_whole = started > 0 && read_output(ends[0], output, sizeof output);
+    if (started > 0) {
+        if (is_whole) {
+            append_lines(text, name, output);
+        } else {
+            kill(started, SIGKILL);
+            append_error(text, name, ETIMEDOUT);
+        }
+        waitpid(started, NULL, is_whole ? 0 : WNOHANG);
+    }
+    close(ends[0]);
+    return is_whole;
+}
+
+static void append_nvlink(struct text *text, const char *root)
+{
+    static char *const links[] = {"nvidia-smi", "nvlink", "--status", NULL};
+    static char *const fabric[] = {"nvidia-smi", "--query-gpu=index,fabric.state,fabric.status",
+                                   "--format=csv,noheader", NULL};
+    char driver[4096];
+    if ((size_t)snprintf(driver, sizeof driver, "%s/proc/driver/nvidia/version", root) < sizeof driver &&
+        access(driver, F_OK) == 0 && append_query(text, "nvidia-smi/nvlink", links)) {
+        append_query(text, "nvidia-smi/fabric", fabric);
+    }
+}
+
+/* The kernel's log, from its end on; open while the program runs, which does not inherit it. */
+static int messages = -1;
+static int why_no_messages = 0;
+
+static void open_messages(const char *root)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/dev/kmsg", root);
+    messages = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (messages < 0 || lseek(messages, 0, SEEK_END) < 0) {
+        why_no_messages = errno == ENOENT && *root != '\0' ? -1 : errno; /* a tree without is none that refuses */
+    }
+}
+
+static bool is_message(const char *line)
+{
+    static const char *const words[] = {"Xid",  "NVRM",  "nvswitch", "amdgpu", "mlx4",  "mlx5",
+                                        "hfi1", "bnxt",  "irdma",    "cxi",    "efa ",  "infiniband",
+                                        "AER:", "EDAC",  "mce:",     "NIC Link", "link is", "Link is",
+                                        "link down", "Link down", "Out of memory"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strstr(line, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each read of /dev/kmsg is one message: numbers, a semicolon, the text, and lines that begin with a space. */
+static void append_messages(struct text *text)
+{
+    char record[8192 + 1];
+    ssize_t length = 0;
+    if (why_no_messages > 0) {
+        append_error(text, "/dev/kmsg", why_no_messages);
+    }
+    length = why_no_messages == 0;
+    for (int count = 0; length > 0 && count < most_messages;) {
+        length = read(messages, record, sizeof record - 1);
+        if (length < 0 && (errno == EPIPE || errno == EINTR)) {
+            length = 1; /* what was overwritten is skipped */
+            continue;
+        }
+        record[length > 0 ? length : 0] = '\0';
+        char *rest = NULL;
+        for (char *line = strtok_r(record, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+            char *const message = *line == ' ' ? NULL : strchr(line, ';');
+            if (message != NULL && is_message(message)) {
+                append_row(text, "/dev/kmsg", message + 1);
+                count++;
+            }
+        }
+    }
+}
+
 /* ----------------------------------------------------------------------- ioctl */
 
 struct interface {
@@ -412,6 +549,10 @@ static void snapshot(int file, const char *moment, const char *root, const char 
     if (text.data != NULL) {
         const double begin = uptime_s();
         append_files(&text, root);
+        append_nvlink(&text, root);
+        if (*ending != '\0') {
+            append_messages(&text);
+        }
         if (*root == '\0') {
             append_interfaces(&text);
         }
@@ -635,6 +776,7 @@ int main(int argc, char **argv)
     char head[512];
     const int length = snprintf(head, sizeof head, "# fabric-checks %s %s\n# node: %s\n", PROGRAM, FORMAT, node);
     (void)!write(file, head, (size_t)length);
+    open_messages(root);
     take_snapshot(file, "before", root, "");
     const int status = run(command);
     char ending[64];

@@ -41,6 +41,7 @@ class NodeChange:
     :param slowest_ms: the time of the slower snapshot.
     :param lost: the devices of PCIe that were there before the program and not after it, in words.
     :param whole: whether both snapshots are, so that what is not in them is not there.
+    :param nvlink_before: as :attr:`Host.nvlink`, before the program.
     """
 
     node: str
@@ -52,6 +53,7 @@ class NodeChange:
     slowest_ms: float = 0.0
     lost: tuple[str, ...] = ()
     whole: bool = True
+    nvlink_before: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 #: The nodes of a job.
@@ -94,6 +96,7 @@ def of_node(file: NodeFile) -> NodeChange | str:
         max(before.took_ms, after.took_ms),
         _lost(before, after) if is_whole else (),
         is_whole,
+        before.host.nvlink,
     )
 
 

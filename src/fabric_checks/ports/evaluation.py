@@ -10,7 +10,7 @@ from typing import Any
 
 from fabric_checks.core.finding import Finding
 from fabric_checks.parsers.placement import RankPlace
-from fabric_checks.ports import errors, pcie, states, tcp, transport
+from fabric_checks.ports import errors, events, pcie, states, tcp, transport
 from fabric_checks.ports.counter_growth import NodeChange, Nodes
 from fabric_checks.ports.transport import Shares
 
@@ -43,6 +43,7 @@ def evaluate(
     moved_B: int | None = None,
     bindings: Mapping[str, str] | None = None,
     ranks: Sequence[RankPlace] = (),
+    failed: bool = False,
 ) -> Evaluation:
     """Evaluate the ports of a case.
 
@@ -50,6 +51,7 @@ def evaluate(
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
     :param moved_B: bytes that the nodes sent to each other, as the program states.
     :param bindings: of ranks to CPUs, by node. :param ranks: with their nodes and CPUs.
+    :param failed: whether the program failed, so that all that the kernel logged is of interest.
     """
     shares = transport.rails(nodes, fabric)
     near = pcie.nearest(pcie.numbered(nodes), nodes, fabric)
@@ -60,6 +62,8 @@ def evaluate(
         *pcie.findings(
             nodes, fabric
         ),  # before the ports, whose NUMA nodes follow from it
+        *events.nvlinks(nodes),
+        *events.kernel_messages(nodes, failed=failed),
         *states.outliers(nodes, bindings or {}),
         *states.slow_links(nodes, link_MBps, fabric),
         *transport.low_rails(

@@ -78,6 +78,13 @@ _PCIE = re.compile(
 #: The widths of PCIe; virtual devices have 0, 63 or 255.
 _WIDTH = re.compile("1|2|4|8|12|16|32")
 
+#: The kernel's log, and the error of a file that cannot be read.
+_MESSAGES, _ERROR = "/dev/kmsg", re.compile(r"!E\w{1,15}")
+#: Lines of nvidia-smi: ``GPU 3: Tesla ...``, ``Link 5: <inactive>``, and ``3, Completed, Success``.
+_OF_GPU = re.compile(r"GPU (\d{1,3}): ")
+_LINK = re.compile(r"Link (\d{1,3}): (<inactive>|\d{1,6}(?:\.\d{1,6})? GB/s)")
+_FABRIC = re.compile(r"(\d{1,3}), ([A-Z][A-Za-z ]{1,30}, [A-Z][A-Za-z ]{1,30})")
+
 #: Path and value of each row of a snapshot.
 Rows = Sequence[Sequence[str]]
 
@@ -134,6 +141,9 @@ class Host:
     :param load: the load average of the last minute.
     :param gpus: by address, in the order of addresses.
     :param lanes: of the PCIe link of a device, or of a bridge above one, by address.
+    :param nvlink: the state of each NVLink by GPU and link, as in ``{("3", "5"): "25.781 GB/s"}``, and each
+        registration of a GPU in the fabric by GPU and ``fabric``.
+    :param messages: of the kernel while the program ran; :param unread: why they could not be read.
     """
 
     tcp: Mapping[str, int] = field(default_factory=dict)
@@ -141,6 +151,9 @@ class Host:
     load: float | None = None
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     lanes: Mapping[str, int] = field(default_factory=dict)
+    nvlink: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    unread: str = ""
 
 
 @dataclass(frozen=True)
@@ -413,13 +426,31 @@ def _host(rows: Rows) -> Host:
             settings[name] = found[1]
     load = re.match(r"\d{1,6}\.\d{2} ", first.get("/proc/loadavg", ""))
     lanes = {at: int(width) for at, width in _values(first, _LANES, _WIDTH).items()}
+    messages = [value for path, value in rows if path == _MESSAGES]
+    error = next((value for value in messages if _ERROR.fullmatch(value)), "")
     return Host(
         _tcp(rows, first),
         settings,
         float(load[0]) if load else None,
         _gpus(first),
         lanes,
+        _nvlink(rows),
+        () if error else tuple(messages),
+        error.removeprefix("!"),
     )
+
+
+def _nvlink(rows: Rows) -> dict[tuple[str, str], str]:
+    """Return the states that nvidia-smi prints: a line for each GPU, and one for each of its links."""
+    found, gpu = {}, ""
+    for path, value in rows:
+        if path == "nvidia-smi/nvlink" and (line := _OF_GPU.match(value)):
+            gpu = line[1]
+        elif path == "nvidia-smi/nvlink" and (line := _LINK.fullmatch(value)):
+            found[gpu, line[1]] = line[2].strip("<>")
+        elif path == "nvidia-smi/fabric" and (line := _FABRIC.fullmatch(value)):
+            found[line[1], "fabric"] = line[2]
+    return found
 
 
 def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
+from fabric_checks.ports import events
 from fabric_checks.ports.counter_growth import Nodes, port_changes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
@@ -82,6 +83,8 @@ def _values(
     for node in nodes:
         for what, value in node.host.settings.items():
             yield ("host", what, ""), node.node, value
+        for what, count in events.active_nvlinks(node).items():
+            yield ("gpu", what, ""), node.node, count
     for host, value in bindings.items():
         yield ("host", "binding", ""), host, value
 

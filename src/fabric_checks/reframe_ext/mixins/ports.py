@@ -90,7 +90,7 @@ class PortsMixin(RegressionTestPlugin):
     def note_ports(self):
         """Evaluate the ports, also of a program that failed: they may show the cause."""
         if not self.is_dry_run():
-            self._note_ports({})
+            self._note_ports({}, failed=bool(self.job.exitcode))
 
     def hold_to_ports(self, text: str) -> None:
         """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program
@@ -107,7 +107,9 @@ class PortsMixin(RegressionTestPlugin):
         if disproof:
             raise SanityError(self.of_image(disproof))
 
-    def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
+    def _note_ports(
+        self, moved: Mapping[Layout, int | None], *, failed: bool = False
+    ) -> str | None:
         from fabric_checks.software import packages
 
         recorded = list(filter(self._has_ports_in, self.launches))
@@ -134,6 +136,7 @@ class PortsMixin(RegressionTestPlugin):
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
                     ranks=self.ranks,
+                    failed=failed,
                 )
             self.facts.ports = judged.record
             if len(self.launches) == 1:
