@@ -33,7 +33,8 @@ KNOWN: Table = (
         "use an MPICH with PMIx, under `srun --mpi=pmix`, which has no such limit (MPICH's issue 6924)",
     ),
     (
-        r"(?:OMPI|Open MPI) was not built with slurm'?s? PMI|direct launched using \"srun\"",
+        r"(?:OMPI|Open MPI) was not built with slurm'?s? PMI|direct launched using \"srun\""
+        r"|^No PMIx server was reachable, but a PMI1/2 was detected",
         "Open MPI cannot talk to the process manager of this srun",
         "take `srun --mpi=pmix` and an Open MPI that was built with PMIx, or the launcher `mpirun`",
     ),
@@ -67,6 +68,11 @@ KNOWN: Table = (
         r"|more processes than the ppr for\s[\s\S]{0,200}?Number of procs: +(?P<count_>\d+)",
         "the launcher was asked for {count} processes, more than the slots that it was given",
         "give the job as many tasks as processes; in a test, allow more by `--map-by :OVERSUBSCRIBE`",
+    ),
+    (
+        r"Missing requested host: +(?P<host>\S+)",
+        "the launcher was asked for {host}, which the job does not have",
+        "compare `--host` and the hostfile with the nodes of the job",
     ),
     (
         r"has detected an attempt to run as root",
