@@ -118,7 +118,8 @@ KNOWN: Table = (
         r"(?P<node>\S+)[\s\S]{0,80}?"
         r"is on host: (?P<peer>\S+)\s+BTLs attempted: (?P<btls>[^\n]+)",
         "Open MPI has no network to {peer} (it tried {btls})",
-        "leave the choice of btl and pml to Open MPI, and see whether both nodes have the same interfaces up",
+        "leave the choice of btl and pml to Open MPI; see whether both nodes have the same interfaces up,"
+        " and btl_tcp_if_include in `ompi_info --all` (Debian's Open MPI 6 allows lo alone)",
     ),
     (
         r"couldn't open the help file:\s+(?P<file>\S+?): No such",
