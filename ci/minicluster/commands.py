@@ -55,6 +55,8 @@ environment:
   FABRIC_FLUX_PREFIX, FABRIC_PBS_PREFIX
                    where Flux and OpenPBS are installed, if their programs are not on PATH
   TMPDIR           where the folder of a cluster is made (default: /tmp)
+
+The exit status of exec and run is that of their command; else 0, 1 if it failed, or 2 for wrong usage.
 """
 
 

@@ -53,6 +53,16 @@ def tools(tmp_path):
     return without
 
 
+@pytest.mark.parametrize(
+    "name", ["cluster", "mirror", "mutants", "releases", "run", "test"]
+)
+def test_the_help_of_every_command_states_its_exit_status(name):
+    """Those of nightly and vet are helps of verbs, which tests/cli/test_help.py holds to the same."""
+    done = run(ROOT / "ci" / name, "--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "exit status" in " ".join(done.stdout.split()).lower()
+
+
 @pytest.mark.parametrize("tool", ["gcc", "make"])
 def test_a_missing_tool_is_named_with_its_package(tools, tmp_path, tool):
     line = one_error(run(RUN, PATH=tools(tool), FABRIC_HOME=str(tmp_path / "home")))

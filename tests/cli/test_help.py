@@ -10,6 +10,7 @@ import pytest
 
 from fabric_checks.cli.commands import GROUPS, load, verbs
 from fabric_checks.cli.main import cli
+from fabric_checks.core.paths import ROOT
 from tests import programs
 
 
@@ -117,19 +118,50 @@ def test_the_help_lists_verbs_by_group_and_loads_none():
 
 
 COMPLETE = """
-eval "$(_FABRIC_CHECKS_COMPLETE=bash_source fabric-checks)"
+. ci/completion.bash
 COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-_fabric_checks_completion fabric-checks
+{function} fabric-checks
 echo "${{COMPREPLY[@]}}"
 """
 
 
-@pytest.mark.parametrize(
-    "words, completed",
-    [("bla", "blame"), ("new", ""), ("references propose --min", "--min-passes")],
-)
-def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
-    script = COMPLETE.format(words=f"fabric-checks {words}")
-    done = programs.run(["bash", "-c", script], check=True)
-    assert done.stdout == f"{completed}\n"
+def completed(words, function="_fabric_checks_completion"):
+    """Return what bash completes the last of some words to."""
+    script = COMPLETE.format(words=words, function=function)
+    done = programs.run(["bash", "-c", script], check=True, cwd=ROOT)
     assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "words, names",
+    [
+        ("bla", ["blame"]),
+        ("new", []),
+        ("references propose --min", ["--min-passes"]),
+        ("nightly --system minic", ["minicluster"]),
+        ("show --session 2026", ["20260101T000000Z-abcd"]),
+        ("findings acknowledge x", []),
+    ],
+)
+def test_bash_completes_commands_options_and_names_but_hidden_ones(
+    words, names, tmp_path, monkeypatch
+):
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "run-report-20260101T000000Z-abcd-0.json").touch()
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    assert completed(f"fabric-checks {words}") == names
+
+
+@pytest.mark.parametrize(
+    "words, name",
+    [
+        ("--system minic", "minicluster"),
+        ("--mode proc", "procurement"),
+        ("-n OsuBarr", "OsuBarrier"),
+        ("--one", "--one-job"),
+    ],
+)
+def test_bash_completes_what_ci_run_takes(words, name):
+    assert name in completed(f"ci/run {words}", "_fabric_ci_run")

@@ -27,6 +27,8 @@ WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
     ("shwo", 2, "no such command 'shwo'. Did you mean 'show'?"),
     ("run --confirm many x", 2, "'many' is not a valid integer range; see ci/run"),
+    ("list", 2, "no such command 'list'; did you mean 'fabric-checks show --list'?"),
+    ("findings ack", 2, "did you mean 'fabric-checks findings acknowledge'?"),
     ("references prpose", 2, "no such command 'prpose'"),
     (
         "changes results,systm=x",

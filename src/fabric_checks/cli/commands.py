@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -68,6 +69,8 @@ def verbs() -> dict[str, Verb]:
 
 class Commands(Verbs):
     """The group of all verbs, which are loaded when they are called."""
+
+    known_as = MappingProxyType({"list": "show --list"})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli import completion
 from fabric_checks.cli.verb import Verbs, end_by, json_option, name_option, option
 from fabric_checks.core import console, locks, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -32,7 +33,7 @@ Examples:
 
 
 @click.group("findings", cls=Verbs, epilog=_EPILOG, invoke_without_command=True)
-@option("--system", "Only those of this system.")
+@option("--system", "Only those of this system.", shell_complete=completion.systems)
 @json_option
 @click.pass_context
 def command(context: click.Context, system: str | None, *, as_json: bool) -> None:
@@ -56,7 +57,7 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
 
 
 @command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
-@click.argument("name", metavar="FINDING")
+@click.argument("name", metavar="FINDING", shell_complete=completion.findings)
 @name_option("--reason", "Why it needs no attention.", required=True)
 @name_option("--ticket", "The ticket of its repair.", required=True)
 @option(

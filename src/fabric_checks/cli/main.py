@@ -16,8 +16,8 @@ from fabric_checks.core.errors import FabricError
 
 _EPILOG = """
 \b
-Completion in bash (zsh_source and fish_source for those): \
-eval "$(_FABRIC_CHECKS_COMPLETE=bash_source fabric-checks)"
+Completion in bash, of ci/run as well: . ci/completion.bash
+In zsh and fish, as for fish: _FABRIC_CHECKS_COMPLETE=fish_source fabric-checks | source
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli import run_summary
+from fabric_checks.cli import completion, run_summary
 from fabric_checks.cli.verb import (
     FAILED,
     FOUND,
@@ -47,7 +47,12 @@ Examples:
 
 @verb("show", _EPILOG, {FAILED: UNUSABLE, FOUND: "--gate: the run is no success"})
 @click.argument("source", metavar="[SOURCE]", required=False, callback=named)
-@name_option("--session", "Name of the run.  [default: the latest]", "name")
+@name_option(
+    "--session",
+    "Name of the run.  [default: the latest]",
+    "name",
+    shell_complete=completion.sessions,
+)
 @flag("--list", "List the runs: date, system, cases, passed.", "as_list")
 @json_option
 @csv_option

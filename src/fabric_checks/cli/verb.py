@@ -8,10 +8,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
 
+from fabric_checks.cli import completion
 from fabric_checks.core import console
 
 #: The exit statuses of all verbs: nothing wrong, the command itself failed, wrong usage, and something is
@@ -66,6 +68,20 @@ class Verbs(click.Group):
     """A group of verbs, whose errors have the form of all others."""
 
     command_class = Verb
+    #: What a command is called elsewhere, and its words here.
+    known_as: Mapping[str, str] = MappingProxyType({})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called, and its remaining arguments; or refuse a name that is none."""
+        wrong = args[0]
+        begun = [name for name in self.list_commands(ctx) if name.startswith(wrong)]
+        meant = self.known_as.get(wrong, begun[0] if len(begun) == 1 else "")
+        if meant and self.get_command(ctx, wrong) is None:
+            did_you = f"did you mean '{ctx.command_path} {meant}'?"
+            raise click.UsageError(f"no such command {wrong!r}; {did_you}", ctx)
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; wrong usage is one line with the cause and where the help is."""
@@ -211,6 +227,7 @@ system_option = name_option(
     "--system",
     "A system of config/systems.  [default: the one whose host names match, else local]",
     envvar="RFM_SYSTEM",
+    shell_complete=completion.systems,
 )
 metrics_option = option(
     "--metrics",

@@ -119,8 +119,8 @@ class Shared(Selection):
     most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option(
         "units that may be invalid", 3
     )
-    line_rate_MBps: Rate = option(
-        "of a node, as offered; else that of a link by the system's file", 0.0
+    link_MBps: Rate = option(
+        "of a link, or of all of a node, as offered; else as in the system's file", 0.0
     )
     quiet: bool = option(
         "no other processes may have taken cores from the ranks of the first node",
@@ -201,7 +201,7 @@ class Clause(Shared):
     def _contradictions(self) -> dict[str, bool]:
         """Return which bounds contradict each other or what links carry, and whether that is so."""
         is_share, runs = self.quantity == "share", self.over == "runs"
-        good, rate, most = self.good, self.line_rate_MBps, 2 if runs else 1
+        good, rate, most = self.good, self.link_MBps, 2 if runs else 1
         return {
             "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
                 is_share and not 0 < self.bad <= good < 1

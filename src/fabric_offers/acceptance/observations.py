@@ -264,10 +264,10 @@ class _Observation:
             return float(np.median(values))
         if isinstance(of, Of):
             return of.value or self._of_series(of, record["session"])
-        if rate := self.clause.line_rate_MBps or record["link_MBps"]:
+        if rate := self.clause.link_MBps or record["link_MBps"]:
             return float(rate)
         raise ClauseError(
-            f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses"
+            f"{self.where}: the line rate is not known; add link_MBps to the clauses"
         )
 
     def _of_series(self, of: Of, session: str) -> float:

@@ -197,13 +197,11 @@ def test_a_share_of_days_is_judged(tmp_path):
 
 def test_the_line_rate_is_that_of_the_clause_or_else_of_the_record(tmp_path):
     clause = {**CLAUSE, "of": "line rate", "good": 0.95, "bad": 0.85}
-    for link_MBps, given in ((100.0, {}), (50.0, {"line_rate_MBps": 100.0})):
+    for link_MBps, given in ((100.0, {}), (50.0, {"link_MBps": 100.0})):
         runs = [run(day, 96 + day % 2, link_MBps=link_MBps) for day in range(6)]
         found = judge(tmp_path, runs, {**clause, **given})
         assert found.word == MET and 0.96 <= found.estimate <= 0.97
-    with pytest.raises(
-        ClauseError, match="the line rate is not known; add line_rate_MBps"
-    ):
+    with pytest.raises(ClauseError, match="the line rate is not known; add link_MBps"):
         judge(tmp_path, [run(0, 96, link_MBps=None)], clause)
 
 

@@ -137,7 +137,7 @@ def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
         ),
         ({**PAIRS, "good": 1.2, "of": "line rate"}, "good is 1.2 of the line rate"),
         (
-            {**PAIRS, "good": 130, "bad": 110, "line_rate_MBps": 125},
+            {**PAIRS, "good": 130, "bad": 110, "link_MBps": 125},
             "beyond the line rate of 125 MB/s",
         ),
         ({**PAIRS, "layout": "1x8"}, "layout 1x8 has one node"),
