@@ -26,6 +26,7 @@ class HotSpot(Sweep):
     ranks_between_nodes = "node"
     layout = layouts("several", ranks=ranks_between_nodes)
     own_program = "hot_spot"
+    needs_whole_fabric = True
     tags = {"fabric"}
     family = families.STRESS
     levels = Levels(nightly=True, procurement=True)

@@ -28,6 +28,7 @@ class LatencyMap(OwnProgram):
     ranks_between_nodes = "node"
     layout = layouts("several", ranks=ranks_between_nodes, most=8192)
     own_program = "latency_map"
+    needs_whole_fabric = True
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"
     tags = {"fabric", "cross-section"}

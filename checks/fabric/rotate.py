@@ -65,6 +65,7 @@ class Rotate(OwnProgram):
     layout = layouts("several", ranks=ranks_between_nodes, most=MOST_OF_ALL_PAIRS)
     own_program = "rotate"
     confirms_itself = True
+    needs_whole_fabric = True
     packages = ("polars", "numpy", "scipy")
     packages_for = (
         "to separate slow nodes, slow paths and chance in the matrix of pairs"

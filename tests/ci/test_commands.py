@@ -82,6 +82,8 @@ MISUSES = [
     ),
     (["run", "--mode", "vet", "--one-job"], "--one-job goes with a run"),
     (["run", "--cost", "--confirm", "1"], "--confirm goes with a run"),
+    (["run", "--one-job", "--beside"], "--beside is '': choose within or between"),
+    (["run", "--beside=within"], "--continue and --beside go with --one-job"),
     (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
     (
         ["run", "--mirror", "/nonexistent"],

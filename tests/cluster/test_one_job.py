@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from fabric_checks.schedulers import in_job
 from fabric_checks.schedulers.in_job import session as in_job_session
 from tests.cluster.conftest import cluster_of
 from tests.cluster.session_faults import (
@@ -13,6 +14,7 @@ from tests.cluster.session_faults import (
     begin_held,
     heal,
     job,
+    perflog_full,
     release,
 )
 from tests.guard import wait_for
@@ -76,6 +78,11 @@ def step_killed(cluster):
     )
 
 
+def rank_stopped(cluster):
+    """Stop a rank so that it takes no signal but the last."""
+    cluster.on("n2", "pkill", "-STOP", "-f", "hold.sh")
+
+
 @pytest.mark.parametrize(
     "fault, options, text",
     [
@@ -86,6 +93,11 @@ def step_killed(cluster):
         ),
         (step_killed, (), "exit status|was cancelled|CANCELLED"),
         (None, ("-S", "OsuLatency.time_limit=5s"), r"ran over its time limit \(5 s\)"),
+        (
+            rank_stopped,
+            ("-S", "OsuLatency.time_limit=20s"),
+            r"ran over its time limit \(20 s\)",
+        ),
     ],
     ids=lambda each: getattr(each, "__name__", None),
 )
@@ -100,6 +112,36 @@ def test_a_fault_fails_its_case_and_the_others_go_on(
     assert re.search(text, outcome.cases["OsuLatency"].reason), outcome.cases[
         "OsuLatency"
     ].reason
+    assert is_free(two)
+
+
+def test_a_launch_that_slurm_refuses_is_its_line_and_the_others_go_on(two, tmp_path):
+    options = ("-S", "OsuLatency.env_vars=SLURM_MPI_TYPE:nonsense")
+    outcome = Session(two, tmp_path, *options, one_job=True).end()
+    assert results_of(outcome) == ALL_PASS | {"OsuLatency": "fail"}, outcome.printed
+    assert "nonsense" in outcome.cases["OsuLatency"].reason
+    assert is_free(two)
+
+
+def test_a_full_disk_is_named_and_the_others_are_recorded(two, tmp_path):
+    outcome = perflog_full(two, SLURM, tmp_path, one_job=True)
+    if isinstance(outcome, str):
+        pytest.skip(outcome)
+    assert results_of(outcome) == ALL_PASS | {"OsuLatency": "fail"}, outcome.printed
+    assert "No space left on device" in outcome.cases["OsuLatency"].reason
+    counts = outcome.recorded()
+    assert (counts["OsuBarrier"], counts["ImbBarrier"]) == ((1, 0), (1, 0))
+    assert is_free(two)
+
+
+def test_cases_beside_each_other_have_nodes_of_their_own(two, tmp_path):
+    """The victim is on both nodes, so the other two run beside each other behind it."""
+    beside = {in_job.BESIDE: in_job.BETWEEN}
+    outcome = Session(two, tmp_path, one_job=True, **beside).end()
+    assert results_of(outcome) == ALL_PASS, outcome.printed
+    nodes = {record["check"]: record["nodelist"] for record in outcome.records}
+    assert nodes["OsuLatency"] == ["n1", "n2"]
+    assert sorted(nodes["OsuBarrier"] + nodes["ImbBarrier"]) == ["n1", "n2"]
     assert is_free(two)
 
 

@@ -28,7 +28,7 @@ from fabric_checks.schedulers import in_job, reservations
 
 #: The options that ReFrame does not have.
 _OF_CI_RUN = (
-    "--mpi --stack --mirror --reservation --one-job --continue --confirm --cost --profile --budget"
+    "--mpi --stack --mirror --reservation --one-job --continue --beside --confirm --cost --profile --budget"
     " --only"
 )
 

@@ -362,7 +362,7 @@ def sacct_unavailable(cluster, commands, folder):
     return session.end()
 
 
-def perflog_full(cluster, commands, folder):
+def perflog_full(cluster, commands, folder, **more):
     """No room for the 24 records of the victim; those of the other two are on another file system."""
     perflogs = folder / "results/perflogs"
     perflogs.mkdir(parents=True)
@@ -385,7 +385,7 @@ def perflog_full(cluster, commands, folder):
     ]
     filled = f"head -c 4096 /dev/zero > {perflogs}/filler"
     cluster.sh("; ".join([f"mkdir -p {of_checks}", *links, filled]))
-    return Session(cluster, folder).end()
+    return Session(cluster, folder, **more).end()
 
 
 def reframe_killed(cluster, commands, folder):

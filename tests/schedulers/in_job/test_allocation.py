@@ -110,6 +110,19 @@ def test_a_script_is_started_as_in_a_job_of_its_own(tools):
     found.release()
 
 
+def test_steps_on_some_of_its_nodes_are_ended_with_all_others_left(tools):
+    (tools / "squeue").write_text(
+        '#!/bin/sh\necho "$@" > listed; echo 8.0 8.7 8.batch\n'
+    )
+    (tools / "scancel").write_text('#!/bin/sh\necho "$@" > ended\n')
+    (tools / "scancel").chmod(0o755)
+    found = followed(Request(4, 600))
+    found.end_steps(["n2", "n3"])
+    assert Path("listed").read_text().endswith(" -w n2,n3\n")
+    assert Path("ended").read_text() == "--signal=KILL 8.0 8.7\n"
+    found.release()
+
+
 def test_a_refusal_is_its_line(tools):
     Path("refused").touch()
     found = followed(Request(4, 600))
@@ -209,6 +222,10 @@ def test_partitions_are_in_the_allocation_as_asked_or_declared(
     after = ("fabric-in-slurm-job", 1) if is_inside else ("fabric-slurm", 4)
     assert (partition["scheduler"], partition["max_jobs"]) == after
     assert partition["access"] == ["-p x"]
+    monkeypatch.setenv(in_job.BESIDE, "within")
+    beside = {"scheduler": "fabric-slurm", "extras": extras | {"nodes": 7}}
+    reservations.apply(beside)
+    assert beside.get("max_jobs") == (7 if is_inside else None)
     other = {"scheduler": "local", "extras": extras}
     reservations.apply(other)
     assert other["scheduler"] == "local"

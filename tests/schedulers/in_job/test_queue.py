@@ -3,6 +3,7 @@
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from reframe.core.backends import getlauncher, getscheduler
@@ -10,6 +11,7 @@ from reframe.core.exceptions import SkipTestError
 from reframe.core.schedulers import Job
 
 from fabric_checks.reframe_ext.internals import take_system
+from fabric_checks.schedulers import in_job as in_one_job
 from fabric_checks.schedulers.in_job import scheduler as in_job
 from fabric_checks.schedulers.in_job.allocation import Allocation, Request
 from fabric_checks.schedulers.model import ExitReason
@@ -111,12 +113,48 @@ def test_a_case_starts_when_it_is_submitted_and_its_end_is_waited_for(
 ):
     monkeypatch.setattr(in_job, "WAIT_S", 60.0)
     first = submitted("a", "sleep 0.3")
-    assert queue.running is first
+    assert queue.running == [first]
     second = submitted("b", "sleep 60")
     first.scheduler.poll(first, second)
-    assert first.has_ended and queue.running is second
+    assert first.has_ended and queue.running == [second]
     second.scheduler.cancel(second)
     ended(second)
+
+
+def test_cases_that_may_run_beside_each_other_on_nodes_of_their_own(queue):
+    wide = submitted("wide", "sleep 60", nodes=2, may_share=True)
+    narrow = submitted("narrow", "sleep 60", may_share=True)
+    alone, last = submitted("alone"), submitted("last", may_share=True)
+    queue.advance()
+    assert queue.running == [wide, narrow]
+    assert (wide.nodelist, narrow.nodelist) == (["n1", "n2"], ["n3"])
+    ended_on = []
+    queue.allocation.end_steps = ended_on.append
+    narrow.process.kill()
+    narrow.process.wait()
+    queue.advance()
+    assert queue.running == [wide] and ended_on == [["n3"]]
+    wide.process.kill()
+    assert ended(alone, last) == ["COMPLETED", "COMPLETED"]
+    assert alone.nodelist == ["n1"]
+
+
+@pytest.mark.parametrize(
+    "asked, nodes, is_of_fabric, may_share",
+    [
+        ("", 1, False, False),
+        ("within", 1, True, True),
+        ("within", 2, False, False),
+        ("between", 2, False, True),
+        ("between", 2, True, False),
+    ],
+)
+def test_which_cases_may_run_beside_others(
+    monkeypatch, asked, nodes, is_of_fabric, may_share
+):
+    monkeypatch.setenv(in_one_job.BESIDE, asked)
+    check = SimpleNamespace(needs_whole_fabric=is_of_fabric)
+    assert in_job._may_share(nodes, check) == may_share
 
 
 def test_nothing_is_asked_for_while_something_is_built(queue):

@@ -244,6 +244,9 @@ class LayoutMixin(RegressionTestPlugin):
     #: Whether its program itself measures again what looks bad, so that a miss is not repeated.
     confirms_itself = False
 
+    #: Whether no other case may run beside it in one allocation, as it measures what all nodes share.
+    needs_whole_fabric = False
+
     #: The current launch of several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
 

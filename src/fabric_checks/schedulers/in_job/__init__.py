@@ -9,6 +9,8 @@ from typing import Any
 #: Set by `ci/run --one-job`: to ALL for an allocation of every partition, to DECLARED for those alone whose
 #: extras say so.
 VARIABLE, ALL, DECLARED = "FABRIC_ONE_JOB", "all", "declared"
+#: Set by `ci/run --beside`: which cases may run beside each other, those within nodes or also those between.
+BESIDE, WITHIN, BETWEEN = "FABRIC_BESIDE", "within", "between"
 #: For each scheduler of a configuration the one in whose allocation cases are steps.
 INSIDE = {
     **dict.fromkeys(("slurm", "squeue", "fabric-slurm"), "fabric-in-slurm-job"),
@@ -29,5 +31,8 @@ def apply(partition: dict[str, Any]) -> None:
     is_declared = partition.get("extras", {}).get("one_job") is True
     asked = is_for_all() or (os.environ.get(VARIABLE) == DECLARED and is_declared)
     if asked and partition["scheduler"] in INSIDE:
-        partition |= {"scheduler": INSIDE[partition["scheduler"]], "max_jobs": 1}
+        most = (
+            partition.get("extras", {}).get("nodes", 1) if os.environ.get(BESIDE) else 1
+        )
+        partition |= {"scheduler": INSIDE[partition["scheduler"]], "max_jobs": most}
         partition.pop("sched_options", None)

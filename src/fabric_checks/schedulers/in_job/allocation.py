@@ -98,8 +98,8 @@ class Allocation(ABC):
     def release(self) -> None:  # noqa: B027  (a job that the user has is left)
         """Give it back."""
 
-    def end_steps(self) -> None:  # noqa: B027  (what is on this host ends with its script)
-        """End what was started in it and still runs."""
+    def end_steps(self, nodes: Sequence[str]) -> None:  # noqa: B027  (what is on this host ends with its script)
+        """End what was started on some of its nodes and still runs."""
 
     def check(self) -> None:  # noqa: B027  (those that are left as they are)
         """Note its end, if it has just been taken back."""
@@ -338,10 +338,21 @@ class Slurm(Allocation):
             script,
         ]
 
-    def end_steps(self) -> None:
-        """End what was started in it and still runs."""
+    def end_steps(self, nodes: Sequence[str]) -> None:
+        """End what was started on some of its nodes and still runs."""
         try:
-            listed = printed("squeue", "-h", "-s", "-j", self.job, "-o", "%i").split()
+            line = [
+                "squeue",
+                "-h",
+                "-s",
+                "-j",
+                self.job,
+                "-o",
+                "%i",
+                "-w",
+                ",".join(nodes),
+            ]
+            listed = printed(*line).split()
             if steps := [
                 each for each in listed if each.rpartition(".")[2].isdecimal()
             ]:

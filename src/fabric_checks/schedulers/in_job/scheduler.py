@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-in-slurm-job`` and its like: each job script is a step of one allocation, one after the other.
+"""``fabric-in-slurm-job`` and its like: each job script is a step of one allocation, one after the other, or
+beside others on other nodes where that is asked for.
 
 ReFrame's ``local`` starts a script on the host of ReFrame, next to those of other partitions, and takes its
 process for the job. This one asks for the allocation when the first case is ready and nothing is built any
@@ -28,8 +29,7 @@ from fabric_checks.records.record import case_name
 from fabric_checks.records.runs import NOT_RUN
 from fabric_checks.records.sessions import session_id
 from fabric_checks.reframe_ext.internals import note
-from fabric_checks.schedulers import model
-from fabric_checks.schedulers.in_job import INSIDE
+from fabric_checks.schedulers import in_job, model
 from fabric_checks.schedulers.in_job.allocation import NODES_VARIABLE, Allocation
 from fabric_checks.schedulers.model import ExitReason
 
@@ -50,9 +50,11 @@ class Step(Job):
     began_s = 0.0
     ended_s: float | None = None
     has_ended = False
-    #: Skips the case with a reason; :func:`needed_s` estimates how long it takes.
+    #: Skips the case with a reason; ``needed_s`` estimates how long it takes, and ``may_share`` says whether
+    #: others may run beside it.
     skip: Callable[[str], None] | None = None
     needed_s = 0.0
+    may_share = False
 
     @property
     def nodes_needed(self) -> int:
@@ -75,7 +77,7 @@ class Queue:
         self.allocation, self.may_begin = allocation, may_begin
         self.estimates_s: Mapping[str, float] = {}
         self.waiting: deque[Step] = deque()
-        self.running: Step | None = None
+        self.running: list[Step] = []
         self.busy_s = self.busy_node_s = 0.0
         self._count = 0
         self._asked = self._is_closed = False
@@ -88,26 +90,28 @@ class Queue:
         self.advance()
 
     def wait(self) -> None:
-        """Wait for the allocation, or for the end of the case that runs, but not for long."""
+        """Wait for the allocation, or for the end of a case that runs, but not for long."""
         until_s = time.monotonic() + WAIT_S
         while self._has_to_wait() and time.monotonic() < until_s:
             time.sleep(LOOK_S)
 
     def _has_to_wait(self) -> bool:
-        if self.running and self.running.process:
-            return self.running.process.poll() is None
+        if self.running:
+            return all(
+                each.process and each.process.poll() is None for each in self.running
+            )
         return self._asked and not (self.allocation.held or self.allocation.ended)
 
     def advance(self) -> None:
-        """Follow the case that runs, and start the next."""
+        """Follow the cases that run, and start the next."""
         allocation = self.allocation
         if self._asked or (self.waiting and self.may_begin()):
             self._asked = True
             allocation.follow()
-        if self.running:
-            self._follow(self.running)
+        for step in list(self.running):
+            self._follow(step)
         may_start = (allocation.held or allocation.ended) and not self._is_closed
-        while self.waiting and not self.running and may_start:
+        while self.waiting and may_start and self._has_room(self.waiting[0]):
             if not allocation.ended and not allocation.is_ready():
                 break
             self._start_or_refuse(self.waiting.popleft())
@@ -118,8 +122,15 @@ class Queue:
         if step in self.waiting:
             self.waiting.remove(step)
             self._conclude(step, "CANCELLED")
-        elif step is self.running:
+        elif step in self.running:
             self._end(step)
+
+    def _has_room(self, step: Step) -> bool:
+        """Tell whether a case can start beside those that run."""
+        if not self.running:
+            return True
+        share = step.may_share and all(each.may_share for each in self.running)
+        return share and len(self._nodes_of(step)) == step.nodes_needed
 
     def _start_or_refuse(self, step: Step) -> None:
         allocation = self.allocation
@@ -137,7 +148,8 @@ class Queue:
 
     def _nodes_of(self, step: Step) -> list[str]:
         """Return the first nodes that are left; of a case that names its nodes, those of them."""
-        usable = self.allocation.usable
+        used = {name for each in self.running for name in each.nodelist}
+        usable = [name for name in self.allocation.usable if name not in used]
         named = [name for name in step.pin_nodes or usable if name in usable]
         return named[: step.nodes_needed]
 
@@ -184,7 +196,7 @@ class Queue:
             nodelist=nodes,
             state="RUNNING",
         )
-        self.running = step
+        self.running.append(step)
 
     def _follow(self, step: Step) -> None:
         process = step.process
@@ -198,11 +210,11 @@ class Queue:
         self.busy_node_s += took_s * step.nodes_needed
         status = process.returncode
         note(step, exitcode=status if status >= 0 else 128 - status)
-        self.running = None
+        self.running.remove(step)
         if status and not step.failure:
             step.failure = self._why(step)
         if status:
-            self.allocation.end_steps()
+            self.allocation.end_steps(step.nodelist)
         self._conclude(step, "FAILED" if status else "COMPLETED")
 
     def _why(self, step: Step) -> ExitReason | None:
@@ -235,7 +247,7 @@ class Queue:
 
     def _end(self, step: Step, failure: ExitReason | None = None) -> None:
         step.failure, step.ended_s = failure, time.monotonic()
-        self.allocation.end_steps()
+        self.allocation.end_steps(step.nodelist)
         self._signal(step, signal.SIGTERM)
 
     @staticmethod
@@ -261,6 +273,15 @@ def take(queue: Queue) -> None:
     _QUEUES[:] = [queue]
 
 
+def _may_share(nodes: int, check: Any) -> bool:
+    """Tell whether other cases may run beside a case on so many nodes."""
+    asked = os.environ.get(in_job.BESIDE)
+    is_of_fabric = getattr(check, "needs_whole_fabric", False)
+    return bool(asked) and (
+        nodes == 1 or (asked == in_job.BETWEEN and not is_of_fabric)
+    )
+
+
 class InJobScheduler(JobScheduler):
     """Start each job in the one allocation of the run."""
 
@@ -277,6 +298,7 @@ class InJobScheduler(JobScheduler):
             "test": check.display_name,
         }
         job.skip = check.skip
+        job.may_share = _may_share(job.nodes_needed, check)
         job.needed_s = _QUEUES[0].estimates_s.get(case_name(facts), 0.0)
         job.launcher.options = [*job.launcher.options, *self.pin(job)]
 
@@ -341,5 +363,5 @@ class InJobScheduler(JobScheduler):
         return began
 
 
-for _name in {*INSIDE.values()}:
+for _name in {*in_job.INSIDE.values()}:
     register_scheduler(_name)(type(InJobScheduler.__name__, (InJobScheduler,), {}))
