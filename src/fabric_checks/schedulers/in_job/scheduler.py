@@ -110,9 +110,13 @@ class Queue:
             allocation.follow()
         for step in list(self.running):
             self._follow(step)
-        may_start = (allocation.held or allocation.ended) and not self._is_closed
-        while self.waiting and may_start and self._has_room(self.waiting[0]):
-            if not allocation.ended and not allocation.is_ready():
+        if (allocation.held or allocation.ended) and not self._is_closed:
+            self._start_next()
+
+    def _start_next(self) -> None:
+        """Start the cases at the head for which there is room, or say why they cannot start."""
+        while self.waiting and self._has_room(self.waiting[0]):
+            if not self.allocation.ended and not self.allocation.is_ready():
                 break
             self._start_or_refuse(self.waiting.popleft())
 

@@ -68,16 +68,8 @@ class _Session:
             return chosen
         past = durations()
         estimates_s = {name: past.get(name, UNKNOWN_S) for name in map(_name, left)}
-        own = [word for word in options if word.startswith("-")]
-        named = {name for of in (repeats.asked_for() or {}).values() for name in of}
-        if named:  # misses are measured again on the nodes that they had
-            own.append(f"--nodelist={','.join(sorted(named))}")
-        request = allocation.Request(
-            max(len(named), *(planned(case).nodes for case in left)),
-            limit_s(list(estimates_s.values()), passes),
-            [*_access(left), *own],
-            _most_wait_s(left),
-        )
+        time_s = limit_s(list(estimates_s.values()), passes)
+        request = _request(left, time_s, options)
         unknown = len(estimates_s.keys() - past.keys())
         getlogger().info(
             f"one allocation: {count_text(request.nodes, 'node')} for {duration_text(request.limit_s)}, for"
@@ -106,6 +98,19 @@ class _Session:
                 f"job {held.job}: {count_text(len(held.nodes), 'node')} held for {held_s:.1f} s; cases ran"
                 f" for {queue.busy_s:.1f} s, in {share:.0%} of the node-seconds"
             )
+
+
+def _request(
+    cases: Sequence[TestCase], time_s: float, options: Sequence[str]
+) -> allocation.Request:
+    """Return what is asked for, for cases that take so long, with more options of jobs."""
+    own = [word for word in options if word.startswith("-")]
+    named = {name for of in (repeats.asked_for() or {}).values() for name in of}
+    if named:  # misses are measured again on the nodes that they had
+        own.append(f"--nodelist={','.join(sorted(named))}")
+    nodes = max(len(named), *(planned(case).nodes for case in cases))
+    access = [*_access(cases), *own]
+    return allocation.Request(nodes, time_s, access, _most_wait_s(cases))
 
 
 def limit_s(estimates_s: Sequence[float], passes: int) -> float:
