@@ -5,6 +5,7 @@ Slurm: this host is the only node."""
 import os
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -94,6 +95,18 @@ def test_a_run_continues_with_what_another_did_not_come_to(tmp_path, monkeypatch
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     done = {name.split()[0] for name in session._done_in(SESSION)}
     assert done == {"A", "C"}
+
+
+def test_durations_that_cannot_be_read_are_unknown(tmp_path, monkeypatch):
+    folder = tmp_path / "perflogs/s/p"
+    folder.mkdir(parents=True)
+    (folder / "A.jsonl").symlink_to("gone")
+    warned = []
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    monkeypatch.setattr(
+        session, "getlogger", lambda: SimpleNamespace(warning=warned.append)
+    )
+    assert session.durations() == {} and "A.jsonl: No such file" in warned[0]
 
 
 def test_a_system_without_allocations_is_refused(run):

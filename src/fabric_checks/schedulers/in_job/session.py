@@ -126,7 +126,11 @@ def durations() -> dict[str, float]:
     """Return how long cases took, in seconds, by name; see :func:`fabric_checks.records.cost.durations`."""
     if not any((paths.results() / "perflogs").rglob("*.jsonl")):
         return {}
-    loaded = reader.load([default()], cost.COLUMNS, compact=True)
+    try:
+        loaded = reader.load([default()], cost.COLUMNS, compact=True)
+    except FabricError as error:
+        getlogger().warning(f"no duration of an earlier run can be read: {error}")
+        return {}
     return cost.durations(loaded.frame)
 
 
