@@ -2,11 +2,13 @@
 """Measure what one allocation for all cases saves, against a job for each, on the test cluster.
 
     . ci/env.sh
-    python -m lab.one_job 3 --nodes 4                     # so many pairs of runs, in turn
+    python -m lab.one_job 3 --nodes 4                     # so many rounds of runs, in turn
     python -m lab.one_job 1 --wait 60 -n '^Osu'           # a queue in which each job waits for a minute
+    python -m lab.one_job 1 --against CLONE               # also a job for each by another state of it all
 
-The two ways run the same cases on one cluster; every job is submitted with ``--begin=now+WAIT``. Printed are
-the walls, how long the allocation was held, and what the harness took of it between two cases.
+The ways run the same cases on one cluster; every job is submitted with ``--begin=now+WAIT``. Printed are the
+walls, how long the allocation was held, and what the harness took of it between two cases. The last two ways
+of a round have cases beside each other (``--beside``). A clone needs its own home, set up before.
 """
 
 import argparse
@@ -15,84 +17,95 @@ import re
 import statistics
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from fabric_checks.records import runs
 from tests.cluster.conftest import CI, Cluster
 
-#: Programs measure for a moment, so that what is compared is the harness.
-SHORT = CI.parent / "tests/cluster/short.py"
 #: What is compared: as many as a night has of these families, without their long ones.
 CASES = "^(OsuBarrier|OsuLatency|OsuBandwidth|Streaming|Imb|Rotate%pattern=round-robin)"
 HELD = re.compile(r"held for ([\d.]+) s; cases ran for ([\d.]+) s, in (\d+)% of")
+#: The ways by name, with the options of each.
+WAYS = {
+    "a job each": [],
+    "one job": ["--one-job"],
+    "one job, beside within": ["--one-job", "--beside", "within"],
+    "one job, beside between": ["--one-job", "--beside", "between"],
+}
 
 
-def run(cluster, results, cases, wait_s, options):
-    """Run the cases once; return the wall in seconds, the session, and the log."""
-    line = [
-        *(
-            CI / "run",
-            "--system",
-            "minicluster",
-            "--mode",
-            "nightly",
-            "-C",
-            SHORT,
-            "-n",
-            cases,
-        ),
-        *options,
-    ]
-    if wait_s:
-        line += ["-J", f"begin=now+{wait_s}"]
-    began = time.monotonic()
-    cluster.tried(
-        "head", *line, timeout=3600, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich"
-    )
-    wall_s = time.monotonic() - began
+@dataclass
+class Lab:
+    """A cluster, and what is run in it: cases, and how long each job waits."""
+
+    cluster: Cluster
+    cases: str
+    wait_s: int
+
+    def run(self, results, options, clone=CI.parent, **env):
+        """Run the cases once; return the wall in seconds."""
+        # Programs measure for a moment, so that what is compared is the harness.
+        short = clone / "tests/cluster/short.py"
+        line = [clone / "ci/run", "--system", "minicluster", "--mode", "nightly"]
+        line += ["-C", short, "-n", self.cases, *options]
+        if self.wait_s:
+            line += ["-J", f"begin=now+{self.wait_s}"]
+        env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | env
+        began_s = time.monotonic()
+        self.cluster.tried("head", *line, timeout=3600, **env)
+        return time.monotonic() - began_s
+
+
+def described(results, wall_s):
+    """Return a run in one line."""
     session = runs.load_session(results)
-    return wall_s, session, (results / "logs" / f"{session.name}.log").read_text()
+    cases = [case for case in session.cases if not case.fixture]
+    passed = sum(case.result == "pass" for case in cases)
+    text = f"{wall_s:6.1f} s, {passed} of {len(cases)} passed"
+    log = (results / "logs" / f"{session.name}.log").read_text()
+    if held := HELD.search(log):
+        held_s, busy_s, share = map(float, held.groups())
+        gap_s = (held_s - busy_s) / len(cases)
+        text += f"; held {held_s:.1f} s, between two {gap_s:.2f} s, used {share:.0f} %"
+    return f"{text}; load {os.getloadavg()[0]:.1f}"
 
 
 def main():
-    """Print a line for each pair of runs, and the medians."""
+    """Print a line for each run, and the medians of the walls."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pairs", type=int)
+    parser.add_argument("rounds", type=int)
     parser.add_argument("--nodes", default="4")
     parser.add_argument("--wait", type=int, default=0)
+    parser.add_argument("--against", type=Path)
     parser.add_argument("-n", "--name", default=CASES)
     given = parser.parse_args()
-    cluster = Cluster()
-    cluster("up", "--nodes", given.nodes, "--rate", "10gbit")
-    ratios = []
+    lab = Lab(Cluster(), given.name, given.wait)
+    walls_s = {}
+    lab.cluster("up", "--nodes", given.nodes, "--rate", "10gbit")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            # The first run has no durations of cases, and asks for more time than they need.
-            for pair in range(given.pairs):
-                of = Path(folder, str(pair))
-                one_s, one, log = run(
-                    cluster, of / "one", given.name, given.wait, ["--one-job"]
-                )
-                each_s, each, _ = run(cluster, of / "each", given.name, given.wait, [])
-                held_s, busy_s, share = map(float, HELD.search(log).groups())
-                count = sum(not case.fixture for case in one.cases)
-                passed = [
-                    sum(case.result == "pass" for case in of.cases)
-                    for of in (one, each)
-                ]
-                gap_s = (held_s - busy_s) / count
-                ratios.append(one_s / each_s)
-                print(
-                    f"{count} cases, passed {passed}; a job each {each_s:.1f} s, one job {one_s:.1f} s"
-                    f" ({ratios[-1]:.2f}); held {held_s:.1f} s, cases {busy_s:.1f} s, between two"
-                    f" {gap_s:.2f} s, used {share:.0f} %",
-                    flush=True,
-                )
+            for number in range(given.rounds):
+                for name, options in WAYS.items():
+                    results = Path(folder, str(number), name.replace(" ", "-"))
+                    wall_s = lab.run(results, options)
+                    walls_s.setdefault(name, []).append(wall_s)
+                    print(f"{name:24}{described(results, wall_s)}", flush=True)
+                if given.against:
+                    wall_s = lab.run(
+                        Path(folder, str(number), "against"), [], given.against,
+                        FABRIC_HOME=str(given.against / ".fabric"), FABRIC_SETUP_OPTIONS="",
+                    )  # fmt: skip
+                    walls_s.setdefault("a job each, the other", []).append(wall_s)
+                    print(f"{'a job each, the other':24}{wall_s:6.1f} s", flush=True)
     finally:
-        cluster("down")
-    print(
-        f"median of the ratios: {statistics.median(ratios):.2f}; load {os.getloadavg()[0]:.1f}"
-    )
+        lab.cluster("down")
+    each_s = statistics.median(walls_s["a job each"])
+    for name, of_s in walls_s.items():
+        median_s = statistics.median(of_s)
+        print(
+            f"{name:24}median {median_s:.1f} s, {median_s / each_s:.2f} of a job each"
+        )
 
 
 if __name__ == "__main__":
