@@ -56,7 +56,8 @@ class Rotate(OwnProgram):
     of the nodes to the other, every shift; source: Naegle, cross-sectional bandwidth testing on Feynman and
     Rogue (e-mails of June 2004). ``shift``: every node through every other, both ways at once, as in
     mpiGraph. ``bisection``: random matchings, as netgauge's effective bisection bandwidth. Slow pairs are
-    measured again, with their neighbours and alone, before anything is blamed.
+    measured again, with their neighbours and alone, before anything is blamed. With ``round-robin`` nodes
+    also send and receive at once, in two rounds more.
     """
 
     descr = "Cross-section bandwidth of all pairs"
@@ -179,6 +180,8 @@ class Rotate(OwnProgram):
                 nights = rotate_patterns.runs_until_all(ends, rounds)
                 words += ["--turn", str(date.today().toordinal() % nights)]
         words += ["--confirm"]
+        if self.pattern == "round-robin":
+            words += ["--both-ways"]
         if self.rails > 1:
             return [*words, "--rails", str(self.rails)]
         return [*words, *self.group_options()]

@@ -15,7 +15,7 @@ import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
-from lab.faults import suspects
+from lab.faults import exchanges, suspects
 from lab.faults.leaf_flows import leaf_flows
 from lab.faults.suspects import REPEATS, Pair
 
@@ -70,6 +70,23 @@ class Run:
         listed = suspects.listed(self.found, self.scan, self.nodes, rails=self.rails)
         if listed:
             self._confirm(listed)
+        exchanges.measure(
+            self.found,
+            SHARE,
+            (self.nodes, self.rails, self.share),
+            self._exchange,
+            lambda: self.pause(PAUSE_S),
+        )
+
+    def _exchange(
+        self, phase: str, number: int, pairs: Sequence[Pair]
+    ) -> Sequence[float]:
+        """Measure exchanges at once; return the rate of each one's slower direction."""
+        both = sorted(
+            each for one, other in pairs for each in ((one, other), (other, one))
+        )
+        rates = dict(zip(both, self._round(phase, number, both), strict=True))
+        return [min(rates[one, other], rates[other, one]) for one, other in pairs]
 
     def _pairs_of(self, number: int) -> list[Pair]:
         rails = self.rails
@@ -200,7 +217,7 @@ class Run:
                    f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin "
                    f"shifts {self.shifts} seed 1 "
                    f"rails {self.rails} adapters {self.rails // self.share} memory {memory} "
-                   f"no-warm-up no confirm yes suspect-share {SHARE} confirm-repeats {REPEATS} "
+                   f"no-warm-up no confirm yes both-ways yes suspect-share {SHARE} confirm-repeats {REPEATS} "
                    "confirm-limit 0 confirm-pause 3"),
             f"# memory: {memory}", *([f"# devices: {' '.join(devices)}"] if self.rails > 1 else []),
             f"# nodes: {nodes}", "# left out: none",

@@ -65,7 +65,7 @@ COMMANDS = {
         "overlap --min-size 0 --max-size 1024 --max-seconds-per-point 0.01 --warmup 2 --one --two"
     ),
     ("Rotate", "2x1"): (
-        "rotate --pattern round-robin --confirm --size 4096 --messages 5 --shifts 1 --one --two"
+        "rotate --pattern round-robin --confirm --both-ways --size 4096 --messages 5 --shifts 1 --one --two"
     ),
     ("LatencyMap", "2x1"): "latency_map --size 4096 --one --two",
 }  # fmt: skip

@@ -10,6 +10,7 @@
  *   FC_SHIM_SENDER    rank of the slow sender; alone: all its messages are slow
  *   FC_SHIM_RECEIVER  rank of the slow receiver; alone: all messages to it are slow;
  *                     with FC_SHIM_SENDER only those of this pair
+ *   FC_SHIM_BOTH      rank whose messages are slow while it has to receive others, too
  *   FC_SHIM_HOSTS     if set, every rank is on a host of its own: rank0, rank1, ...
  *   FC_SHIM_CORRUPT   rank that inverts the last byte of its send buffer before each message
  *
@@ -36,8 +37,14 @@ static double setting(const char *name, double without)
     return text == NULL ? without : strtod(text, NULL);
 }
 
+/* Whether this rank has to receive messages that are not empty, until a wait has ended all. */
+static int receives;
+
 static int is_slow(int sender, int receiver)
 {
+    if (receives && (int)setting("FC_SHIM_BOTH", -1.0) == sender) {
+        return 1;
+    }
     const int slow_sender = (int)setting("FC_SHIM_SENDER", -1.0);
     const int slow_receiver = (int)setting("FC_SHIM_RECEIVER", -1.0);
     if (slow_sender < 0 && slow_receiver < 0) {
@@ -86,6 +93,13 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int receiver, in
     return PMPI_Isend(buffer, count, type, receiver, tag, comm, request);
 }
 
+int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int sender, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    receives = receives || count > 0;
+    return PMPI_Irecv(buffer, count, type, sender, tag, comm, request);
+}
+
 static int sleep_until_complete(MPI_Request *request, MPI_Status *status)
 {
     int complete = 0;
@@ -111,6 +125,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *complete, int indices[]
         wait_us(LOOK_AGAIN_US);
         error = PMPI_Testsome(count, requests, complete, indices, statuses);
     }
+    receives = receives && *complete != MPI_UNDEFINED;
     return error;
 }
 

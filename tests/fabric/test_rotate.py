@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
+from lab.faults import exchanges
 from lab.faults.leaf_flows import leaf_flows
 from tests.conftest import TESTS
 from tests.fabric.builds import MPIS
@@ -412,6 +413,53 @@ def test_a_confirmed_run_is_whole_whatever_it_finds(quick, ranks):
             ranks, *SHORT, "--confirm", "--confirm-repeats", "3", "--pattern", pattern
         )
         require_whole(header, rows, repeats=3)
+
+
+# ------------------------------------------------------------- both directions at once
+
+BOTH = [*FAULTY, "--pattern", "round-robin", "--shifts", "6", "--both-ways"]
+
+
+@pytest.mark.parametrize("ranks, rails", [(2, 1), (5, 1), (8, 1), (8, 2)])
+def test_every_node_exchanges_with_the_next_on_either_hand(quick, ranks, rails):
+    words = ["--confirm", "--both-ways", "--suspect-share", "0.99"]
+    for adapters in range(1, rails + 1):
+        of_rails = ["--rails", rails, "--adapters", adapters]
+        _, rows = quick.rows(ranks, *SHORT, *words, *of_rails)
+        wanted = exchanges.rounds(ranks // rails, rails, rails // adapters)
+        assert pairs_by_round(rows, "both") == {
+            number: sorted([*pairs, *((other, one) for one, other in pairs)])
+            for number, pairs in enumerate(wanted)
+        }
+        assert rows[-1][4] == "both"
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+@despite_load
+def test_a_node_that_is_slow_in_both_directions_is_measured_again(quick, rank):
+    header, rows = quick.rows(8, *BOTH, **SLOW, both=rank, hosts=1)
+    one, other = exchanges.partners(rank, 8, 1, [rank])
+    alone = pairs_by_round(rows, "both-alone")
+    wanted = [(one, other), (rank, one), (rank, other)] * 2
+    assert [set(alone[number]) for number in sorted(alone)] == [
+        {pair, pair[::-1]} for pair in wanted
+    ]
+    slow = median_MBps(rows, "both-alone", lambda *pair: rank in pair)
+    assert slow < 0.6 * median_MBps(rows, "both-alone", lambda *pair: rank not in pair)
+    assert header["suspects"] == "none", "one direction alone is fast"
+
+
+@despite_load
+def test_a_node_that_is_slow_one_way_comes_after_others(quick):
+    _, rows = quick.rows(8, *BOTH, **SLOW, sender=5, both=1, hosts=1)
+    alone = pairs_by_round(rows, "both-alone")
+    first, second = ({*alone[number][0]} & {1, 5} for number in (1, 4))
+    assert (first, second) == ({1}, {5})
+
+
+def test_both_ways_needs_what_measures_again(quick):
+    message = "--both-ways measures with --confirm only; give both"
+    quick.refuses(message, 2, *SHORT, "--both-ways")
 
 
 # ------------------------------------------------------------- everything else

@@ -38,6 +38,8 @@ def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(
 @pytest.mark.parametrize(
     "sizes, known, closes",
     [
+        ({"both directions": 0.4}, {"node": 0.1, "node both ways": 0.2}, True),
+        ({"both directions": 0.4}, {"node": 0.1}, False),
         ({"uplinks": 0.3}, {"cable": None, "pair": 0.2}, True),
         ({"uplinks": 0.3}, {"cable": 0.4, "pair": 0.2}, False),
         ({"slow node": 0.5}, {"node_us": 0.3, "pair_us": None}, True),

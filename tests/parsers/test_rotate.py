@@ -30,7 +30,9 @@ def test_everything_is_read(text):
     assert output.transfers_s == 10000
     assert output.elapsed_s == 11000
     assert [phase for phase in rotate.PHASES if not len(output.phases[phase])] == [
-        "leaf"
+        "leaf",
+        "both",
+        "both-alone",
     ] and output.groups == ()
     assert output.scan.sender[9] == 1
     assert output.scan.receiver[9] == 8 + 2
@@ -141,6 +143,43 @@ def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
 def test_gpus_that_are_not_as_the_options_have_them_are_refused(golden, old, new, why):
     with refused(re.escape(why)):
         rotate.parse(changed(golden("rotate/mpich-5.0.2.stand-in-cuda.txt"), old, new))
+
+
+def test_exchanges_are_read_in_both_directions(golden):
+    output = rotate.parse(golden("rotate/mpich-5.0.2.both-ways.txt"))
+    both, alone = (output.phases[phase] for phase in rotate.EXCHANGES)
+    assert (len(both), len(alone)) == (12, 12)
+    assert set(alone.sender.tolist()) == {1, 2, 3}
+    assert np.array_equal(both.receiver[both.sender == 2], [3, 1])
+
+
+@pytest.mark.parametrize(
+    "old, new, why",
+    [
+        (
+            "both-ways yes",
+            "both-ways no",
+            "has 12 rows, and both-alone 12; of both 0",
+        ),
+        (
+            " both-ways yes",
+            "",
+            "has 12 rows, and both-alone 12; of both 0 were asked",
+        ),
+        (
+            "\n1 2 1 ",
+            "\n1 2 3 ",
+            "both has an exchange of which a direction is missing",
+        ),
+        ("\n5 3 2 ", "\n5 3 1 ", "both-alone has an exchange of which a direction is"),
+        ("\n5 3 2 ", "\n4 3 2 ", "both-alone has an exchange of which a direction is"),
+        ("1.25887 both ", "1.25887 scan ", "the scan has 19 pairs; 6 rounds of 3 were"),
+    ],
+)
+def test_exchanges_that_are_not_as_asked_for_are_refused(golden, old, new, why):
+    text = golden("rotate/mpich-5.0.2.both-ways.txt")
+    with refused(re.escape(why)):
+        rotate.parse(changed(text, old, new))
 
 
 PROGRESS = "rotate: round 3 of 9, about 5 s left\n"

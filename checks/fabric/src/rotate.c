@@ -78,7 +78,8 @@ static const char method_line[] =
     "after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
     "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that "
     "of the slowest, median_MBps of the median one; phase scan is the pattern, leaf the ways of "
-    "groups to others, the other phases measure suspects again";
+    "groups to others; in both and both-alone two nodes send to each other at once; the other phases, and "
+    "both-alone, measure suspects again";
 
 static const char columns[] = "round sender receiver MBps slowest_MBps phase median_MBps";
 
@@ -400,6 +401,15 @@ int main(int argc, char **argv)
          NULL},
         {"confirm-pause", FC_COUNT, &plan.confirm_pause, 0, 3600,
          "seconds before the last repeat alone, if a pair was slow in all others", NULL},
+        {"both-ways", FC_FLAG, &plan.both_ways, 0, 0,
+         "with --confirm: have nodes send and receive at once, too. In the two rounds of the phase\n"
+         "        both every node exchanges messages with the next one on one hand, then on the other,\n"
+         "        each in both directions at the same time; a row is a direction. The\n"
+         "        nodes whose best exchange is by suspect-share below the median of these, four at most\n"
+         "        and first those that were not slow one way, are measured again in the phase both-alone:\n"
+         "        the two nearest nodes that are not slow with each other, and it with each of them,\n"
+         "        one exchange at a time, confirm-repeats times as long as it stays slow",
+         NULL},
         {"groups", FC_TEXT, &plan.groups, 0, 0,
          "lines `HOST GROUP`, such as the switch of each host, or the word slurm: by Slurm's\n"
          "        topology. After the scan the phase leaf measures the ways of groups to others: all\n"
@@ -414,6 +424,9 @@ int main(int argc, char **argv)
     const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_several(&world);
     require_rails(&world, &plan);
+    if (plan.both_ways && !plan.confirm) {
+        fc_usage_error(&world, "--both-ways measures with --confirm only; give both");
+    }
     struct node node = make_node(&world, &plan);
     node.ledger.raw = fc_open_raw(&world, plan.raw_name);
     print_head(&node, options);

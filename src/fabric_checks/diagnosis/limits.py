@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: By part (``node``, ``pair``, ``cable``, ``leaf``) the smallest loss of bandwidth, as a share; with ``_us``
-#: that of latency, in microseconds; with ``of turn N`` of the pairs that this turn measures. None where none
-#: would have been found.
+#: By part (``node``, ``pair``, ``cable``, ``leaf``; ``node both ways`` for both directions at once) the
+#: smallest loss of bandwidth, as a share; with ``_us`` that of latency, in microseconds; with ``of turn N``
+#: of the pairs that this turn measures. None where none would have been found.
 Limits = Mapping[str, "float | None"]
 
 #: A pair that was not scanned is not known at all; of a leaf it is the bandwidth to the other switches.
-_PARTS = {"pair": "scanned pair", "leaf": "leaf's uplinks together"}
+_PARTS = {
+    "pair": "scanned pair",
+    "leaf": "leaf's uplinks together",
+    "node both ways": "node that sends and receives at once",
+}
 
 
 def text(limits: Limits, *, further: bool = False) -> str:

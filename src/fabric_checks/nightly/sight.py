@@ -20,6 +20,7 @@ _QUANTITIES = {
         ("cable", "uplink", "uplinks", "switch", "group"), _BETWEEN_SWITCHES
     ),
     "pair": ("pair",),
+    "both directions": ("node both ways",),
     "slow node": ("node_us",),
     **dict.fromkeys(("detour", "misplaced"), ("pair_us",)),
 }

@@ -16,7 +16,9 @@ from fabric_checks.parsers import fabric, rotate_patterns
 from fabric_checks.parsers.table import number, require
 
 #: The phases of a run, in order.
-PHASES = ("scan", "leaf", "together", "control", "alone")
+PHASES = ("scan", "leaf", "together", "control", "alone", "both", "both-alone")
+#: Those in which two nodes send to each other at once, beside others and alone.
+EXCHANGES = PHASES[-2:]
 
 TABLE = fabric.Table(
     "rotate",
@@ -134,7 +136,7 @@ def parse(text: str) -> RotateOutput:
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    has_median = " phase median_MBps\n" in text
+    has_median = " phase median_MBps" in text
     header, frame = fabric.read_frame(text, WITH_MEDIAN if has_median else TABLE)
     nodes, options = fabric.hosts(header), fabric.options(header)
     ranks, rails = len(nodes), fabric.number_of(options, "rails")
@@ -158,6 +160,8 @@ def parse(text: str) -> RotateOutput:
         scanned == rounds * pairs,
         f"the scan has {scanned} pairs; {rounds} rounds of {pairs} were asked for",
     )
+    exchanged = options.get("both-ways", "no") == "yes"
+    _require_exchanges(phases, 4 * rails * (ranks // rails // 2) * exchanged)
     memory = _memory(header, options, nodes)
     groups = header.get("groups", "none")
     # The numbers of GPUs are those of the processes of a node; which adapter one used is not printed.
@@ -178,6 +182,23 @@ def parse(text: str) -> RotateOutput:
         rails=rails,
         share=rails // adapters,
     )
+
+
+def _require_exchanges(phases: Mapping[str, Transfers], rows: int) -> None:
+    """Require so many rows of exchanges beside others, and of each exchange both directions."""
+    beside, alone = (phases[name] for name in EXCHANGES)
+    require(
+        len(beside) == rows and (rows > 0 or not len(alone)),
+        f"phase both has {len(beside)} rows, and both-alone {len(alone)}; of both {rows} were asked for",
+    )
+    for name, part in zip(EXCHANGES, (beside, alone), strict=True):
+        ends = np.column_stack((part.round, part.sender, part.receiver))
+        there = {tuple(row) for row in ends.tolist()}
+        back = {tuple(row) for row in ends[:, [0, 2, 1]].tolist()}
+        require(
+            there == back and len(there) == len(part),
+            f"{name} has an exchange of which a direction is missing, or there twice",
+        )
 
 
 def _numbered(nodes: Sequence[str], of_node: str) -> tuple[str, ...]:

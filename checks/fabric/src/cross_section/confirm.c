@@ -2,12 +2,12 @@
 #include "confirm.h"
 #include "../common/messages.h"
 #include "../common/sampling.h"
+#include "exchanges.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---------------------------------------------------------- slow once more */
 
@@ -79,24 +79,6 @@ static void set_together(struct node *node, const struct verdict *verdict, int r
     }
 }
 
-/* Collective: rank 0's roster becomes that of all. */
-static void share_roster(struct node *node)
-{
-    struct fc_roster *const roster = &node->roster;
-    FC_MPI(MPI_Bcast(roster->to, roster->nodes, MPI_INT, 0, node->world->comm));
-    if (node->world->rank == 0) {
-        return;
-    }
-    for (int rank = 0; rank < roster->nodes; rank++) {
-        roster->from[rank] = -1;
-    }
-    for (int rank = 0; rank < roster->nodes; rank++) {
-        if (roster->to[rank] >= 0) {
-            roster->from[roster->to[rank]] = rank;
-        }
-    }
-}
-
 /* Rank 0: keeps the best that a pair reached. */
 static void keep_best(struct suspect *at, double MBps)
 {
@@ -131,7 +113,7 @@ static void measure_pass(struct node *node, struct verdict *verdict, int rounds,
         if (leads) {
             set_together(node, verdict, at % rounds, first);
         }
-        share_roster(node);
+        fc_share_roster(node);
         fc_measure_round(node, "together", done + at);
         for (size_t i = 0; i < verdict->slow; i++) {
             struct suspect *const suspect = &verdict->suspects[i];
@@ -484,7 +466,7 @@ static void measure_pair(struct node *node, const char *phase, int number, const
         fc_clear_roster(&node->roster);
         fc_add_pair(&node->roster, at->sender, at->receiver);
     }
-    share_roster(node);
+    fc_share_roster(node);
     fc_measure_round(node, phase, number);
 }
 
@@ -505,19 +487,12 @@ static bool is_any_slow_alone(const struct node *node, const struct controls *co
     return false;
 }
 
-/*
- * Rank 0, before the last repeat: lets some time pass if somebody is about to be blamed. Other people's traffic may
- * last as long as the few pairs that are measured alone; a fault stays.
- */
-static void wait_for_others(const struct node *node, const struct controls *controls, struct verdict *verdict)
+/* Rank 0, before the last repeat. */
+static void wait_if_slow(const struct node *node, const struct controls *controls, struct verdict *verdict)
 {
-    if (!is_any_slow_alone(node, controls, verdict)) {
-        return;
+    if (is_any_slow_alone(node, controls, verdict)) {
+        fc_wait_for_others(node, verdict);
     }
-    const double begin = MPI_Wtime();
-    const struct timespec pause = {(time_t)node->plan->confirm_pause, 0};
-    nanosleep(&pause, NULL);
-    verdict->paused = MPI_Wtime() - begin;
 }
 
 /*
@@ -571,7 +546,7 @@ static void measure_alone(struct node *node, struct controls *controls, struct v
     }
     for (int repeat = 0; repeat < repeats; repeat++) {
         if (leads && repeat > 0 && repeat == repeats - 1) {
-            wait_for_others(node, controls, verdict);
+            wait_if_slow(node, controls, verdict);
         }
         measure_each(node, "control", repeat * counts[0], control, counts[0], &progress);
         measure_each(node, "alone", repeat * counts[1], alone, counts[1], &progress);
@@ -648,6 +623,9 @@ void fc_examine(struct node *node, struct verdict *verdict)
     fc_share_hosts(node, verdict);
     fc_share_levels(node, verdict, scratch);
     confirm(node, verdict);
+    if (node->plan->both_ways) {
+        fc_measure_exchanges(node, verdict);
+    }
     free(scratch);
     free(verdict->levels);
     free(verdict->hosts);

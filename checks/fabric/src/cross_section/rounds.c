@@ -310,6 +310,23 @@ void fc_measure_round(struct node *node, const char *phase, int round)
     collect(node, phase, round);
 }
 
+void fc_share_roster(struct node *node)
+{
+    struct fc_roster *const roster = &node->roster;
+    FC_MPI(MPI_Bcast(roster->to, roster->nodes, MPI_INT, 0, node->world->comm));
+    if (node->world->rank == 0) {
+        return;
+    }
+    for (int rank = 0; rank < roster->nodes; rank++) {
+        roster->from[rank] = -1;
+    }
+    for (int rank = 0; rank < roster->nodes; rank++) {
+        if (roster->to[rank] >= 0) {
+            roster->from[roster->to[rank]] = rank;
+        }
+    }
+}
+
 void fc_print_progress(struct node *node, const char *what, int done, int total, double begin)
 {
     fc_tell_progress(node->world, what, done, total, begin, &node->ledger.last_progress);

@@ -20,6 +20,7 @@ struct plan {
     size_t seed;
     bool no_warm_up;
     bool confirm;
+    bool both_ways; /* measure the phases `both` and `both-alone`, too */
     double suspect_share;
     size_t confirm_repeats;
     size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
@@ -133,6 +134,9 @@ double fc_print_row(struct node *node, const char *phase, int round, int sender,
 
 /* Collective: measures the pairs of the roster at once and prints their rows. */
 void fc_measure_round(struct node *node, const char *phase, int round);
+
+/* Collective: rank 0's roster becomes that of all. */
+void fc_share_roster(struct node *node);
 
 /* Rank 0, after each round: prints nothing before 5 s, then at most one line in 5 s, on standard error. */
 void fc_print_progress(struct node *node, const char *what, int done, int total, double begin);

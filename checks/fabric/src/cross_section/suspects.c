@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 size_t fc_spread(size_t index, size_t wanted, size_t count)
 {
@@ -50,6 +51,16 @@ static double share_of(const struct verdict *verdict, int rank, int side)
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side)
 {
     return verdict->levels[rank][side] >= 0.0 && share_of(verdict, rank, side) < threshold(node);
+}
+
+double fc_own_share(const struct node *node, const struct verdict *verdict, int rank)
+{
+    double worst = 1.0;
+    for (int side = 0; side < 2; side++) {
+        const double share = share_of(verdict, rank, side);
+        worst = fc_is_slow(node, verdict, rank, side) && share < worst ? share : worst;
+    }
+    return worst;
 }
 
 enum { kind_least = 3 /* nodes that are as slow: of another kind, as old adapters are */ };
@@ -179,6 +190,14 @@ void fc_share_hosts(struct node *node, struct verdict *verdict)
     for (int rank = 0; rank < world->size; rank++) {
         verdict->one_host = verdict->one_host && verdict->hosts[rank] == verdict->hosts[0];
     }
+}
+
+void fc_wait_for_others(const struct node *node, struct verdict *verdict)
+{
+    const double begin = MPI_Wtime();
+    const struct timespec pause = {(time_t)node->plan->confirm_pause, 0};
+    nanosleep(&pause, NULL);
+    verdict->paused += MPI_Wtime() - begin;
 }
 
 /* ------------------------------------------------------------ what looks slow */

@@ -35,7 +35,7 @@ struct verdict {
     size_t again;  /* how many of them are measured again, */
     size_t slow;   /* stay slow, */
     size_t alone;  /* and are measured alone */
-    double paused; /* before the last of them, s */
+    double paused; /* before last repeats, s */
 };
 
 /* In measurements of a round or of a pair, each of which is repeated. */
@@ -64,6 +64,9 @@ struct budget fc_find_budget(size_t nodes, size_t limit);
 /* Returns whether a node is slow on a side. */
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side);
 
+/* Returns what a node that is slow has as a share of what is usual, on its slower side; 1 of another. */
+double fc_own_share(const struct node *node, const struct verdict *verdict, int rank);
+
 /* Rank 0: finds the nodes that are slow, and no kind of slower nodes. */
 void fc_find_single(const struct node *node, struct verdict *verdict);
 
@@ -72,6 +75,12 @@ bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, co
 
 /* Returns whether there is no network between two ranks; false if that is so for all pairs. */
 bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver);
+
+/*
+ * Rank 0, before the last repeat if somebody is about to be blamed: lets some time pass. Other people's traffic may last
+ * as long as the few pairs that are measured alone; a fault stays.
+ */
+void fc_wait_for_others(const struct node *node, struct verdict *verdict);
 
 /* For qsort of suspects: by pair, and by the bandwidth that they reached. */
 int fc_compare_pairs(const void *left, const void *right);

@@ -49,6 +49,7 @@ def _flows(mapped: MappedEvidence) -> pl.DataFrame:
     in_scan = series.when == evidence.when[series.pair]
     columns = {
         "when": series.when,
+        "in scan": in_scan,
         "rate": np.exp(series.rate),
         "expected": np.exp(np.where(in_scan, expected[series.pair], np.inf)),
         "into": mapped.to_leaf[series.pair],
@@ -61,7 +62,9 @@ def _flows(mapped: MappedEvidence) -> pl.DataFrame:
 def _of_leaf(switch: str, side: str, flows_of: pl.DataFrame) -> RankFinding | None:
     """Return the finding of a switch, if from some number of flows on all rounds carried too little."""
     rounds = flows_of.group_by("when").agg(
-        pl.len().alias("flows"), pl.col("rate", "expected").sum()
+        pl.len().alias("flows"),
+        pl.col("rate", "expected").sum(),
+        pl.col("in scan").any(),
     )
     flows, carried = rounds["flows"].to_numpy(), rounds["rate"].to_numpy()
     expected = rounds["expected"].to_numpy()
@@ -69,7 +72,9 @@ def _of_leaf(switch: str, side: str, flows_of: pl.DataFrame) -> RankFinding | No
         few, many = flows < fewest, flows >= fewest
         most = min(float(carried[few].max(initial=0.0)), float(expected[many].min()))
         collapses = carried[many].max() < SETTINGS.least_carried_by_many * most
-        if not collapses or np.count_nonzero(many) < SETTINGS.fewest_crowded_rounds:
+        # What is measured again together is chosen for sharing a cable each time.
+        scanned = np.count_nonzero(many & rounds["in scan"].to_numpy())
+        if not collapses or scanned < SETTINGS.fewest_crowded_rounds:
             continue
         share, alone = (
             float(np.median(carried[which] / flows[which])) for which in (many, few)

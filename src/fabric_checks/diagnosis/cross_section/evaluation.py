@@ -16,6 +16,7 @@ from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section import (
     congestion,
     evidence,
+    exchanges,
     findings,
     inference,
     leaves,
@@ -98,7 +99,7 @@ class Report:
             **{
                 f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss
                 for part, loss in self.limits.items()
-                if part != "leaf"
+                if part not in ("leaf", "node both ways")
             },
             **self.of_switches,
             **(
@@ -200,13 +201,17 @@ def of_run(
     """
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
-    mapped, found = _diagnosed(output, known)
+    seen, mapped, found = _diagnosed(output, known)
     found += findings.of_machine(output, mapped, link_MBps, found)
     found = [*congestion.find(mapped), *found]
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         named = [each.part for each in faults(found)]
         found = [*leaves.lost(ways, mapped, named), *found]
+    both = exchanges.of_output(seen, mapped)
+    if both is not None:
+        slow = [each for each in faults(found) if each.kind != "pair"]
+        found += both.find([rank for each in slow for rank in each.ranks])
     is_confirmed = output.confirmed or output.is_table
     return Report(
         output=output,
@@ -215,17 +220,26 @@ def of_run(
         plateaus=bandwidths.plateaus(matrix, link),
         findings=tuple(found),
         mapped=mapped,
-        limits=_limits(output, mapped, found, ways),
-        missed=(*cannot_tell, *missed(mapped, confirmed=is_confirmed)),
+        limits=_limits(output, mapped, found, ways, both),
+        missed=(
+            *cannot_tell,
+            *missed(
+                mapped,
+                confirmed=is_confirmed,
+                both=both is not None or output.is_table,
+            ),
+        ),
         ways=ways,
     )
 
 
 def _diagnosed(
     output: rotate.RotateOutput, known: FabricMap | None
-) -> tuple[MappedEvidence, list[RankFinding]]:
-    """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
-    by it."""
+) -> tuple[rotate.RotateOutput, MappedEvidence, list[RankFinding]]:
+    """Return the output as the links of hosts allow, its evidence, on the map if that fits, and the findings.
+
+    Where the map does not fit, nothing is named by it.
+    """
     hosts = output.nodes or output.hosts
     seen = parts.beyond_cables(output, known)
     mapped = parts.on_map(evidence.of_output(seen), hosts, known, output.hosts)
@@ -235,9 +249,10 @@ def _diagnosed(
         found += shared_cables.find(mapped, faults(found), confirmed=output.confirmed)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
+        seen = output
         mapped = parts.on_map(evidence.of_output(output), hosts, None, output.hosts)
         found = [*findings.find(output, mapped), doubt]
-    return mapped, found
+    return seen, mapped, found
 
 
 def _limits(
@@ -245,6 +260,7 @@ def _limits(
     mapped: MappedEvidence,
     found: Sequence[RankFinding],
     ways: leaves.Ways | None,
+    both: exchanges.Exchanges | None,
 ) -> of_report.Limits:
     """Return the smallest faults that would have been found."""
     if output.at_once:
@@ -261,4 +277,5 @@ def _limits(
         ]
         again = output.phases["together"] if output.confirmed else None
         smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
-    return smallest if ways is None else smallest | {"leaf": ways.limit}
+    smallest |= {} if ways is None else {"leaf": ways.limit}
+    return smallest | ({} if both is None else {"node both ways": both.limit})

@@ -122,6 +122,17 @@ class Evidence:
         return np.minimum(self.of_kind[self.sender], self.of_kind[self.receiver])
 
     @property
+    def able(self) -> Array:
+        """The best rate of each rank as sender and as receiver, as logarithms of the fastest kind's; 0 if it
+        never was."""
+        best = np.fmax(np.fmax(self.scan, self.bound), self.alone) + self.of_pair
+        level = np.full((2, self.ranks), -np.inf)
+        for own, ranks in zip(level, (self.sender, self.receiver), strict=True):
+            np.fmax.at(own, ranks, best)
+        level[np.isinf(level)] = 0.0
+        return level
+
+    @property
     def near(self) -> NDArray[np.bool_]:
         """Whether the nodes of pairs are neighbours in the order of ranks."""
         apart = np.abs(self.sender - self.receiver)

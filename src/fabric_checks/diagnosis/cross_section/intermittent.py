@@ -92,20 +92,14 @@ def of_parts(
             continue
         begin, end = int(when[low].min()), int(when[low].max())
         side = _side(parts[low, 0] == number)
+        lasts = _lasts(evidence, usable[own], losses)
         if number < evidence.ranks:
             during = own[(when[own] >= begin) & (when[own] <= end)]
-            is_near = _is_near(mapped, number, side)
-            if (
-                np.count_nonzero(is_near[np.unique(pairs[during])])
-                < SETTINGS.fewest_partners
-            ):
-                is_near = np.ones_like(is_near)
-            near, near_low = (
-                len(np.unique(pairs[rows][is_near[pairs[rows]]]))
-                for rows in (during, low)
-            )
-            # If its pairs with nodes at its switch are not low, its path is. Of few of these all count.
-            if not 0 < SETTINGS.least_slow_pairs * near <= near_low:
+            is_near = _is_near(mapped, number, side)[pairs[during]]
+            is_far_only = not _is_low_near(is_near, ~np.isnan(lowest[during]), usual)
+            few = len(np.unique(pairs[during][is_near])) < SETTINGS.fewest_partners
+            # Without pairs at its switch a node that loses time looks like its path.
+            if is_far_only and (lasts or not few):
                 some.append(usable[own])
                 continue
         found.append(
@@ -118,7 +112,7 @@ def of_parts(
                 len(low),
                 len(own),
                 usual,
-                _lasts(evidence, usable[own], losses),
+                lasts,
             )
         )
     paths = _paths(evidence, np.unique(np.concatenate(some)), losses)
@@ -126,6 +120,20 @@ def of_parts(
     if paths:
         found = [each for each in found if each.lasts or each.number >= evidence.ranks]
     return found, paths
+
+
+def _is_low_near(is_near: Mask, low: Mask, usual: float) -> bool:
+    """Return whether the pairs of a node with nodes at its switch are low as often as the others.
+
+    :param is_near: which of its measurements these are; :param low: which are low; :param usual: the share of
+        measurements that is low by chance.
+    """
+    if is_near.all():
+        return True
+    lows, count = np.count_nonzero(low & is_near), np.count_nonzero(is_near)
+    share = (np.count_nonzero(low & ~is_near) + 1) / (np.count_nonzero(~is_near) + 2)
+    high = (count - lows) * np.log((1 - share) / (1 - usual))
+    return bool(2 * (lows * np.log(share / usual) + high) > SETTINGS.as_good)
 
 
 def _is_near(mapped: MappedEvidence, rank: int, side: str) -> Mask:

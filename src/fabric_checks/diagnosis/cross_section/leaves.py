@@ -143,16 +143,7 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
         return None
     evidence, groups = mapped.evidence, np.array(output.groups)
     count = int(groups.max()) + 1
-    best = (
-        np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone)
-        + evidence.of_pair
-    )
-    level = np.full((2, evidence.ranks), -np.inf)
-    for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
-        np.fmax.at(own, ranks, best)
-    level[np.isinf(level)] = (
-        0.0  # a rank that never sent, or never received, is taken for one like others
-    )
+    level = evidence.able
     place = leaf.round.astype(np.int64) * evidence.ranks + leaf.sender
     able = np.minimum(level[0, leaf.sender], level[1, leaf.receiver])
     flow = (
@@ -237,10 +228,12 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
         doubt = _doubt(ways, is_crowded=bool(is_crowded))
         members = count_text(len(ways.members[group]), "node")
         share = float(np.exp(-own[side]))
+        is_small = share > 1 - SETTINGS.least_loss_of_untold
+        # A cable is lost in both directions, and tables of static routes are uneven in one.
+        if not ways.is_certain and is_small and side < 2:
+            continue
         finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
-        if doubt == _IF_CROWDED or (
-            doubt and share > 1 - SETTINGS.least_loss_of_untold
-        ):
+        if doubt == _IF_CROWDED or (doubt and is_small):
             finding = _as_suspect(finding, is_certain=ways.is_certain)
         findings.append(finding)
     return findings

@@ -127,9 +127,6 @@ class Settings:
     #: three normal deviates. A node comes and goes if that is so with so many partners.
     far_apart: float = 3.0
     fewest_intermittent_partners: int = 3
-    #: Of the pairs of a node at its own switch the least share that has low measurements while it comes and
-    #: goes: of what a cable carries there are none.
-    least_slow_pairs: float = 0.25
     #: More than half of all tests are low if the median one is in more than half of the measurements, with
     #: some errors of 100 of these; or if the slowest of three is in more than seven of eight.
     most_with_low_median: float = 0.6
@@ -188,7 +185,8 @@ class Settings:
 
     # Flows that collapse at a switch.
 
-    #: So many flows at once, in so many rounds, carry together less than this share of what fewer carried.
+    #: So many flows at once, in so many rounds of the scan, carry together less than this share of what fewer
+    #: carried.
     #: With random tables healthy ones take the same cable by chance: five of four cables in 1 of 256 rounds.
     fewest_flows_at_once: int = 3
     fewest_crowded_rounds: int = 2

@@ -250,8 +250,12 @@ def to_name_it(known: FabricMap) -> str:
     )
 
 
-def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:
-    """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
+def missed(mapped: MappedEvidence, *, confirmed: bool, both: bool) -> list[str]:
+    """Return what was not measured, a line each.
+
+    :param confirmed: whether suspects were measured again; :param both: whether nodes sent and received at
+        once.
+    """
     evidence, known = mapped.evidence, mapped.known
     ranks = np.arange(evidence.ranks)
     sent, received = (
@@ -264,6 +268,7 @@ def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:
     rails = "pairs between rails: each GPU was paired with those of its own number"
     lines = (
         "" if confirmed else alone,
+        "" if both else "both directions of a node at once (`rotate --both-ways`)",
         _listed("never sent", sent),
         _listed("never received", received),
         _listed(
