@@ -90,7 +90,10 @@ def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
 
 @pytest.mark.parametrize(
     "content, message",
-    [("nothing\n", "format not recognized; known are rotate"), (None, "No such file")],
+    [
+        ("nothing\n", "format not recognized; docs/blame.md has an example"),
+        (None, "No such file"),
+    ],
 )
 def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monkeypatch):
     path = tmp_path / "bad.txt"

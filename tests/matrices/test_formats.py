@@ -73,10 +73,20 @@ def test_numbers_of_tasks_before_all_lines_change_nothing():
 @pytest.mark.parametrize(
     "text, cause",
     [
+        ("", "the file is empty"),
         (
-            "",
-            "format not recognized; known are rotate, latency_map, ClusterKit, nccl-tests",
+            "1 2 3\n",
+            "format not recognized; docs/blame.md has an example of each that is known (rotate, ClusterKit, ",
         ),
+        ("# OSU MPI Latency Test v7.5\n1  1.67\n", "of one pair, or one value of many"),
+        ("# Benchmarking PingPong \n# #processes = 2\n", "of one pair, or one value"),
+        ("|    Stage     | # iterations | 50.0%ile |\n", "of one pair, or one value"),
+        (
+            "[ ID] Interval           Transfer     Bitrate\n",
+            "of one pair, or one value",
+        ),
+        ("Unidirectional P2P=Enabled Matrix (GB/s)\n", "of the GPUs of one host"),
+        ("        GPU0    GPU1    NIC0\nGPU0     X\n", "of the GPUs of one host"),
         (
             samples.CLUSTERKIT + samples.CSV_ROWS,
             "the output of ClusterKit and of CSV or TSV",

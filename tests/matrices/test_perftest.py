@@ -75,7 +75,7 @@ def test_a_named_pair_without_a_run_is_listed():
         (
             "# node1 -> node2\n",
             "",
-            "no line names the ends of the first run: print one before each, as node1 -> node2",
+            "no line names the ends of the first run: print one before each, as `# node1 -> node2`",
         ),
         (
             "node1 -> node2\n",
@@ -88,6 +88,7 @@ def test_a_named_pair_without_a_run_is_listed():
             "neither end is named with the device 'mlx5_0'",
         ),
         ("98.03", "97.03", "the values of a row contradict each other"),
+        ("98.03", "-98.03", "the values of a row contradict each other"),
         ("0.00     ", "97.00    ", "the values of a row contradict each other"),
         ("0.186977", "", "rows of different sizes with 5 numbers were expected"),
         (

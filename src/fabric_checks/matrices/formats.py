@@ -25,6 +25,13 @@ _OF_NODES = {
 }
 #: What begins a line of an output that has no pairs, and what it has and what to give instead.
 _WITHOUT_PAIRS = {
+    r"# OSU |#\s+Intel\(R\) MPI Benchmarks|# Benchmarking |\|\s+Stage |\[ ID\] Interval": (
+        "this is of one pair, or one value of many, and names no hosts: write the value of each pair as CSV"
+        " (`from,to,value`), or measure all with rotate"
+    ),
+    r".*P2P=(?:En|Dis)abled|nvbandwidth |[ \t]+GPU0[ \t]+GPU1": (
+        "this is of the GPUs of one host, whose pairs are not judged: give pairs of GPUs on different hosts"
+    ),
     r"dgnettest has (?:PASSED|FAILED)|Per node bandwidth stats|nprocs=\d+ sets=\d+ maxbytes=": (
         "dgnettest prints values of nodes (loopback), of sets of nodes (bisect, all2all) and a histogram"
         " (latency), but no pairs, without which the slow end is not known: measure pairs, as with rotate or"
@@ -72,10 +79,12 @@ def _why_unknown(text: str) -> str:
     for beginning, cause in _WITHOUT_PAIRS.items():
         if re.search(rf"(?m)^(?:{beginning})", text):
             return cause
-    known = ", ".join(["rotate, latency_map", *(each.NAME for each in READERS)])
-    own = "for your own numbers begin the file with `# unit: GB/s`"
+    if not text.strip():
+        return "the file is empty"
+    known = ", ".join(each.NAME for each in READERS if each is not plain)
     return (
-        f"format not recognized; known are {known} (examples in docs/blame.md); {own}"
+        f"format not recognized; docs/blame.md has an example of each that is known (rotate, {known}); begin"
+        " numbers of your own with `# unit: GB/s`"
     )
 
 

@@ -26,7 +26,9 @@ def parse(text: str) -> list[PairTable]:
     """Read both matrices. All tasks send at once, in step d to the task d further; so the step is the
     round."""
     head = only(
-        _HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here"
+        _HEAD.findall(text),
+        "header 'START mpiGraph'",
+        "the run did not begin here, or its tabs have become blanks",
     )
     only(
         re.findall("(?m)^END mpiGraph", text),

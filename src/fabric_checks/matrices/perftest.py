@@ -77,7 +77,7 @@ def parse(text: str) -> list[PairTable]:
             )
             require(
                 not has_values,
-                "no line names the ends of the first run: print one before each, as node1 -> node2",
+                "no line names the ends of the first run: print one before each, as `# node1 -> node2`",
             )
     failed = f"{quoted(names_text(silent), 200)}: named, but without a value, as if the run had failed"
     return of_sizes(
@@ -123,7 +123,10 @@ def _run(
 def _rows(found: re.Match[str], line: int) -> list[tuple[int, list[float], str]]:
     """Return size, values and text of each row of results; the sizes differ."""
     integers, others = (found["titles"].count(mark) for mark in "#[")
-    form = rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:[ \t]+\d{{1,15}}\.\d{{2,9}}){{{others}}})"
+    number = r"[ \t]+-?\d{1,15}\.\d{2,9}"
+    form = (
+        rf"[ \t]*(\d{{1,15}})(?:[ \t]+\d+){{{integers - 1}}}((?:{number}){{{others}}})"
+    )
     printed = re.sub(_CLOCK, "", found["rows"]).splitlines()
     rows = [
         (int(cells[1]), list(map(float, cells[2].split())), cells[0])
