@@ -19,13 +19,18 @@ def commands(group=cli, before=()):
     context = click.Context(group)
     for name in group.list_commands(context):
         command = load(name) if group is cli else group.get_command(context, name)
+        if not command.hidden:
+            yield (*before, name), command
         if isinstance(command, click.Group):
             yield from commands(command, (*before, name))
-        elif not command.hidden:
-            yield (*before, name), command
 
 
-ALL = dict(commands())
+WITH_GROUPS = {(): cli, **dict(commands())}
+ALL = {
+    words: command
+    for words, command in WITH_GROUPS.items()
+    if not isinstance(command, click.Group)
+}
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
     ("archive",),
@@ -88,10 +93,12 @@ def test_every_option_says_what_it_does_and_json_is_json(words):
     assert "--results" not in names or words == ("offers", "pack")
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
+@pytest.mark.parametrize("words", WITH_GROUPS, ids=" ".join)
 def test_the_help_states_the_exit_statuses(words):
-    """And the usage has no option twice, and a source has one form."""
-    text = ALL[words].get_help(click.Context(ALL[words], info_name=words[-1]))
+    """And the usage has no option twice, no line is cut, and a source has one form."""
+    command = WITH_GROUPS[words]
+    text = command.get_help(click.Context(command, info_name="".join(words[-1:])))
+    assert "...\n" not in text.partition("Commands:")[2]
     *_, statuses = text.partition("\nExit status:\n")
     assert [line.split()[0] for line in statuses.splitlines() if line[2:3].isdigit()][
         :3

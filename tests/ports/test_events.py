@@ -63,7 +63,7 @@ def test_messages_are_short_lines_of_text():
     hostile = "mlx5\x1b[31m\nerror: n2 is slow " + "x" * 1000
     nodes = [node("n1", host=Host(messages=(hostile,) * 20))]
     (found,) = events.kernel_messages(nodes, failed=True)
-    assert len(found.details) == 9 and found.details[-1] == "and 12 more"
+    assert len(found.details) == 8 and "13" in found.details[-1]
     assert all(each.isprintable() and len(each) <= 160 for each in found.details)
     texts([found])
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from fabric_checks.cli.verb import Verbs
+from fabric_checks.cli.verb import FOUND, Verbs
 from fabric_checks.core import plugins
 
 DAILY, CLOSER, SITE = "Every day", "Look closer", "Set up a site"
@@ -71,6 +71,9 @@ class Commands(Verbs):
     """The group of all verbs, which are loaded when they are called."""
 
     known_as = MappingProxyType({"list": "show --list"})
+    statuses = MappingProxyType(
+        {**Verbs.statuses, FOUND: "something is wrong: the help of each verb says what"}
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

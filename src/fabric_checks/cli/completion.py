@@ -4,33 +4,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import click
 
 from fabric_checks.core import paths
 from fabric_checks.core.errors import FabricError
 
-#: What completes a value of click, by its beginning.
-Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
-
-def _of(names: Callable[[], Iterable[str]]) -> Completion:
-    """Return what completes names; what cannot be read has none."""
-
-    def complete(
-        _ctx: click.Context, _param: click.Parameter, beginning: str
-    ) -> list[str]:
-        try:
-            return [name for name in names() if name.startswith(beginning)]
-        except (FabricError, OSError):
-            return []
-
-    return complete
+def _completed(
+    names: Callable[[], Iterable[str]],
+    _ctx: click.Context,
+    _param: click.Parameter,
+    beginning: str,
+) -> list[str]:
+    """Return the names that begin so; none if they cannot be read."""
+    try:
+        return [name for name in names() if name.startswith(beginning)]
+    except (FabricError, OSError):
+        return []
 
 
 def _systems() -> Iterable[str]:
-    files = (paths.ROOT / "config" / "systems").glob("[!_]*.py")
-    return sorted(path.stem for path in files)
+    return [path.stem for path in paths.ROOT.glob("config/systems/[!_]*.py")]
 
 
 def _sessions() -> Iterable[str]:
@@ -47,4 +43,7 @@ def _findings() -> Iterable[str]:
     return [entry.id for of_system in entries for entry in of_system]
 
 
-systems, sessions, findings = map(_of, (_systems, _sessions, _findings))
+#: Each completes a value of click.
+systems = partial(_completed, _systems)
+sessions = partial(_completed, _sessions)
+findings = partial(_completed, _findings)

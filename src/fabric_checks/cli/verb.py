@@ -39,17 +39,14 @@ _SOURCE = (
 )
 
 
-class Verb(click.Command):
-    """A command whose help states its exit statuses, and the form of the sources that it takes.
+class _Helped(click.Command):
+    """A command whose help states its exit statuses, and the form of the sources that it takes."""
 
-    :param statuses: what its exit statuses mean, where that is not what they mean everywhere.
-    """
+    statuses: Mapping[int, str] = _MEANINGS
 
-    def __init__(
-        self, *args: Any, statuses: Mapping[int, str] | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.statuses = dict(sorted((_MEANINGS | dict(statuses or {})).items()))
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence, however long it is."""
+        return super().get_short_help_str(3 * limit)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, and what belongs to each verb."""
@@ -64,7 +61,20 @@ class Verb(click.Command):
             )
 
 
-class Verbs(click.Group):
+class Verb(_Helped):
+    """A command.
+
+    :param statuses: what its exit statuses mean, where that is not what they mean everywhere.
+    """
+
+    def __init__(
+        self, *args: Any, statuses: Mapping[int, str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.statuses = dict(sorted((_MEANINGS | dict(statuses or {})).items()))
+
+
+class Verbs(_Helped, click.Group):
     """A group of verbs, whose errors have the form of all others."""
 
     command_class = Verb

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import count_text, names_text, one_line
+from fabric_checks.core.text import count_text, first_of, names_text, one_line
 from fabric_checks.ports.counter_growth import NodeChange, Nodes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 
@@ -77,9 +77,7 @@ def kernel_messages(nodes: Nodes, *, failed: bool) -> Iterator[Finding]:
             of_node = finding(
                 "host", [node.node], text, "kernel", severity=Severity.SUSPECT
             )
-            rest = len(shown) - _MOST
-            more = [f"and {rest} more"] if rest > 0 else []
-            yield replace(of_node, details=(*shown[:_MOST], *more))
+            yield replace(of_node, details=tuple(first_of(shown, most=_MOST)))
     unread = grouped((node.host.unread, node.node) for node in nodes)
     for error, hosts in sorted(unread.items()):
         if error and failed:
