@@ -242,11 +242,6 @@ KNOWN: Table = (
     ),
     # Nodes and daemons
     (
-        r"peer process has unexpectedly disconnected[\s\S]{0,900}?Peer host: +(?P<node>\S+)",
-        "a process ended, or its node, and others lost it",
-        "see what that process printed last, and the kernel's log of its node",
-    ),
-    (
         r"time limit for job execution has been reached:\s+Timeout: +(?P<text>\d+ \w+)",
         "the launcher's own time limit was reached: {text}",
         "raise `--timeout` or MPIEXEC_TIMEOUT, and see what the program waits for",
@@ -327,7 +322,8 @@ KNOWN: Table = (
     (
         r"shm_open\([^\n]*failed|PSM\d? could not set up shared memory|not enough space (?:for|on|in) "
         r"/dev/shm|/dev/shm[^\n]*No space left"
-        r"|Signal: Bus error|SIGNAL: 7 \(|on\s+signal\s+7\b|Caught signal 7"
+        r"|(?:\[(?P<node_>[A-Za-z][\w.-]*):\d+\] )?Signal: Bus error"
+        r"|SIGNAL: 7 \(|on\s+signal\s+7\b|Caught signal 7"
         r"|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
         "the shared memory of a node (/dev/shm) is full or too small",
         "remove what was left there, or give the container a larger one (--shm-size)",
@@ -482,6 +478,11 @@ ENDINGS: Table = (
         "the processes were ended from outside (signal 15)",
         "see what ended the job: a limit, a cancellation, or a process that failed without a word",
     ),
+    (
+        r"peer process has unexpectedly disconnected[\s\S]{0,900}?Peer host: +(?P<node>\S+)",
+        "a process ended, or its node, and others lost it",
+        "see what that process printed last, and the kernel's log of its node",
+    ),
 )
 _PATTERNS: dict[Table, list[re.Pattern[str]]] = {
     table: [re.compile(f"(?im){pattern}") for pattern, _, _ in table]
@@ -505,6 +506,7 @@ _FAREWELL = re.compile(
     r"|^\[[\w.-]+:\d+\] +\[ ?\d+\] |^Invalid error code \(-\d"
     r"|spank: \S+: Plugin file not found|\*\*\* End of error message|process killed \(SIGTERM\)"
     r"|^This typically refers to a problem|^Please see the FAQ page"
+    r"|\*\*\* (?:An error occurred in Socket closed|Unknown error)|failure (?:in|of) the peer"
     r"|^Abort is in progress|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate"
     r"|^make(?:\[\d+\])?: |mpi4py.run",
 )
