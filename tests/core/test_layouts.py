@@ -86,3 +86,8 @@ def test_text_and_back():
             ValueError, match="is not a layout; write nodes x processes"
         ):
             Layout.of(text)
+
+
+def test_an_unknown_shape_is_told_those_there_are():
+    with pytest.raises(ValueError, match="unknown shape 'two'; use one of pair, pairs"):
+        of_shape("two", fitting(2, 2))

@@ -3,7 +3,14 @@
 
 import pytest
 
-from fabric_checks.core.metrics import Metric, curve, half_octaves, powers_of_two
+from fabric_checks.core.metrics import (
+    PAIR,
+    Headline,
+    Metric,
+    curve,
+    half_octaves,
+    powers_of_two,
+)
 
 
 def test_a_curve_declares_a_metric_for_each_size():
@@ -16,6 +23,23 @@ def test_a_curve_declares_a_metric_for_each_size():
 def test_an_unknown_unit_is_refused():
     with pytest.raises(ValueError, match="metric x: unknown unit 'MiB/s'"):
         Metric("x", "MiB/s", "larger")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ({"point": "max"}, "unknown point 'max'; use one of value, first, last, peak"),
+        ({"layouts": "most"}, "unknown layouts 'most'; use one of smallest, largest"),
+    ],
+)
+def test_a_headline_with_an_unknown_word_is_refused(words, message):
+    with pytest.raises(ValueError, match=f"headline peak: {message}"):
+        Headline("peak", "bandwidth", PAIR, 1, **words)
+
+
+def test_an_unknown_direction_is_refused():
+    with pytest.raises(ValueError, match="metric x: unknown better 'more'; use one of"):
+        Metric("x", "us", "more")
 
 
 def test_sizes_of_curves():

@@ -231,6 +231,7 @@ def test_a_log_of_no_case_names_the_selection(results, tmp_path):
     )
     (fault,) = runs.verdict(runs.load_session(tmp_path, LATER))
     assert fault.startswith("no case ran: no check matches the selection")
+    assert "doctor --system NAME` says why others are left out" in fault
 
 
 def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):

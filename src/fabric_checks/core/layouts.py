@@ -110,5 +110,10 @@ MOST_OF_ALL_PAIRS = 10_240
 
 
 def of_shape(shape: str, layouts: Iterable[Layout]) -> list[Layout]:
-    """Return those of ``layouts`` that a program of this shape (a key of :data:`SHAPES`) can run on."""
+    """Return those of ``layouts`` that a program of this shape (a key of :data:`SHAPES`) can run on.
+
+    :raises ValueError: for an unknown shape.
+    """
+    if shape not in SHAPES:
+        raise ValueError(f"unknown shape {shape!r}; use one of {', '.join(SHAPES)}")
     return [layout for layout in layouts if SHAPES[shape](layout)]

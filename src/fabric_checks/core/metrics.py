@@ -8,10 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Better = Literal["smaller", "larger"]
+Point = Literal["value", "first", "last", "peak", "ends"]
+Layouts = Literal["smallest", "largest", "most nodes"]
 
 #: The units of the collection. MB/s is 10^6 bytes a second, Mmsg/s is 10^6 messages a second.
 Unit = Literal["us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s"]
 UNITS: tuple[str, ...] = get_args(Unit)
+
+
+def _require(where: str, what: str, word: str, words: Any) -> None:
+    """Raise :class:`ValueError`, which lists the words there are, for another one."""
+    if word not in get_args(words):
+        known = ", ".join(get_args(words))
+        raise ValueError(f"{where}: unknown {what} {word!r}; use one of {known}")
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,15 @@ class Headline:
     section: str
     order: int
     rank: int = 0
-    point: Literal["value", "first", "last", "peak", "ends"] = "value"
-    layouts: Literal["smallest", "largest", "most nodes"] = "largest"
+    point: Point = "value"
+    layouts: Layouts = "largest"
     least_tasks: int = 1
     parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the words: a wrong one would show another value in silence."""
+        _require(f"headline {self.title}", "point", self.point, Point)
+        _require(f"headline {self.title}", "layouts", self.layouts, Layouts)
 
     def fits(self, quantity: str, parameters: Mapping[str, object]) -> bool:
         """Return whether it is about a quantity of a test with these parameters."""
@@ -80,13 +94,12 @@ class Metric:
     about: str = ""
 
     def __post_init__(self) -> None:
-        """Check the unit, let the quantity default to the name, and know of shares that they can be zero."""
+        """Check unit and direction, let the quantity default to the name, and know of shares that they can be
+        zero."""
         if self.unit == "%":
             object.__setattr__(self, "can_be_zero", True)
-        if self.unit not in UNITS:
-            raise ValueError(
-                f"metric {self.name}: unknown unit {self.unit!r}; use one of {', '.join(UNITS)}"
-            )
+        _require(f"metric {self.name}", "unit", self.unit, Unit)
+        _require(f"metric {self.name}", "better", self.better, Better)
         if not self.quantity:
             object.__setattr__(self, "quantity", self.name)
 

@@ -503,7 +503,10 @@ def _why_no_case(session: Session, cases: Sequence[Case]) -> str:
     if cases:
         return "no case ran: every one was skipped"
     if session.report or session.selected_none:
-        return "no case ran: no check matches the selection; ci/run -l lists the checks there are"
+        return (
+            "no case ran: no check matches the selection; ci/run -l lists the checks there are,"
+            " `fabric-checks doctor --system NAME` says why others are left out"
+        )
     return (
         "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its"
         " log"

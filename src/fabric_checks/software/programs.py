@@ -62,7 +62,7 @@ def environment(
     reasons = why_not or {}
     if unknown := reasons.keys() - SUITES.keys():
         raise ValueError(
-            f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}"
+            f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(sorted(SUITES))}"
         )
     features = [feature for program in programs for feature in program.features]
     described = {
