@@ -30,6 +30,7 @@ def test_the_example_of_the_page_has_no_fault(tmp_path):
     latency = [Metric(f"latency_{size}B", "us", "smaller") for size in sizes]
     cases = [
         case("OsuLatency", "2x1", *latency),
+        case("OsuLatency", "1x2", *latency),
         case("Streaming", "2x1", Metric("t", "us", "smaller")),
     ]
     assert audit.of_file(file, ["OsuLatency", "Streaming"], cases) == []

@@ -23,6 +23,8 @@ def load(tmp_path):
         ("a: [", ":[12]: not valid YAML"),
         ("- a", "the top level must be a mapping"),
         ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),
+        ("no_references: []", "no_references: unknown; did you mean no_reference?"),
+        ("derive: []", "derive: unknown; did you mean derived?"),
         (
             "A: {$index: [layout], 1x2: 3}",
             "A: 1x2: '3' where \\$index requires another level",

@@ -103,6 +103,8 @@ def _content(path: Path) -> dict[Any, Any]:
 def _require_entry(path: Path, name: Any, entry: Any) -> None:
     index = entry.get("$index") if isinstance(entry, dict) else None
     if not isinstance(index, list) or not index:
+        if meant := schema.nearest(str(name), _LISTS, 0.8):
+            raise ReferenceError(f"{path}: {name}: unknown; did you mean {meant}?")
         raise ReferenceError(
             f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
         )
