@@ -74,12 +74,11 @@ def of_output(output: RotateOutput) -> PairMatrix:
         )
     cell = row * len(receivers) + column
     values = np.full(len(senders) * len(receivers), np.nan)
-    table = (
-        pl.DataFrame({"cell": cell, "rate": scan.MBps})
-        .group_by("cell")
-        .agg(pl.col("rate").median())
-    )
-    values[table["cell"].to_numpy()] = table["rate"].to_numpy()
+    values[cell] = scan.MBps
+    if np.bincount(cell, minlength=1).max() > 1:
+        rates = pl.DataFrame({"cell": cell, "rate": scan.MBps})
+        table = rates.group_by("cell").median()
+        values[table["cell"].to_numpy()] = table["rate"].to_numpy()
     return PairMatrix(
         senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
+from fabric_checks.core.errors import OutputError
 from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest, plain
 from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
@@ -54,10 +55,10 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
 
     :raises OutputError: if no program, or more than one, prints such a text, or if it is not whole.
     """
-    cleaned = plain_text.cleaned(text)
-    before, is_own, behind = cleaned.partition("# fabric-checks ")
+    before, is_own, behind = text.partition("# fabric-checks ")
     # Within an output of our own, up to a million rows, another one would break its check sum.
-    others = before + behind.rpartition("\n# complete: ")[2] if is_own else cleaned
+    others = before + behind.rpartition("# complete: ")[2] if is_own else text
+    others = plain_text.cleaned(others)
     fitting = {
         each.NAME: each.parse for each in READERS if each.SIGNATURE.search(others)
     }
@@ -68,9 +69,10 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
         len(fitting) <= 1,
         f"this is the output of {' and of '.join(fitting)} at once: give a file for each",
     )
-    require(fitting, _why_unknown(cleaned))
+    if not fitting:
+        raise OutputError(_why_unknown(others))
     (read,) = fitting.values()
-    found: list[PairTable] | RotateOutput | LatencyOutput = read(cleaned)
+    found: list[PairTable] | RotateOutput | LatencyOutput = read(others)
     return found
 
 

@@ -152,11 +152,11 @@ class MappedEvidence:
 
     @property
     def crossings(self) -> pl.DataFrame:
-        """A row for each arc of each pair of the scan with an expectation: both rates, as shares of what it
-        has alone, and that, as a share of what the fastest kind has."""
+        """A row for each arc of each pair of the scan with an expectation, if others shared it: both rates,
+        as shares of what it has alone, and that, as a share of what the fastest kind has."""
         evidence = self.evidence
         there = ~np.isnan(self.expected) & ~np.isnan(evidence.scan)
-        pair, place = np.nonzero((self.arcs >= 0) & there[:, None])
+        pair, place = np.nonzero((self.sharing > 0) & there[:, None])
         columns = {"arc": self.arcs[pair, place], "pair": pair}
         of_pairs = {
             "round": evidence.round,
@@ -269,7 +269,6 @@ def _shared(
             np.where(own >= 0, own + 2 * ranks, size - 1),
         )
     )
-    routes += round_[:, None] * size
     capacity = np.ones(size)
     of_host = np.ones(ranks)
     if known.host_rates is not None:
@@ -277,7 +276,13 @@ def _shared(
     capacity[: 2 * ranks] = np.tile(np.exp(evidence.of_kind) * of_host, 2)
     capacity[2 * ranks : -1] = known.rates if known.rates is not None else 1.0
     capacity[-1] = np.inf
-    rates = max_min(routes, np.tile(capacity, len(numbers)))
+    rates = capacity[routes].min(axis=1)
+    routes += round_[:, None] * size
+    loads = np.bincount(routes.ravel(), minlength=size * len(numbers))
+    loads[size - 1 :: size] = 1
+    loads = loads[routes]
+    some = (loads > 1).any(axis=1)
+    rates[some] = max_min(routes[some], np.tile(capacity, len(numbers)))
     usable = np.ones(len(numbers), dtype=bool)
     usable[round_[own[:, 0] == UNKNOWN]] = False
     # A round has to be complete: a pair that was measured twice counts once only.
@@ -285,8 +290,7 @@ def _shared(
     usable &= pairs_of_round == pairs_of_round.max()
     expected[scanned[usable[round_]]] = np.log(rates[usable[round_]])
     expected -= evidence.of_pair
-    loads = np.bincount(routes.ravel(), minlength=size * len(numbers))[routes[:, 2:]]
-    sharing[scanned] = np.where(own >= 0, np.log(loads), 0.0)
+    sharing[scanned] = np.log(loads[:, 2:])
     return sharing, expected
 
 
