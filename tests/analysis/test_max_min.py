@@ -2,8 +2,10 @@
 """Rates of flows that share links."""
 
 import numpy as np
+import pytest
 
-from fabric_checks.analysis.max_min import max_min
+from fabric_checks.analysis import max_min as module
+from fabric_checks.analysis.max_min import max_min, of_rounds
 
 
 def test_shares_are_max_min_fair():
@@ -30,3 +32,18 @@ def test_groups_of_flows_that_share_nothing_have_the_rates_that_each_has_alone()
         full = load >= of_resource * (1 - 1e-6)
         for rate, own in zip(rates, way, strict=True):
             assert any(full[each] and rate >= most[each] * (1 - 1e-6) for each in own)
+
+
+@pytest.mark.parametrize("at_once", [1, 30, 1 << 24])
+def test_flows_of_many_rounds_have_the_rates_of_their_round(monkeypatch, at_once):
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    random = np.random.default_rng(5)
+    capacity = np.append(random.uniform(0.5, 2, 14), np.inf)
+    ways, number = random.integers(0, 15, (60, 3)), random.integers(0, 7, 60)
+    rates, loads = of_rounds(ways, capacity, number)
+    for each in range(7):
+        own = ways[number == each]
+        assert rates[number == each].tolist() == max_min(own, capacity).tolist()
+        count = np.bincount(own.ravel(), minlength=15)
+        count[-1] = 1
+        assert loads[number == each].tolist() == count[own].tolist()

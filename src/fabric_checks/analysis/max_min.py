@@ -8,6 +8,34 @@ from numpy.typing import NDArray
 
 #: Two shares of a link that differ by less than this are the same.
 _SAME = 1e-9
+#: The most resources that are filled at once, of all rounds together: 128 MB an array.
+_AT_ONCE = 1 << 24
+
+
+def of_rounds(
+    routes: NDArray[np.int64],
+    capacity: NDArray[np.float64],
+    number: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the max-min fair rate of each flow among those of its round, and the number of flows on each of
+    its resources.
+
+    :param routes: as those of :func:`max_min`; the last resource is that of infinite capacity.
+    :param number: of each flow's round, from 0 on.
+    """
+    rates = capacity[routes].min(axis=1)
+    loads = np.ones(routes.shape, dtype=np.int64)
+    size, rounds = len(capacity), int(number.max(initial=-1)) + 1
+    step = min(max(_AT_ONCE // size, 1), rounds)
+    for first in range(0, rounds, step or 1):
+        own = np.flatnonzero((number >= first) & (number < first + step))
+        through = routes[own] + (number[own] - first)[:, None] * size
+        count = np.bincount(through.ravel(), minlength=step * size)
+        count[size - 1 :: size] = 1
+        loads[own] = count[through]
+        shares = (loads[own] > 1).any(axis=1)
+        rates[own[shares]] = max_min(through[shares], np.tile(capacity, step))
+    return rates, loads
 
 
 def max_min(

@@ -12,6 +12,7 @@ from fabric_checks.diagnosis.cross_section.inference import least_loss
 from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST
 from fabric_checks.diagnosis.cross_section.parts import on_map
+from fabric_checks.diagnosis.cross_section.words import missed
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
@@ -53,6 +54,18 @@ def test_a_pair_has_a_limit_only_where_there_is_time_to_measure_it():
     found = report.limits
     assert found["pair"] is None and found["node"] is not None
     assert report.metrics()["smallest_pair_fault"] == 100
+
+
+def test_cables_that_hardly_any_scanned_pair_crosses_are_told():
+    """Of two pairs one may be blamed, and not the cable that they share."""
+    measured, known = output("fat tree 2", 32, "d-mod-k")
+    mapped = on_map(of_output(measured), measured.hosts, known)
+    assert not missed(mapped, confirmed=True)
+    scan, crosses = mapped.evidence.scan.copy(), (mapped.arcs // 2 == 5).any(axis=1)
+    scan[np.flatnonzero(crosses)[3:]] = np.nan
+    few = replace(mapped, evidence=replace(mapped.evidence, scan=scan))
+    told = f"cables that hardly any scanned pair crosses: {known.cables[5]}"
+    assert told in missed(few, confirmed=True)
 
 
 def test_a_claim_on_pairs_allows_for_another_spread_of_nodes_in_the_next_run():

@@ -14,19 +14,27 @@ from lab.faults.fabric import Fabric, LINK_MBps, Noise, routing
 from lab.faults.program import run
 
 
-def analysed(seed, rates=lambda cable: 2, **slow):
-    """Return map and analysis of a run: leaves of eight nodes, and four uplinks of twice their rate.
+def outputs(
+    seed, rates=lambda cable: 2, nodes=32, leaf=(8, 4), table="d-mod-k", **slow
+):
+    """Return map and output of a run: leaves of eight nodes, and four uplinks of twice their rate.
 
     :param rates: gives another multiple of that rate for a cable, by its leaf and its spine.
+    :param leaf: the nodes of a leaf, and its uplinks.
     """
-    wiring = FatTree(32, 12, 2, 8, 4, LINK_MBps).wiring()
+    wiring = FatTree(nodes, 12, 2, *leaf, LINK_MBps).wiring()
     cables = tuple(
         replace(cable, rate_MBps=rates(sorted((cable.a, cable.b))) * LINK_MBps)
         for cable in wiring.cables
     )
     wiring = replace(wiring, cables=cables)
-    known = fabric_map.of_routes(wiring, routes(wiring, routing("d-mod-k")), LINK_MBps)
-    output = run(Fabric(wiring, known, Noise(0.03), seed, **slow))
+    known = fabric_map.of_routes(wiring, routes(wiring, routing(table)), LINK_MBps)
+    return known, run(Fabric(wiring, known, Noise(0.03), seed, **slow))
+
+
+def analysed(*arguments, **keywords):
+    """Return map and analysis of a run; see :func:`outputs`."""
+    known, output = outputs(*arguments, **keywords)
     return known, evaluation.of_run(output, known=known)
 
 
@@ -40,6 +48,37 @@ def test_a_cable_at_half_its_rate_is_named_though_no_pair_alone_is_slow(seed, sh
     assert fault.part == f"cable {known.cables[cable]}"
     assert 0.9 * share < 1 - fault.size < 1.2 * share
     assert report.limits["cable"] is None or report.limits["cable"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("table", "cable"), [("d-mod-k", 0), ("random", 0), ("random", 4)]
+)
+def test_rounds_of_suspects_count_where_the_scan_has_too_few(table, cable):
+    """The scan of 24 nodes has twelve rounds. With random tables the suspects of cable 0 share another one,
+    which is as slow when they are measured again, and was not in the scan."""
+    slow = {2 * cable: 0.75, 2 * cable + 1: 0.75}
+    known, report = analysed(cable, nodes=24, leaf=(6, 3), table=table, arcs=slow)
+    assert [each.part for each in faults(report.findings)] == [
+        f"cable {known.cables[cable]}"
+    ]
+
+
+def test_traffic_of_others_after_the_scan_names_no_cable():
+    """Suspects of a slow cable, which was as fast as others in the scan."""
+    slow, healthy = (outputs(4, arcs=arcs)[1] for arcs in ({2: 0.75, 3: 0.75}, {}))
+    known = outputs(4)[0]
+    output = replace(slow, phases={**slow.phases, "scan": healthy.scan})
+    report = evaluation.of_run(output, known=known)
+    assert len(output.phases["together"]) and not faults(report.findings)
+
+
+def test_cables_of_the_same_pairs_are_named_together():
+    """Between two leaves a spine has two cables, and what enters by one leaves by the other."""
+    known, report = analysed(4, nodes=16, arcs={8: 0.75, 9: 0.75})
+    (fault,) = faults(report.findings)
+    ends = [fault.part, *fault.others]
+    assert sorted(ends) == [f"cable {known.cables[number]}" for number in (0, 4)]
+    assert "would explain it too" in fault.details[0]
 
 
 def test_one_direction_is_named_as_such():

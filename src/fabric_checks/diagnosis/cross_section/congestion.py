@@ -45,13 +45,15 @@ def _flows(mapped: MappedEvidence) -> pl.DataFrame:
     """Return a row for each measurement of a pair of two switches, its rate as a share of a healthy pair's
     alone."""
     evidence, series = mapped.evidence, mapped.evidence.series
-    expected = np.where(np.isnan(mapped.expected), np.inf, mapped.expected)
     in_scan = series.when == evidence.when[series.pair]
+    expected = np.where(in_scan, mapped.expected[series.pair], np.nan)
+    if not np.isnan(mapped.expected).all():
+        again, _, expected[again] = mapped.again
     columns = {
         "when": series.when,
         "in scan": in_scan,
         "rate": np.exp(series.rate),
-        "expected": np.exp(np.where(in_scan, expected[series.pair], np.inf)),
+        "expected": np.exp(np.nan_to_num(expected, nan=np.inf)),
         "into": mapped.to_leaf[series.pair],
         "out of": mapped.from_leaf[series.pair],
     }

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fabric_checks.analysis.max_min import max_min
+from fabric_checks.analysis.max_min import of_rounds
 from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array, deviation
@@ -75,6 +76,7 @@ class MappedEvidence:
     :param known: the map, :data:`fabric_checks.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
     :param hosts: the same with its adapter or GPU, if ranks are these.
+    :param position: of each rank's host on the map, :data:`NONE` if it is not there.
     :param leaf: the switch of each rank; :param port: of that, 0 if it is not known.
     :param from_leaf: the switch of each pair's sender; :param to_leaf: of its receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.fabric_map.model.arcs_of`; where a
@@ -91,6 +93,7 @@ class MappedEvidence:
     evidence: Evidence
     known: FabricMap
     missing: tuple[str, ...]
+    position: Numbers
     leaf: Numbers
     port: Numbers
     from_leaf: Numbers
@@ -128,10 +131,48 @@ class MappedEvidence:
         return np.asarray((self.from_leaf == self.to_leaf) & (self.from_leaf >= 0))
 
     @property
+    def scanned_on_cables(self) -> Numbers:
+        """The number of scanned pairs that cross each cable."""
+        crossed = self.arcs[~np.isnan(self.evidence.scan)] // 2
+        return np.bincount(crossed[crossed >= 0], minlength=len(self.known.cables))
+
+    @property
     def own(self) -> Array:
         """The rate that pairs have alone, by their nodes and their cables, as logarithms of the fastest
         kind's."""
         return np.asarray(self.evidence.of_pair + self.of_cable)
+
+    def shared(self, pair: Numbers, number: Numbers) -> tuple[Array, Array]:
+        """Return the number of pairs on each arc of each flow, and the expected rates, as logarithms.
+
+        A round with an unknown route has no expectation.
+
+        :param pair: of each flow; :param number: of its round.
+        """
+        evidence, known, arcs = self.evidence, self.known, self.arcs[pair]
+        numbers, round_ = np.unique(number, return_inverse=True)
+        sides = 2 * evidence.ranks
+        # Sending sides, receiving sides, arcs, and one of infinite capacity.
+        capacity = np.ones(sides + len(known.starts) + 1)
+        routes = np.column_stack(
+            (
+                evidence.sender[pair],
+                evidence.ranks + evidence.receiver[pair],
+                np.where(arcs >= 0, arcs + sides, len(capacity) - 1),
+            )
+        )
+        of_host = np.ones(evidence.ranks)
+        if known.host_rates is not None:
+            of_hosts = np.append(np.minimum(known.host_rates, 1.0), 1.0)
+            of_host = of_hosts[self.position]
+        capacity[:sides] = np.tile(np.exp(evidence.of_kind) * of_host, 2)
+        capacity[sides:-1] = known.rates if known.rates is not None else 1.0
+        capacity[-1] = np.inf
+        rates, loads = of_rounds(routes, capacity, round_)
+        is_unknown = np.zeros(len(numbers), dtype=bool)
+        is_unknown[round_[arcs[:, 0] == UNKNOWN]] = True
+        expected = np.log(rates) - evidence.of_pair[pair] - self.of_cable[pair]
+        return np.log(loads[:, 2:]), np.where(is_unknown[round_], np.nan, expected)
 
     def headroom(self) -> Array:
         """Return how much less than each arc carries the pairs of its route have alone: pairs x places.
@@ -155,17 +196,41 @@ class MappedEvidence:
         """A row for each arc of each pair of the scan with an expectation, if others shared it: both rates,
         as shares of what it has alone, and that, as a share of what the fastest kind has."""
         evidence = self.evidence
-        there = ~np.isnan(self.expected) & ~np.isnan(evidence.scan)
-        pair, place = np.nonzero((self.sharing > 0) & there[:, None])
-        columns = {"arc": self.arcs[pair, place], "pair": pair}
-        of_pairs = {
-            "round": evidence.round,
-            "rate": np.exp(evidence.scan),
-            "expected": np.exp(self.expected),
-            "of_kind": np.exp(self.own),
+        pair = np.arange(len(evidence.scan))
+        shared = self.sharing, self.expected
+        return self._crossings(pair, evidence.round, evidence.scan, shared)
+
+    @property
+    def crossings_again(self) -> pl.DataFrame:
+        """The same of suspects that were measured again while others ran, by the time of their round."""
+        series, (again, sharing, expected) = self.evidence.series, self.again
+        when, rate = series.when[again], series.rate[again]
+        return self._crossings(series.pair[again], when, rate, (sharing, expected))
+
+    @cached_property
+    def again(self) -> tuple[Numbers, Array, Array]:
+        """The positions of these measurements in the series, with what :meth:`shared` has of them."""
+        series = self.evidence.series
+        is_again = ~series.alone & (series.when >= self.evidence.rounds[0])
+        again = np.flatnonzero(is_again)
+        return again, *self.shared(series.pair[again], series.when[again])
+
+    def _crossings(
+        self, pair: Numbers, round_: Numbers, rate: Array, shared: tuple[Array, Array]
+    ) -> pl.DataFrame:
+        sharing, expected = shared
+        there = ~np.isnan(expected) & ~np.isnan(rate)
+        flow, place = np.nonzero((sharing > 0) & there[:, None])
+        pairs = pair[flow]
+        columns = {
+            "arc": self.arcs[pairs, place],
+            "pair": pairs,
+            "round": round_[flow],
+            "rate": np.exp(rate[flow]),
+            "expected": np.exp(expected[flow]),
+            "of_kind": np.exp(self.own[pairs]),
         }
-        each = {name: values[pair] for name, values in of_pairs.items()}
-        return pl.DataFrame({**columns, **each})
+        return pl.DataFrame(columns)
 
 
 def beyond_cables(output: RotateOutput, known: FabricMap | None) -> RotateOutput:
@@ -208,33 +273,49 @@ def on_map(
     ends = position[evidence.sender], position[evidence.receiver]
     arcs = _arcs(known, ends, both_ways=evidence.both_ways)
     of_cable = np.log(of_cables(known, arcs, *ends))
-    sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
+    nothing = np.full(len(arcs), np.nan)
+    mapped = MappedEvidence(
+        evidence,
+        known,
+        missing,
+        position,
+        leaf,
+        port,
+        leaf[evidence.sender],
+        leaf[evidence.receiver],
+        arcs,
+        of_cable,
+        np.zeros(arcs.shape),
+        nothing,
+        nothing,
+        np.nan,
+        tuple(hosts),
+        tuple(labels),
+    )
     # Ranks that share a host share its link, too, unless each is an adapter.
     links = {
         host if at == NONE else at
         for host, at in zip(hosts, position.tolist(), strict=True)
     }
-    if known.has_routes and len(links) == len(hosts) and (evidence.round >= 0).any():
-        sharing, expected = _shared(evidence, known, arcs, position)
-        expected -= of_cable
-    rest, of_rest = _rest(evidence.scan - expected)
-    from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
-    return MappedEvidence(
-        evidence,
-        known,
-        missing,
-        leaf,
-        port,
-        from_leaf,
-        to_leaf,
-        arcs,
-        of_cable,
-        sharing,
-        expected,
-        rest,
-        of_rest,
-        tuple(hosts),
-        tuple(labels),
+    if known.has_routes and len(links) == len(hosts):
+        return _with_expected(mapped)
+    return mapped
+
+
+def _with_expected(mapped: MappedEvidence) -> MappedEvidence:
+    """Return the evidence with what pairs shared in the scan, and with what they should reach."""
+    round_ = mapped.evidence.round
+    if not len(scanned := np.flatnonzero(round_ >= 0)):
+        return mapped
+    sharing, expected = mapped.sharing.copy(), mapped.expected.copy()
+    round_ = round_[scanned]
+    sharing[scanned], of_scan = mapped.shared(scanned, round_)
+    # A round has to be complete: a pair that was measured twice counts once only.
+    count = np.bincount(round_)
+    expected[scanned] = np.where(count[round_] == count.max(), of_scan, np.nan)
+    rest, of_rest = _rest(mapped.evidence.scan - expected)
+    return replace(
+        mapped, sharing=sharing, expected=expected, rest=rest, of_rest=of_rest
     )
 
 
@@ -244,54 +325,6 @@ def _arcs(
     """Return the arcs of routes between hosts by position, of both directions where rates are of both."""
     arcs = arcs_of(known, *ends)
     return np.hstack((arcs, arcs_of(known, *ends[::-1]))) if both_ways else arcs
-
-
-def _shared(
-    evidence: Evidence,
-    known: FabricMap,
-    arcs: NDArray[np.int32],
-    position: Numbers,
-) -> tuple[Array, Array]:
-    """Return the number of pairs on each arc of each pair in the scan, and the expected rates, as logarithms.
-
-    A round with an unknown route has no expectation.
-    """
-    sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
-    scanned = np.flatnonzero(evidence.round >= 0)
-    numbers, round_ = np.unique(evidence.round[scanned], return_inverse=True)
-    ranks, own = evidence.ranks, arcs[scanned].astype(np.int64)
-    size = 2 * ranks + len(known.starts) + 1
-    # Sending sides, receiving sides, arcs, and one of infinite capacity; of each round.
-    routes = np.column_stack(
-        (
-            evidence.sender[scanned],
-            ranks + evidence.receiver[scanned],
-            np.where(own >= 0, own + 2 * ranks, size - 1),
-        )
-    )
-    capacity = np.ones(size)
-    of_host = np.ones(ranks)
-    if known.host_rates is not None:
-        of_host = np.append(np.minimum(known.host_rates, 1.0), 1.0)[position]
-    capacity[: 2 * ranks] = np.tile(np.exp(evidence.of_kind) * of_host, 2)
-    capacity[2 * ranks : -1] = known.rates if known.rates is not None else 1.0
-    capacity[-1] = np.inf
-    rates = capacity[routes].min(axis=1)
-    routes += round_[:, None] * size
-    loads = np.bincount(routes.ravel(), minlength=size * len(numbers))
-    loads[size - 1 :: size] = 1
-    loads = loads[routes]
-    some = (loads > 1).any(axis=1)
-    rates[some] = max_min(routes[some], np.tile(capacity, len(numbers)))
-    usable = np.ones(len(numbers), dtype=bool)
-    usable[round_[own[:, 0] == UNKNOWN]] = False
-    # A round has to be complete: a pair that was measured twice counts once only.
-    pairs_of_round = np.bincount(round_, minlength=len(numbers))
-    usable &= pairs_of_round == pairs_of_round.max()
-    expected[scanned[usable[round_]]] = np.log(rates[usable[round_]])
-    expected -= evidence.of_pair
-    sharing[scanned] = np.log(loads[:, 2:])
-    return sharing, expected
 
 
 def _rest(beyond: Array) -> tuple[Array, float]:

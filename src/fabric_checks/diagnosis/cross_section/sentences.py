@@ -55,9 +55,7 @@ def slow(mapped: MappedEvidence, culprit: Culprit) -> RankFinding:
     where = _ONE_WAY if len(names.pop(named.name)) > 1 else ""
     others = list(names)
     details = (
-        f"{names_text(others, words.MOST_NAMES)} would explain it too"
-        if others
-        else "",
+        words.would_explain(others),
         _NO_NEIGHBOUR if _may_be_its_path(mapped, part) else where,
         _doubt(mapped, culprit),
         named.look,

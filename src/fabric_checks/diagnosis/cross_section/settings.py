@@ -206,6 +206,8 @@ class Settings:
     #: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
     pairs_of_node: int = 6
     pairs_of_cable: int = 6
+    #: A cable that fewer scanned pairs cross may not be told from its pairs.
+    fewest_pairs_of_cable: int = 4
     #: Measurements of a suspect where a run had none.
     usual_repeats: int = 4
     #: A part that loses more than this is dead rather than slow.

@@ -3,22 +3,21 @@
 once.
 
 Between adapters of 100 Gbit/s a cable of 200 Gbit/s at half its rate slows no pair that is measured alone. In
-the scan its pairs run beside others: with the routes and the rates of cables it is known what they should
-reach together (:mod:`fabric_checks.analysis.max_min`).
+the scan, and when suspects are measured again, its pairs run beside others: with the routes and the rates of
+cables it is known what they should reach together (:mod:`fabric_checks.analysis.max_min`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.cross_section import words
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding
 
@@ -29,60 +28,104 @@ def find(
     *,
     confirmed: bool,
 ) -> list[RankFinding]:
-    """Return the cables that carry too little when pairs share them, the slowest first.
+    """Return the cables that carry too little when pairs share them, those in most rounds first.
 
     Of one cable's pairs others, which they cross as well, are slow with it: each round counts for one cable.
 
-    :param named: the faults that are known already; a cable that is one of them is passed over.
+    :param named: the faults that are known already, which explain what their pairs lose.
     :param confirmed: whether the run measured suspects alone; without that nothing is a fault.
     """
-    slow = _slow_arcs(_rows(mapped))
-    parts = {each.part for each in named}
-    found = [
-        _finding(mapped, [arc for arc in slow if arc // 2 == cable], slow)
-        for cable in dict.fromkeys(arc // 2 for arc in slow)
-    ]
     severity = Severity.FAULT if confirmed else Severity.SUSPECT
+    rows = _without(_rows(mapped), _pairs_of(mapped, named))
     return [
-        replace(each, severity=severity) for each in found if each.part not in parts
+        replace(_finding(mapped, each), severity=severity)
+        for each in _slow_cables(rows)
     ]
 
 
-def _slow_arcs(rows: pl.DataFrame) -> dict[int, _Slow]:
-    """Return the arcs that are slow in most rounds, the slowest first; of others the rounds are left out in
-    which pairs of these cross them.
-
-    The rounds of both directions of a cable count together, if both are slow."""
-    slow: dict[int, _Slow] = {}
-    rounds, of_cable = pl.col("rounds"), pl.col("arc") // 2
-    while len(rows):
-        by_arc = rows.group_by("arc").agg(
-            pl.len().alias("rounds"),
-            (pl.col("carried") < SETTINGS.least_carried).sum().alias("low"),
-            pl.col("carried").median(),
-        )
-        low = by_arc.filter(pl.col("low") >= SETTINGS.least_low_rounds * rounds)
-        often = rounds.sum().over(of_cable) >= SETTINGS.fewest_rounds_shared
-        found = low.filter(often).sort("carried", "arc")
-        if not len(found):
-            break
-        found = found.filter(of_cable == found["arc"][0] // 2)
-        slow |= {arc: _Slow(*numbers) for arc, *numbers in found.rows()}
-        own = rows.filter(pl.col("arc").is_in(found["arc"].to_list()))
-        pairs = own["pairs"].explode(empty_as_null=True).to_list()
-        rows = rows.filter(
-            ~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any()
-        )
-    return slow
+def _pairs_of(mapped: MappedEvidence, named: Sequence[RankFinding]) -> list[int]:
+    """Return the positions of the pairs of nodes and cables that are known to be slow."""
+    parts = {each.part for each in named}
+    cables = [
+        number
+        for number, name in enumerate(mapped.known.cables)
+        if f"cable {name}" in parts
+    ]
+    ranks = [rank for each in named if each.kind in OF_NODES for rank in each.ranks]
+    ends = np.column_stack((mapped.evidence.sender, mapped.evidence.receiver))
+    passed = np.isin(mapped.arcs // 2, cables).any(axis=1)
+    return np.flatnonzero(passed | np.isin(ends, ranks).any(axis=1)).tolist()
 
 
-class _Slow(NamedTuple):
-    """A direction of a cable: the rounds in which pairs shared it, those in which it was low, and the median
-    share of what was asked that it carried."""
+def _without(rows: pl.DataFrame, pairs: Sequence[int]) -> pl.DataFrame:
+    """Return the rows in which none of some pairs is."""
+    if not len(rows) or not pairs:
+        return rows
+    return rows.filter(~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any())
 
+
+@dataclass(frozen=True)
+class _Slow:
+    """A cable that carries too little.
+
+    :param arcs: its directions that do; :param rounds: in which pairs shared these; :param low: in which they
+        were low; :param carried: the median share of what was asked that they carried.
+    :param others: cables that the same pairs crossed in each of these rounds.
+    """
+
+    arcs: tuple[int, ...]
     rounds: int
     low: int
     carried: float
+    others: tuple[int, ...]
+
+
+def _slow_cables(rows: pl.DataFrame) -> Iterator[_Slow]:
+    """Yield the cables that are slow in most rounds, of the scan, too, those with the most first; of others
+    the rounds are left out in which pairs of these cross them.
+
+    Suspects that are measured again are those that cross a slow cable: another one that they share is slow in
+    most of their rounds, but not of the scan. The rounds of both directions of a cable count together, if
+    both are slow.
+    """
+    rounds, cable = pl.col("rounds"), pl.col("arc") // 2
+    is_low = pl.col("carried") < SETTINGS.least_carried
+    while len(rows):
+        by_arc = rows.group_by(cable.alias("cable"), "arc").agg(
+            pl.len().alias("rounds"),
+            is_low.sum().alias("low"),
+            pl.col("carried").median(),
+            is_low.filter(~pl.col("again")).mean().alias("in scan"),
+        )
+        slow = by_arc.filter(
+            pl.col("low") >= SETTINGS.least_low_rounds * rounds,
+            pl.col("in scan") >= SETTINGS.least_low_rounds,
+        )
+        by_cable = slow.group_by("cable").agg(
+            "arc", rounds.sum(), pl.col("low").sum(), pl.col("carried").min()
+        )
+        by_cable = by_cable.filter(rounds >= SETTINGS.fewest_rounds_shared)
+        if not len(by_cable):
+            return
+        order = by_cable.sort(
+            "low", "carried", "cable", descending=[True, False, False]
+        )
+        first, *rest = order.rows(named=True)
+        own = rows.filter(pl.col("arc").is_in(first["arc"]))
+        rows = _without(rows, own["pairs"].explode(empty_as_null=True).to_list())
+        left = set((rows["arc"] // 2).to_list())
+        others = [
+            each["cable"]
+            for each in rest
+            if each["low"] == first["low"] and each["cable"] not in left
+        ]
+        yield _Slow(
+            tuple(sorted(first["arc"])),
+            first["rounds"],
+            first["low"],
+            first["carried"],
+            tuple(others),
+        )
 
 
 def _rows(mapped: MappedEvidence) -> pl.DataFrame:
@@ -95,11 +138,16 @@ def _rows(mapped: MappedEvidence) -> pl.DataFrame:
     if rates is None or not mapped.corrected:
         return pl.DataFrame()
     faster = np.flatnonzero(rates > SETTINGS.more_than_a_pair).tolist()
-    table = mapped.crossings.filter(pl.col("arc").is_in(faster))
+    table = pl.concat(
+        [
+            mapped.crossings.with_columns(again=False),
+            mapped.crossings_again.with_columns(again=True),
+        ]
+    ).filter(pl.col("arc").is_in(faster))
     rate, asked = (
         (pl.col(name) * pl.col("of_kind")).sum() for name in ("rate", "expected")
     )
-    rows = table.group_by("arc", "round").agg(
+    rows = table.group_by("arc", "again", "round").agg(
         (rate / asked).alias("carried"),
         asked.alias("asked"),
         pl.col("pair").alias("pairs"),
@@ -110,28 +158,23 @@ def _rows(mapped: MappedEvidence) -> pl.DataFrame:
     return rows.filter(asked >= SETTINGS.most_asked * some)
 
 
-def _finding(
-    mapped: MappedEvidence, arcs: Sequence[int], slow: Mapping[int, _Slow]
-) -> RankFinding:
+def _finding(mapped: MappedEvidence, slow: _Slow) -> RankFinding:
     """Return the finding about a cable, of which one direction or both are slow."""
-    of_part = words.of_cable(mapped.known, arcs[0] // 2)
-    if len(arcs) == 1:
-        of_part = words.of_arc(mapped.known, arcs[0])
-    low, rounds = (
-        sum(getattr(slow[arc], name) for arc in arcs) for name in ("low", "rounds")
-    )
-    carried = min(slow[arc].carried for arc in arcs)
+    known, (arc, *more) = mapped.known, slow.arcs
+    of_part = words.of_cable(known, arc // 2) if more else words.of_arc(known, arc)
+    others = [words.of_cable(known, each).name for each in slow.others]
     text = (
-        f"{of_part.name} carries {100 * carried:.0f} % of what pairs ask of it together"
-        f" ({of_part.side}; {low} of {rounds} rounds of the scan); alone no pair fills it"
+        f"{of_part.name} carries {100 * slow.carried:.0f} % of what pairs ask of it together"
+        f" ({of_part.side}; {slow.low} of {slow.rounds} rounds); alone no pair fills it"
     )
     return RankFinding(
         kind="cable",
         severity=Severity.SUSPECT,
         text=text,
         part=of_part.name,
-        size=1 - carried,
+        size=1 - slow.carried,
         key=f"cable {of_part.name}",
         advice=of_part.look,
-        data={"side": of_part.side, "slow": low},
+        details=tuple(filter(None, (words.would_explain(others), of_part.look))),
+        data={"side": of_part.side, "slow": slow.low, "others": others},
     )

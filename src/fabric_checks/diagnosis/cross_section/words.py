@@ -20,6 +20,7 @@ from fabric_checks.diagnosis.cross_section.parts import (
     MappedEvidence,
     Part,
 )
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.fabric_map.model import NONE, FabricMap
 
 #: Why no cable can be named, by routing.
@@ -203,6 +204,11 @@ _OF_KINDS: dict[str, Callable[[MappedEvidence, Part], Words]] = {
 }
 
 
+def would_explain(others: Sequence[str]) -> str:
+    """Return that other parts explain the same as well; empty without any."""
+    return f"{names_text(others, MOST_NAMES)} would explain it too" if others else ""
+
+
 def common_end(mapped: MappedEvidence, ends: Numbers) -> tuple[str, list[int]]:
     """Return the end that all of some pairs have in common, in words: a node, else a switch, else a rail;
     empty without one. Of a node its rank, too.
@@ -288,6 +294,12 @@ def _not_known(mapped: MappedEvidence) -> Iterator[str]:
     if known.hosts and known.routing in _NOT_STATIC:
         what = "cables and switches without hosts, of which none can be named here"
         yield f"{what}: {_NOT_STATIC[known.routing]}"
+    count = mapped.scanned_on_cables if known.has_routes else np.empty(0)
+    few = np.flatnonzero((count > 0) & (count < SETTINGS.fewest_pairs_of_cable))
+    yield _listed(
+        "cables that hardly any scanned pair crosses",
+        [known.cables[each] for each in few],
+    )
     if known.has_routes and (lost := int((arcs[:, 0] < NONE).sum())):
         yield f"the topology does not say which path {lost} of {len(arcs)} pairs take"
 
