@@ -180,14 +180,23 @@ def test_only_cases_with_misses_are_repeated_on_their_nodes(tmp_path):
     assert session.asked == [{"A %layout=2x1 @s:p+e": ["n1", "n2"]}] * 2
 
 
-@pytest.mark.parametrize(("free", "there"), [
-    (["n1", "n3", "n4", "n5"], ["n3", "n4"]),
-    (["n1", "n2", "n3"], None),
+FREE = ["n1", "n3", "n4", "n5"]
+
+
+@pytest.mark.parametrize(("free", "there", "scheduler", "job"), [
+    (FREE, ["n3", "n4"], "slurm", None),
+    (["n1", "n2", "n3"], None, "slurm", None),
+    (FREE, ["n3", "n4"], "fabric-in-slurm-job", None),
+    (FREE, None, "fabric-in-slurm-job", "7"),
+    (FREE, None, "fabric-in-pbs-job", None),
 ])  # fmt: skip
 def test_a_confirmed_miss_is_measured_on_other_nodes_that_are_free(
-    tmp_path, monkeypatch, free, there
+    tmp_path, monkeypatch, free, there, scheduler, job
 ):
-    partition = {"scheduler": "slurm", "access": ["-p x"]}
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    if job:
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+    partition = {"scheduler": scheduler, "access": ["-p x"]}
     nodes = [*map(Node, free), Node("n8", "it is down"), Node("n9", is_busy=True)]
     monkeypatch.setattr(
         repeating.service, "configuration", lambda _: {"partitions": [partition]}

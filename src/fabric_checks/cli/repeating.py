@@ -19,7 +19,7 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import service
 from fabric_checks.records import repeats, runs
 from fabric_checks.records.record import Record, case_name
-from fabric_checks.schedulers import reservations
+from fabric_checks.schedulers import in_job, reservations
 
 #: A repeat is one pass, without retries, and leaves the file of test results to the run.
 _ONCE = ("--reruns=0", "--max-retries=0", f"--report-junit={os.devnull}")
@@ -104,7 +104,8 @@ def _free(place: str) -> set[str]:
     """Return the nodes of SYSTEM:PARTITION that are in service and free; none where that is unknown."""
     try:
         (partition,) = service.configuration(place)["partitions"]
-        scheduler, access = partition["scheduler"], partition.get("access", ())
+        scheduler = in_job.asked_of(partition["scheduler"])
+        access = partition.get("access", ())
         takes = reservations.takes_nodes(scheduler)
         nodes = service.nodes_for(scheduler, access) if takes else []
     except FabricError:

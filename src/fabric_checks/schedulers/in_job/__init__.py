@@ -36,3 +36,10 @@ def apply(partition: dict[str, Any]) -> None:
         )
         partition |= {"scheduler": INSIDE[partition["scheduler"]], "max_jobs": most}
         partition.pop("sched_options", None)
+
+
+def asked_of(scheduler: str) -> str:
+    """Return the scheduler that is asked for the allocation that cases are in; itself for any other, and for
+    cases in the job that the process is in, which gets no other nodes."""
+    asks = scheduler == INSIDE["fabric-slurm"] and "SLURM_JOB_ID" not in os.environ
+    return "fabric-slurm" if asks else scheduler
