@@ -26,6 +26,23 @@ def test_what_is_slow_is_named_and_no_node_that_is_well(row, said):
     assert said in " ".join(found.said)
 
 
+@pytest.mark.parametrize(
+    ("row", "seed"),
+    [
+        ("healthy, switches", 9200006),
+        ("loss of a cable, 0.5, routing not told", 9200004),
+        ("both directions", 9200014),
+        ("both directions, no map", 9200017),
+    ],
+)
+def test_a_healthy_part_beside_a_fault_is_in_no_sentence(row, seed):
+    """Uneven tables look like lost uplinks, nodes behind a lossy cable like lossy ones, what is measured
+    again as if it collapsed, and a node whose pairs shared cables as if it were slow one way."""
+    found = physics.trial(row, seed, 32)
+    assert not found.healthy
+    assert found.named == (found.status == 3) == ("healthy" not in row)
+
+
 @pytest.mark.parametrize("seed", [600, 601])
 def test_traffic_of_others_blames_no_cable(seed):
     """In the first run many parts have a half or a third, in the other nodes differ as much."""

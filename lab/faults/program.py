@@ -9,7 +9,7 @@ import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
-from lab.faults import suspects
+from lab.faults import exchanges, suspects
 from lab.faults.leaf_flows import leaf_flows
 
 #: What the program takes without `--confirm-repeats` and `--suspect-share`.
@@ -71,6 +71,7 @@ def run(fabric, groups=()):
                 )
 
             _alone(fabric, phases, controls, alone)
+    phases |= _exchanges(fabric, found)
     return RotateOutput(
         {},
         "round-robin",
@@ -82,6 +83,32 @@ def run(fabric, groups=()):
         1.1,
         phases,
         tuple(groups),
+    )
+
+
+def _exchanges(fabric, found):
+    """Return the phases in which nodes send and receive at once."""
+    parts = {"both": [], "both-alone": []}
+
+    def exchange(phase, number, pairs):
+        both = [*pairs, *((other, one) for one, other in pairs)]
+        rows = [(number, *pair) for pair in sorted(both)]
+        part = _measured(fabric, *np.array(rows).T)
+        parts[phase].append(part)
+        rates = dict(zip(sorted(both), part.MBps.tolist(), strict=True))
+        return [min(rates[one, other], rates[other, one]) for one, other in pairs]
+
+    def pause():
+        fabric.time += PAUSE_ROUNDS
+
+    exchanges.measure(found, SHARE, (fabric.nodes, 1, 1), exchange, pause)
+    return {phase: _joined(some) if some else NONE for phase, some in parts.items()}
+
+
+def _joined(parts):
+    names = ("round", "sender", "receiver", "MBps")
+    return Transfers(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
     )
 
 

@@ -209,9 +209,7 @@ def of_run(
         named = [each.part for each in faults(found)]
         found = [*leaves.lost(ways, mapped, named), *found]
     both = exchanges.of_output(seen, mapped)
-    if both is not None:
-        slow = [each for each in faults(found) if each.kind != "pair"]
-        found += both.find([rank for each in slow for rank in each.ranks])
+    found += both.find(found)
     is_confirmed = output.confirmed or output.is_table
     return Report(
         output=output,
@@ -220,15 +218,8 @@ def of_run(
         plateaus=bandwidths.plateaus(matrix, link),
         findings=tuple(found),
         mapped=mapped,
-        limits=_limits(output, mapped, found, ways, both),
-        missed=(
-            *cannot_tell,
-            *missed(
-                mapped,
-                confirmed=is_confirmed,
-                both=both is not None or output.is_table,
-            ),
-        ),
+        limits={**_limits(output, mapped, found, ways), **both.limits},
+        missed=(*cannot_tell, *missed(mapped, confirmed=is_confirmed), *both.missed),
         ways=ways,
     )
 
@@ -260,7 +251,6 @@ def _limits(
     mapped: MappedEvidence,
     found: Sequence[RankFinding],
     ways: leaves.Ways | None,
-    both: exchanges.Exchanges | None,
 ) -> of_report.Limits:
     """Return the smallest faults that would have been found."""
     if output.at_once:
@@ -277,5 +267,4 @@ def _limits(
         ]
         again = output.phases["together"] if output.confirmed else None
         smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
-    smallest |= {} if ways is None else {"leaf": ways.limit}
-    return smallest | ({} if both is None else {"node both ways": both.limit})
+    return smallest if ways is None else smallest | {"leaf": ways.limit}

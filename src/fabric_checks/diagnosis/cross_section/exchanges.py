@@ -7,7 +7,7 @@ reach less in both directions at once, too, so each node is held to the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +19,14 @@ from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, Array, deviation
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.finding import RankFinding, note
+from fabric_checks.diagnosis.finding import RankFinding, faults, note
 from fabric_checks.parsers.rotate import EXCHANGES, RotateOutput, Transfers
 
 _LOOK = (
     "look at the width and generation of its adapter's slot (lspci -vv), at its memory and flow control: one"
     " direction alone needs less"
 )
+_MISSED = "both directions of a node at once (`rotate --both-ways`)"
 
 
 @dataclass(frozen=True)
@@ -34,45 +35,49 @@ class Exchanges:
 
     :param level: of each rank its best exchange beside others, as the logarithm of a share of its rates one
         way; :param alone: of those that were measured alone; NaN without any.
-    :param noise: the error of either by chance, with the differences of healthy nodes.
+    :param error: of the level of a healthy node. :param missed: that it was not measured; empty if it was.
     """
 
     mapped: MappedEvidence
     level: Array
     alone: Array
-    noise: float
+    error: float
+    missed: tuple[str, ...]
 
     @property
     def _least(self) -> float:
         """The loss from which a node is slow, as a logarithm."""
-        return max(-float(np.log1p(-SETTINGS.least_fault)), self.noise)
+        by_chance = SETTINGS.spread_errors * self.error
+        return max(-float(np.log1p(-SETTINGS.least_fault)), by_chance)
 
     @property
-    def limit(self) -> float | None:
+    def limits(self) -> Mapping[str, float | None]:
         """The smallest loss, as a share, that would have been named; None where none would."""
-        share = SETTINGS.found_errors / SETTINGS.spread_errors
-        smallest = 1 - float(np.exp(-self._least - share * self.noise))
-        is_told = self.mapped.evidence.nodes >= SETTINGS.fewest_nodes
-        return smallest if is_told and smallest < SETTINGS.dead_from else None
+        if np.isnan(self.level).all():
+            return {}
+        smallest = 1 - np.exp(-self._least - SETTINGS.found_errors * self.error)
+        is_few = self.mapped.evidence.nodes < SETTINGS.fewest_nodes
+        is_none = is_few or smallest > SETTINGS.dead_from
+        return {"node both ways": None if is_none else float(smallest)}
 
-    def find(self, blamed: Sequence[int]) -> list[RankFinding]:
-        """Return the nodes that are slow beside others and alone.
-
-        :param blamed: the ranks that are blamed already.
-        """
+    def find(self, found: Iterable[RankFinding]) -> list[RankFinding]:
+        """Return the nodes that are slow beside others and alone; :param found: the findings so far."""
+        if np.isnan(self.alone).all():
+            return []
+        blamed = {
+            rank for each in faults(found) if each.kind != "pair" for rank in each.ranks
+        }
         is_slow = np.nanmedian(self.level) - self.level > self._least
-        others = self.alone[~is_slow]
-        usual = float(np.nanmedian(others)) if np.isfinite(others).any() else np.nan
+        count, others = int(is_slow.sum()), self.alone[~is_slow]
+        if np.isnan(others).all():
+            return []
+        usual = float(np.nanmedian(others))
         sure = np.flatnonzero(is_slow & (usual - self.alone > self._least)).tolist()
-        few = max(
-            SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * len(is_slow)
-        )
-        if sure and is_slow.sum() >= few:
-            share = float(np.median(self.alone[sure]))
-            text = f"{is_slow.sum()} nodes reach {_text(share, usual)}, alike among themselves"
-            return [
-                note("both directions", f"{text}: no fault unless all should be equal")
-            ]
+        few = SETTINGS.least_share_of_class * len(is_slow)
+        if sure and count >= max(SETTINGS.fewest_of_class, few):
+            text = f"{count} nodes reach {_text(float(np.median(self.alone[sure])), usual)}"
+            alike = "alike among themselves: no fault unless all should be equal"
+            return [note("both directions", f"{text}, {alike}")]
         return [self._slow(rank, usual) for rank in sure if rank not in blamed]
 
     def _slow(self, rank: int, usual: float) -> RankFinding:
@@ -97,42 +102,31 @@ def _text(share: float, usual: float) -> str:
     )
 
 
-def of_output(output: RotateOutput, mapped: MappedEvidence) -> Exchanges | None:
-    """Return what the nodes of a run reach in both directions at once; None if that was not measured."""
-    beside, alone = (output.phases.get(phase) for phase in EXCHANGES)
-    if not beside:
-        return None
-    evidence = mapped.evidence
-    level = _levels(evidence, beside)
-    noise = evidence.noise
-    error = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(SETTINGS.usual_repeats)
-    spread = max(float(deviation(level[~np.isnan(level)])), float(error))
-    none = np.full_like(level, np.nan)
-    return Exchanges(
-        mapped,
-        level,
-        _levels(evidence, alone) if alone else none,
-        SETTINGS.spread_errors * spread,
-    )
+def of_output(output: RotateOutput, mapped: MappedEvidence) -> Exchanges:
+    """Return what the nodes of a run reach in both directions at once."""
+    evidence, noise = mapped.evidence, mapped.evidence.noise
+    level, alone = (_levels(evidence, output.phases.get(phase)) for phase in EXCHANGES)
+    of_one = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(SETTINGS.usual_repeats)
+    known = level[~np.isnan(level)]
+    error = max(float(deviation(known)), float(of_one)) if len(known) else np.nan
+    missed = () if len(known) or output.is_table else (_MISSED,)
+    return Exchanges(mapped, level, alone, error, missed)
 
 
-def _levels(evidence: Evidence, part: Transfers) -> Array:
-    """Return the best exchange of each rank, as the logarithm of a share of its rates one way; NaN without
-    any."""
+def _levels(evidence: Evidence, part: Transfers | None) -> Array:
+    """Return the best exchange of each rank, see :class:`Exchanges`."""
+    level = np.full(evidence.ranks, np.nan)
+    if not part:
+        return level
     able, ends = evidence.able, (part.sender, part.receiver)
     one_way = np.minimum(able[0, part.sender], able[1, part.receiver])
-    within = (evidence.host[part.sender] == evidence.host[part.receiver]) & (
-        evidence.host.max() > 0
-    )
     columns = {
         "round": part.round,
         "one": np.minimum(*ends),
         "other": np.maximum(*ends),
         "share": np.log(part.MBps / evidence.reference_MBps) - one_way,
     }
-    exchanges = pl.DataFrame(columns).filter(~within).group_by("round", "one", "other")
-    slower = exchanges.min()
-    level = np.full(evidence.ranks, np.nan)
+    slower = pl.DataFrame(columns).group_by("round", "one", "other").min()
     for end in ("one", "other"):
         np.fmax.at(level, slower[end].to_numpy(), slower["share"].to_numpy())
     return level

@@ -20,7 +20,7 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, Array, deviation
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import note as a_note
@@ -212,31 +212,41 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
     """
     if ways.why_not:
         return []
-    loss, error = ways.losses()
-    beyond = (loss > ways.errors_of_chance * error) & (
-        loss > -np.log1p(-SETTINGS.least_loss_of_leaf)
-    )
+    loss, _ = ways.losses()
+    beyond, is_both = _beyond(ways)
     findings = []
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
         switch, own = _name(ways.members[group], mapped), loss[group]
         if {f"{some} {switch}" for some in _NAMED_AS} & set(named):
             continue
-        is_both = beyond[group, 2] and (own[:2] > own[2] / 2).all()
-        side = 2 if is_both else int(own[:2].argmax())
+        side = 2 if is_both[group] else int(own[:2].argmax())
         is_crowded = own[side] < SETTINGS.alike_losses * largest
         doubt = _doubt(ways, is_crowded=bool(is_crowded))
         members = count_text(len(ways.members[group]), "node")
         share = float(np.exp(-own[side]))
-        is_small = share > 1 - SETTINGS.least_loss_of_untold
-        # A cable is lost in both directions, and tables of static routes are uneven in one.
-        if not ways.is_certain and is_small and side < 2:
-            continue
         finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
-        if doubt == _IF_CROWDED or (doubt and is_small):
+        if doubt == _IF_CROWDED or (
+            doubt and share > 1 - SETTINGS.least_loss_of_untold
+        ):
             finding = _as_suspect(finding, is_certain=ways.is_certain)
         findings.append(finding)
     return findings
+
+
+def _beyond(ways: Ways) -> tuple[Mask, Mask]:
+    """Return which groups lost more than by chance, by direction, and which did in both.
+
+    A cable is lost in both; the tables of static routes may be uneven in one.
+    """
+    loss, error = ways.losses()
+    least = -np.log1p(-np.full(3, SETTINGS.least_loss_of_leaf))
+    if not ways.is_certain:
+        least[:2] = -np.log1p(-SETTINGS.least_loss_of_untold)
+    beyond = (loss > ways.errors_of_chance * error) & (loss > least)
+    is_both = beyond[:, 2] & (loss[:, :2] > loss[:, 2:] / 2).all(axis=1)
+    beyond[:, 2] &= is_both | ways.is_certain
+    return beyond, is_both
 
 
 def _as_suspect(finding: Finding, *, is_certain: bool) -> Finding:

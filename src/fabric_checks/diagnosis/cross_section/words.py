@@ -256,12 +256,8 @@ def to_name_it(known: FabricMap) -> str:
     )
 
 
-def missed(mapped: MappedEvidence, *, confirmed: bool, both: bool) -> list[str]:
-    """Return what was not measured, a line each.
-
-    :param confirmed: whether suspects were measured again; :param both: whether nodes sent and received at
-        once.
-    """
+def missed(mapped: MappedEvidence, *, confirmed: bool) -> list[str]:
+    """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
     ranks = np.arange(evidence.ranks)
     sent, received = (
@@ -274,7 +270,6 @@ def missed(mapped: MappedEvidence, *, confirmed: bool, both: bool) -> list[str]:
     rails = "pairs between rails: each GPU was paired with those of its own number"
     lines = (
         "" if confirmed else alone,
-        "" if both else "both directions of a node at once (`rotate --both-ways`)",
         _listed("never sent", sent),
         _listed("never received", received),
         _listed(
