@@ -19,7 +19,7 @@ from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, Array, deviation
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.finding import RankFinding, faults, note
+from fabric_checks.diagnosis.finding import RankFinding, note
 from fabric_checks.parsers.rotate import EXCHANGES, RotateOutput, Transfers
 
 _LOOK = (
@@ -64,9 +64,8 @@ class Exchanges:
         """Return the nodes that are slow beside others and alone; :param found: the findings so far."""
         if np.isnan(self.alone).all():
             return []
-        blamed = {
-            rank for each in faults(found) if each.kind != "pair" for rank in each.ranks
-        }
+        # A node that is slow one way since late in the scan is slow here, too.
+        named = {rank for each in found if each.kind != "pair" for rank in each.ranks}
         is_slow = np.nanmedian(self.level) - self.level > self._least
         count, others = int(is_slow.sum()), self.alone[~is_slow]
         if np.isnan(others).all():
@@ -78,7 +77,7 @@ class Exchanges:
             text = f"{count} nodes reach {_text(float(np.median(self.alone[sure])), usual)}"
             alike = "alike among themselves: no fault unless all should be equal"
             return [note("both directions", f"{text}, {alike}")]
-        return [self._slow(rank, usual) for rank in sure if rank not in blamed]
+        return [self._slow(rank, usual) for rank in sure if rank not in named]
 
     def _slow(self, rank: int, usual: float) -> RankFinding:
         own, name = float(self.alone[rank]), words.of_rank(self.mapped, rank)
