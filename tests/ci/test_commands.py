@@ -462,12 +462,14 @@ def test_env_makes_the_literal_command_work(tmp_path):
         ),
         (["--mod", "smoke"], "--module-path; did you mean --mode?"),
         (["--mode", "smok"], "there is no mode 'smok'; did you mean smoke?"),
+        (["--system", "locl"], "spirit, twins"),
     ],
 )
 def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     done = programs.run([RUN, *options], env=env)
     assert one_error(done).endswith(says) and done.stdout == ""
+    assert done.returncode == 2
 
 
 def test_one_job_is_refused_where_nothing_allocates_nodes(tmp_path):

@@ -17,7 +17,7 @@ from types import MappingProxyType, ModuleType
 
 import click
 
-from fabric_checks.cli.verb import flag
+from fabric_checks.cli.verb import NO_SUCH, USAGE, flag
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import LEVELS
@@ -76,7 +76,7 @@ def _end(
         # ReFrame did not start: its own message is the only one.
         said = re.sub(r"(?m)^Log file\(s\) saved in .*\n?", "", "\n".join(state.lines))
         console.error(*re.sub("(?m)^ERROR: ", "error: ", said).splitlines())
-        return status
+        return USAGE if NO_SUCH.search(said) else status
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
         # A check or the configuration has refused to start, and said why.

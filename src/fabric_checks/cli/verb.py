@@ -5,6 +5,7 @@ options."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from fabric_checks.core import console
 #: The exit statuses of all verbs: nothing wrong, the command itself failed, wrong usage, and something is
 #: wrong.
 DONE, FAILED, USAGE, FOUND = 0, 1, 2, 3
+#: Messages about a name on the command line, which is wrong usage whoever reads it.
+NO_SUCH = re.compile(r"there is no (?:system|mode) '|the system \S+ has no partition '")
 #: The exit status of a command that was interrupted, as shells have it.
 INTERRUPTED = 130
 

@@ -81,7 +81,7 @@ def parse(text: str) -> Source:
     path = Path(name).expanduser() if name else paths.results()
     if not path.exists():
         raise RecordError(
-            f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}"
+            f"there is no file or folder {quoted(name)}; a set of results is {_FORM}"
         )
     return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
 
