@@ -84,12 +84,14 @@ def measure(
     share: float,
     shape: tuple[int, int, int],
     exchange: Exchange,
+    one_way: Callable[[int, Pair], object],
     pause: Callable[[], None],
 ) -> None:
     """Measure the phases ``both`` and ``both-alone``.
 
-    :param shape: the numbers of ranks, of those of a node, and of those of an adapter. :param pause: called
-        before the last repeat.
+    :param shape: the numbers of ranks, of those of a node, and of those of an adapter.
+    :param one_way: measures a pair one way, alone, in a round of the phase ``both-alone``. :param pause:
+        called before the last repeat.
     """
     ranks, rails, of_adapter = shape
     best = _beside(rounds(ranks // rails, rails, of_adapter), exchange)
@@ -104,9 +106,12 @@ def measure(
                 exchange("both-alone", number + place, [pair])[0]
                 for place, pair in enumerate(pairs)
             )
+            number += len(pairs)
+            one_way(number, (rank, others[0]))
+            one_way(number + 1, (others[0], rank))
+            number += 2
             before = reached[rank]
             reached[rank] = max(control, before[0]), max(*own, before[1])
-            number += len(pairs)
         left = _slow_again(left, reached, share)
 
 

@@ -101,7 +101,12 @@ def _exchanges(fabric, found):
     def pause():
         fabric.time += PAUSE_ROUNDS
 
-    exchanges.measure(found, SHARE, (fabric.nodes, 1, 1), exchange, pause)
+    def one_way(number, pair):
+        part = _measured(fabric, *np.array([(number, *pair)]).T)
+        parts["both-alone"].append(part)
+
+    shape = (fabric.nodes, 1, 1)
+    exchanges.measure(found, SHARE, shape, exchange, one_way, pause)
     return {phase: _joined(some) if some else NONE for phase, some in parts.items()}
 
 

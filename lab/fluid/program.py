@@ -75,6 +75,7 @@ class Run:
             SHARE,
             (self.nodes, self.rails, self.share),
             self._exchange,
+            lambda number, pair: self._round("both-alone", number, [pair]),
             lambda: self.pause(PAUSE_S),
         )
 

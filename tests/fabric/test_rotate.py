@@ -440,10 +440,13 @@ def test_a_node_that_is_slow_in_both_directions_is_measured_again(quick, rank):
     header, rows = quick.rows(8, *BOTH, **SLOW, both=rank, hosts=1)
     one, other = exchanges.partners(rank, 8, 1, [rank])
     alone = pairs_by_round(rows, "both-alone")
-    wanted = [(one, other), (rank, one), (rank, other)] * 2
-    assert [set(alone[number]) for number in sorted(alone)] == [
-        {pair, pair[::-1]} for pair in wanted
-    ]
+    three = [(one, other), (rank, one), (rank, other)]
+    each = [{pair, pair[::-1]} for pair in three] + [{(rank, one)}, {(one, rank)}]
+    assert [set(alone[number]) for number in sorted(alone)] == each * 2
+    one_way = [alone[number][0] for number in (3, 4)]
+    fast = [row[3] for row in rows if row[4] == "both-alone" and row[0] in (3, 4)]
+    assert one_way == [(rank, one), (one, rank)]
+    assert max(fast) > 5 * min(row[3] for row in rows if row[4] == "both-alone")
     slow = median_MBps(rows, "both-alone", lambda *pair: rank in pair)
     assert slow < 0.6 * median_MBps(rows, "both-alone", lambda *pair: rank not in pair)
     assert header["suspects"] == "none", "one direction alone is fast"
@@ -453,7 +456,7 @@ def test_a_node_that_is_slow_in_both_directions_is_measured_again(quick, rank):
 def test_a_node_that_is_slow_one_way_comes_after_others(quick):
     _, rows = quick.rows(8, *BOTH, **SLOW, sender=5, both=1, hosts=1)
     alone = pairs_by_round(rows, "both-alone")
-    first, second = ({*alone[number][0]} & {1, 5} for number in (1, 4))
+    first, second = ({*alone[number][0]} & {1, 5} for number in (1, 6))
     assert (first, second) == ({1}, {5})
 
 

@@ -407,8 +407,9 @@ int main(int argc, char **argv)
          "        each in both directions at the same time; a row is a direction. The\n"
          "        nodes whose best exchange is by suspect-share below the median of these, four at most\n"
          "        and first those that were not slow one way, are measured again in the phase both-alone:\n"
-         "        the two nearest nodes that are not slow with each other, and it with each of them,\n"
-         "        one exchange at a time, confirm-repeats times as long as it stays slow",
+         "        the two nearest nodes that are not slow with each other, it with each of them, and\n"
+         "        one way to the first and from it, each alone, confirm-repeats times as long as it\n"
+         "        stays slow",
          NULL},
         {"groups", FC_TEXT, &plan.groups, 0, 0,
          "lines `HOST GROUP`, such as the switch of each host, or the word slurm: by Slurm's\n"

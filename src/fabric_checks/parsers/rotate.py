@@ -185,20 +185,30 @@ def parse(text: str) -> RotateOutput:
 
 
 def _require_exchanges(phases: Mapping[str, Transfers], rows: int) -> None:
-    """Require so many rows of exchanges beside others, and of each exchange both directions."""
+    """Require so many rows of exchanges beside others, and of each pair both directions.
+
+    Alone the second one follows the first: a node has three exchanges, and a pair one way and back.
+    """
     beside, alone = (phases[name] for name in EXCHANGES)
     require(
         len(beside) == rows and (rows > 0 or not len(alone)),
-        f"phase both has {len(beside)} rows, and both-alone {len(alone)}; of both {rows} were asked for",
+        f"both has {len(beside)} rows and both-alone {len(alone)}; of both {rows} were asked for",
     )
-    for name, part in zip(EXCHANGES, (beside, alone), strict=True):
-        ends = np.column_stack((part.round, part.sender, part.receiver))
-        there = {tuple(row) for row in ends.tolist()}
-        back = {tuple(row) for row in ends[:, [0, 2, 1]].tolist()}
-        require(
-            there == back and len(there) == len(part),
-            f"{name} has an exchange of which a direction is missing, or there twice",
+    there, back = (
+        sorted(zip(*(each.tolist() for each in columns), strict=True))
+        for columns in (
+            (beside.round, beside.sender, beside.receiver),
+            (beside.round, beside.receiver, beside.sender),
         )
+    )
+    pairs = np.column_stack((alone.sender, alone.receiver))
+    later = alone.round[1::2] - alone.round[: len(pairs) // 2 * 2 : 2]
+    require(
+        there == back
+        and np.array_equal(pairs[::2], pairs[1::2, ::-1])
+        and np.array_equal(later, [0, 0, 0, 1] * (len(pairs) // 8)),
+        "both or both-alone has a pair of which a direction is missing",
+    )
 
 
 def _numbered(nodes: Sequence[str], of_node: str) -> tuple[str, ...]:

@@ -31,14 +31,15 @@ def measured(pairs, own, one_way, random, beside):
     return [(rate, rate, rate) for rate in rates]
 
 
-def run(nodes, slow=(), *, usual=1.0, one_way=(), beside=(), seed=1):
-    """Return the report of a run, by the procedure of the program."""
+def run(nodes, slow=(), *, usual=1.0, one_way=(), beside=(), late=(), seed=1):
+    """Return the report of a run, by the procedure of the program; :param late: one way, at last."""
     own = dict.fromkeys(range(nodes), usual) | dict(slow)
     random = np.random.default_rng(seed)
 
     def measure(phase, pairs, progress):
         later = dict(beside) if phase == "both" else {}
-        return measured(pairs, own, dict(one_way), random, later)
+        ways = dict(late) if phase.startswith("both") else dict(one_way)
+        return measured(pairs, own, ways, random, later)
 
     text = program.Run(nodes, (nodes + 1) // 2, measure).text(names(nodes), 1.0, 1.1)
     return evaluation.of_run(rotate.parse(text))
@@ -88,10 +89,11 @@ def test_two_of_many_are_each_named():
     [
         ((), {}),
         ((), {"usual": 0.5}),
-        (("sender",), {"one_way": {5: 0.6}}),
+        (("sender",), {"one_way": {5: 0.6}, "late": {5: 0.6}}),
         ((), {"beside": {5: 0.6}}),
+        ((), {"late": {5: 0.6}}),
     ],
-    ids=["well", "all alike", "slow one way", "slow beside others only"],
+    ids=["well", "all alike", "slow one way", "beside others only", "one way, late"],
 )
 def test_nodes_that_do_as_well_as_one_way_are_well(kinds, more):
     report = run(16, **more)

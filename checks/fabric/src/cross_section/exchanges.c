@@ -10,7 +10,8 @@
 enum {
     rounds_of_rail = 2, /* a node with the next one on either hand: at one switch as a rule, so that no cable is shared */
     doubtful_most = 4,  /* nodes that are measured again, */
-    partners = 2        /* each with so many others */
+    partners = 2,       /* each with so many others */
+    rounds_of_doubtful = 1 + partners + 2
 };
 
 /* A node that is slow in its exchanges, as rank 0 keeps it. */
@@ -117,6 +118,13 @@ static int find_doubtful(struct node *node, const struct verdict *verdict, const
     return kept;
 }
 
+/* Collective: measures rank 0's roster alone. */
+static void measure_roster(struct node *node, int number)
+{
+    fc_share_roster(node);
+    fc_measure_round(node, "both-alone", number);
+}
+
 /* Collective: measures an exchange alone, by rank 0's ranks; returns its rate on rank 0. */
 static double measure_exchange(struct node *node, int number, int one, int other)
 {
@@ -124,12 +132,24 @@ static double measure_exchange(struct node *node, int number, int one, int other
         fc_clear_roster(&node->roster);
         add_exchange(&node->roster, one, other);
     }
-    fc_share_roster(node);
-    fc_measure_round(node, "both-alone", number);
+    measure_roster(node, number);
     return node->world->rank == 0 ? rate_of(node, one) : 0.0;
 }
 
-/* Collective: measures the partners of a node with each other, and then it with each of them. */
+/* Collective: measures a pair alone one way, by rank 0's ranks. */
+static void measure_one_way(struct node *node, int number, int sender, int receiver)
+{
+    if (node->world->rank == 0) {
+        fc_clear_roster(&node->roster);
+        fc_add_pair(&node->roster, sender, receiver);
+    }
+    measure_roster(node, number);
+}
+
+/*
+ * Collective: measures the partners of a node with each other, then it with each of them, and with the first one way and
+ * then the other: it may have become slow since the scan.
+ */
 static void measure_doubtful(struct node *node, struct doubtful *at, int number)
 {
     const double control = measure_exchange(node, number, at->partner[0], at->partner[1]);
@@ -138,6 +158,8 @@ static void measure_doubtful(struct node *node, struct doubtful *at, int number)
         const double rate = measure_exchange(node, number + 1 + i, at->rank, at->partner[i]);
         at->best = rate > at->best ? rate : at->best;
     }
+    measure_one_way(node, number + 1 + partners, at->rank, at->partner[0]);
+    measure_one_way(node, number + 2 + partners, at->partner[0], at->rank);
 }
 
 /* Rank 0: drops the nodes that were fast once; returns how many are left. */
@@ -181,7 +203,7 @@ void fc_measure_exchanges(struct node *node, struct verdict *verdict)
         if (leads && count > 0 && repeat > 0 && repeat == repeats - 1) {
             fc_wait_for_others(node, verdict);
         }
-        for (int i = 0; i < count; i++, number += 1 + partners) {
+        for (int i = 0; i < count; i++, number += rounds_of_doubtful) {
             measure_doubtful(node, &slow[i], number);
         }
         if (leads) {

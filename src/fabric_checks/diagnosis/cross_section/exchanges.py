@@ -104,20 +104,36 @@ def _text(share: float, usual: float) -> str:
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Exchanges:
     """Return what the nodes of a run reach in both directions at once."""
     evidence, noise = mapped.evidence, mapped.evidence.noise
-    level, alone = (_levels(evidence, output.phases.get(phase)) for phase in EXCHANGES)
+    beside, alone = (output.phases.get(phase) for phase in EXCHANGES)
+    able = evidence.able
+    level = _levels(evidence, beside, able)
     of_one = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(SETTINGS.usual_repeats)
     known = level[~np.isnan(level)]
     error = max(float(deviation(known)), float(of_one)) if len(known) else np.nan
     missed = () if len(known) or output.is_table else (_MISSED,)
-    return Exchanges(mapped, level, alone, error, missed)
+    level_alone = _levels(evidence, alone, _able_since(evidence, alone, able))
+    return Exchanges(mapped, level, level_alone, error, missed)
 
 
-def _levels(evidence: Evidence, part: Transfers | None) -> Array:
-    """Return the best exchange of each rank, see :class:`Exchanges`."""
+def _able_since(evidence: Evidence, alone: Transfers | None, able: Array) -> Array:
+    """Return what each rank reaches one way, of those measured again no more than they do then."""
+    if not alone:
+        return able
+    single = np.flatnonzero(np.bincount(alone.round)[alone.round] == 1)
+    there, back = single[::2], single[1::2]  # from the rank, and to it
+    rates = np.log(alone.MBps / evidence.reference_MBps)
+    since = np.full_like(able, -np.inf)
+    np.fmax.at(since[0], alone.sender[there], rates[there])
+    np.fmax.at(since[1], alone.receiver[back], rates[back])
+    return np.where(np.isinf(since), able, np.fmin(able, since))
+
+
+def _levels(evidence: Evidence, part: Transfers | None, able: Array) -> Array:
+    """Return the best exchange of each rank, see :class:`Exchanges`; :param able: their rates one way."""
     level = np.full(evidence.ranks, np.nan)
     if not part:
         return level
-    able, ends = evidence.able, (part.sender, part.receiver)
+    ends = part.sender, part.receiver
     one_way = np.minimum(able[0, part.sender], able[1, part.receiver])
     columns = {
         "round": part.round,
@@ -125,7 +141,9 @@ def _levels(evidence: Evidence, part: Transfers | None) -> Array:
         "other": np.maximum(*ends),
         "share": np.log(part.MBps / evidence.reference_MBps) - one_way,
     }
-    slower = pl.DataFrame(columns).group_by("round", "one", "other").min()
+    pairs = pl.DataFrame(columns).group_by("round", "one", "other")
+    rows = pl.len().alias("rows")
+    slower = pairs.agg(pl.col("share").min(), rows).filter(pl.col("rows") == 2)
     for end in ("one", "other"):
         np.fmax.at(level, slower[end].to_numpy(), slower["share"].to_numpy())
     return level
