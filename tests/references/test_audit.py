@@ -130,7 +130,7 @@ NO_RULE = "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}
         (
             ("[benchmark,", "[bemchmark,"),
             9,
-            "$index names 'bemchmark', which the check does not have",
+            "$index names 'bemchmark', which the check does not have; did you mean benchmark?",
         ),
         (
             ("layout: 1x2", "layout: 1x4"),

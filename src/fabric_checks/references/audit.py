@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabric_checks.core import yaml_file
+from fabric_checks.core import schema, yaml_file
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import count_text, names_text
@@ -125,7 +125,8 @@ def _why_no_index(
     """Return a fault if ``$index`` names what no case of the check has."""
     for item in entry["$index"] if cases else ():
         if all(item not in case.attributes for case in cases):
-            return f"{check}: $index names {item!r}, which the check does not have"
+            meant = schema.near(str(item), list(cases[0].attributes))
+            return f"{check}: $index names {item!r}, which the check does not have; {meant}"
     return None
 
 
