@@ -152,7 +152,10 @@ class Report:
             f"{100 * share:.1f} % reach about {_part_of_link(k)}"
             for k, share in self.plateaus.items()
         ]
-        text = f"of the pairs, {', '.join(levels)} (a link: {self.link_MBps:.0f} MB/s)"
+        is_given = self.link_MBps != bandwidths.link_rate_MBps(self.matrix)
+        source = "" if is_given else ", as the fastest pairs show it"
+        link = f"a link: {self.link_MBps:.0f} MB/s{source}"
+        text = f"of the pairs, {', '.join(levels)} ({link})"
         shares = {str(k): share for k, share in self.plateaus.items()}
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
