@@ -142,7 +142,9 @@ def status(
     judged = clause_verdicts.judge(read, found.records, found.folder)
     count = count_text(len(ledger.entries), "session")
     _print(
-        judged, f"{count} counted; last line of {ledger.path}: {ledger.last}", as_json
+        judged,
+        f"{count} counted; last line of {ledger.path}: {ledger.last or 'none yet'}",
+        as_json,
     )
     _end(judged, [*found.faults, *ledger.faults])
 

@@ -88,6 +88,12 @@ def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):
     assert not target.exists()
 
 
+def test_a_count_that_has_not_begun_has_no_last_line(tmp_path):
+    folder = results(tmp_path / "r", {**run(0), "system": "other"})
+    _, text = accept("status", contract(tmp_path).path, folder)
+    assert "0 sessions counted" in text and "c.jsonl: none yet" in text
+
+
 def test_a_session_that_still_runs_is_not_counted(tmp_path):
     given, folder = contract(tmp_path).path, results(tmp_path / "r", run(0))
     write(folder / "perflogs/A.jsonl", [run(0), run(1)])
