@@ -24,7 +24,8 @@ def of_rows(rows: Array) -> Array:
         alike = count == number
         if number:
             middle = [(number - 1) // 2, number // 2]
-            ordered = np.partition(rows[alike], middle, axis=1)
+            ordered = rows[alike]
+            ordered.partition(middle, axis=1)
             found[alike] = ordered[:, middle].mean(axis=1)
     return found
 
