@@ -23,6 +23,12 @@ def test_nothing_is_blamed_where_all_is_well(seed):
     assert rails.trial(seed, "healthy", nodes=16)[0] == "named"
 
 
+def test_slow_hosts_are_no_rail():
+    """Each has all its GPUs, the first of which are of one rail: "rail 0 of 32 nodes", of sixteen."""
+    _, _, texts = rails.trial(9608, "node .8", nodes=16)
+    assert "(all its GPUs)" in texts and "rail" not in texts
+
+
 def test_parts_are_named_as_an_operator_calls_them():
     texts = {fault: rails.trial(100, fault, nodes=8)[2] for fault in rails.FAULTS}
     for fault, name in (

@@ -98,7 +98,9 @@ def _blamed(
 def _of_rail(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFinding]:
     """Return the faults with several devices of one rail, which have a switch in common, as one."""
     rails = mapped.evidence.rails
-    devices = [each for each in certain if each.kind in OF_NODES]
+    devices = [
+        each for each in certain if each.kind in OF_NODES and len(each.ranks) == 1
+    ]
     numbers = {each.ranks[0] % rails for each in devices}
     if rails == 1 or len(numbers) > 1 or len(devices) < SETTINGS.fewest_of_class:
         return certain
