@@ -19,7 +19,7 @@ from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.utility.typecheck import Duration
 
-from fabric_checks.core import paths
+from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.levels import NIGHTLY, SMOKE, VET
@@ -218,7 +218,7 @@ def main() -> None:
             return session.choose(cases, passes, options)
         except (FabricError, ConfigError) as error:
             # ReFrame would end with a status as if cases had failed.
-            print(f"error: {error}", file=sys.stderr)
+            console.error(f"error: {error}")
             sys.exit(2)
 
     internals.run_cases(choose, session.release)
