@@ -76,6 +76,13 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
     ) == latest(results)
 
 
+def test_a_run_of_another_system_is_not_judged(results, first):
+    night = latest(results)["session"]
+    found, text, errors = call(results, "--session", night, "--system", "minicluster")
+    assert (found, text) == (2, "")
+    assert f"{night} ran on local, not on minicluster; name that" in errors
+
+
 def test_a_night_in_a_terminal_says_where_its_output_is(results, first):
     """Before it begins: here it cannot, as its option is none."""
     ours, theirs = pty.openpty()

@@ -21,7 +21,7 @@ from fabric_checks.cli.verb import (
     verb,
 )
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.errors import FabricError, RecordError, RequestError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly.night import spend
@@ -29,7 +29,7 @@ from fabric_checks.nightly.plan import Plan, only_one
 from fabric_checks.nightly.service import configuration
 from fabric_checks.nightly.summary import Summary, terminal
 from fabric_checks.nightly.summary import as_json as night_json
-from fabric_checks.records import sessions
+from fabric_checks.records import runs, sessions
 
 _EPILOG = """
 \b
@@ -153,11 +153,20 @@ def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None
 
 
 def _require_its_run(plan: Plan) -> None:
-    """Refuse to judge a run that is not there, and a first night of a system that does not exist."""
+    """Refuse to judge a run that is not there, or is another system's, and a first night of a system that
+    does not exist."""
     if plan.runs and not plan.folder.exists():
         configuration(plan.system)
     if not plan.runs and not plan.log.exists():
         name = plan.session
         raise RecordError(
             f"{plan.results}: no run called {name!r} to judge; `fabric-checks show --list` lists all"
+        )
+    if plan.runs:
+        return
+    cases = runs.load_session(plan.results, plan.session).cases
+    of = {case.system.partition(":")[0] for case in cases}
+    if of and plan.system not in of:
+        raise RequestError(
+            f"{plan.session} ran on {', '.join(sorted(of))}, not on {plan.system}; name that with --system"
         )
