@@ -306,16 +306,3 @@ def test_cases_are_looked_after_as_often_late_as_early(monkeypatch):
     internals.poll_steadily()
     policy._pollctl.reset_poll_rate()
     assert longest_pause() < 0.2
-
-
-def test_a_fault_in_a_file_of_a_system_is_placed_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(internals, "ROOT", tmp_path)
-    settings, system = tmp_path / "config/settings.py", tmp_path / "config/systems/a.py"
-    system.parent.mkdir(parents=True)
-    reads = f"import runpy\nsite_configuration = runpy.run_path({str(system)!r})\n"
-    settings.write_text(reads)
-    system.write_text("systems = []\nenvironments = [imbb]\n")
-    with pytest.raises(ConfigError) as caught:
-        internals.take_system([str(settings)], None)
-    told = f"{system}: line 2: NameError: name 'imbb' is not defined"
-    assert str(caught.value) == told

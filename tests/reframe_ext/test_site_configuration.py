@@ -92,3 +92,13 @@ def test_reframe_names_the_systems_that_there_are(system, fault):
     ]
     done = programs.run(command, env=dict(os.environ))
     assert bool(done.returncode) == bool(fault) and fault in done.stdout + done.stderr
+
+
+def test_a_fault_in_the_file_of_a_system_is_placed_there(tmp_path):
+    system = tmp_path / "systems/a.py"
+    system.parent.mkdir()
+    system.write_text("systems = []\nenvironments = [imbb]\n")
+    with pytest.raises(ConfigError) as caught:
+        site_configuration.configuration(tmp_path, lambda partition: None)
+    told = f"{system}: line 2: NameError: name 'imbb' is not defined"
+    assert str(caught.value) == told

@@ -241,8 +241,7 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     except ReframeError:
         raise
     except Exception as error:  # whatever a settings file raises: it is a program
-        where = _where_raised(error, files)
-        raise ConfigError(f"{where}{type(error).__name__}: {error}") from None
+        raise as_config_error(error, files) from None
     if name is not None:
         require_system(name, site["systems"])
     site.select_subconfig(name)
@@ -253,18 +252,15 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
 
 
-def _where_raised(error: Exception, files: list[str]) -> str:
-    """Return the last place of an error in the files, or in those that ours reads: systems, environments."""
-    ours = f"{ROOT / 'config'}{os.sep}"
-    places = [
-        each
+def as_config_error(error: Exception, files: Iterable[str]) -> ConfigError:
+    """Return what files of settings raised, whatever it is, as an error with its last line in them."""
+    lines = [
+        each.lineno
         for each in traceback.extract_tb(error.__traceback__)
-        if each.filename in files or each.filename.startswith(ours)
+        if each.filename in files
     ]
-    if not places:
-        return ""
-    name, line = places[-1].filename, f"line {places[-1].lineno}: "
-    return line if name in files else f"{name}: {line}"
+    where = f"line {lines[-1]}: " if lines else ""
+    return ConfigError(f"{where}{type(error).__name__}: {error}")
 
 
 def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:

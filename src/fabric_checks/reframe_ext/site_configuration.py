@@ -116,7 +116,7 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
     }
     for kind in _KINDS:
         for file in sorted((folder / kind).glob("*.py")):
-            defined = runpy.run_path(str(file))
+            defined = _defined(file)
             if kind not in defined:
                 raise ConfigError(f"{file}: defines no list {kind!r}")
             _add(found, defined)
@@ -130,6 +130,20 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
                 f"{folder / kind}: two files define {name!r}; give one another name"
             )
     return found
+
+
+def _defined(file: Path) -> Data:
+    """Return what a file defines.
+
+    :raises ConfigError: with the place of whatever it raises: it is a program.
+    """
+    try:
+        return runpy.run_path(str(file))
+    except (FabricError, ConfigError):
+        raise
+    except Exception as error:
+        fault = internals.as_config_error(error, [str(file)])
+        raise ConfigError(f"{file}: {fault}") from None
 
 
 def _add(found: dict[str, list[Data]], defined: Data) -> None:
