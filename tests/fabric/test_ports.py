@@ -196,7 +196,7 @@ def test_the_state_of_nvlink_is_recorded_before_and_after(run):
         ("0", "1"): "26.562 GB/s",
         ("0", "fabric"): "Completed, Success",
     }
-    assert after == before | {("0", "1"): "inactive"}
+    assert after == before | {("0", "1"): "<inactive>"}
 
 
 def test_an_nvidia_smi_that_hangs_costs_its_state_alone(run):

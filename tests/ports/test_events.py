@@ -18,7 +18,7 @@ def with_links(name, before, after):
 
 
 def test_a_link_that_went_down_is_a_fault_of_its_gpu():
-    after = UP | {("0", "1"): "inactive"}
+    after = UP | {("0", "1"): "<inactive>"}
     (found,) = events.nvlinks([with_links("n1", UP, UP), with_links("n2", UP, after)])
     assert found.severity is Severity.FAULT and found.hosts == ("n2",)
     assert found.data == {"gpu": "0"} and found.key == "gpu n2 NVLink of GPU 0"
@@ -28,7 +28,7 @@ def test_a_link_that_went_down_is_a_fault_of_its_gpu():
 
 
 def test_links_that_are_as_they_were_or_unknown_are_none():
-    down = UP | {("0", "1"): "inactive"}
+    down = UP | {("0", "1"): "<inactive>"}
     for before, after in ((down, down), (down, UP), (UP, {}), ({}, UP), ({}, {})):
         assert not [*events.nvlinks([with_links("n1", before, after)])]
 
@@ -42,7 +42,7 @@ def test_a_gpu_that_left_the_fabric_is_a_fault():
 
 
 def test_a_node_with_fewer_links_than_the_others_is_named():
-    down = UP | {("0", "1"): "inactive"}
+    down = UP | {("0", "1"): "<inactive>"}
     nodes = [with_links(name, UP, UP) for name in ("n1", "n2", "n3")]
     nodes.append(with_links("n4", down, down))
     (found,) = states.outliers(nodes, {})

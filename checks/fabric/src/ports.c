@@ -270,11 +270,24 @@ static void append_files(struct text *text, const char *root)
 
 /* -------------------------------------------------------------- NVLink and kernel */
 
-static void append_lines(struct text *text, const char *path, char *lines)
+/* Appends `GPU 3: ...`, `Link 5: 25.781 GB/s` and `3, Completed, Success` as states by GPU and link. */
+static void append_states(struct text *text, char *lines)
 {
     char *rest = NULL;
+    unsigned int gpu = 0;
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        append_row(text, path, line + strspn(line, " \t"));
+        unsigned int number = 0;
+        int at = 0;
+        char path[64];
+        if (sscanf(line, " GPU %3u:%n", &number, &at) == 1 && at > 0) {
+            gpu = number;
+        } else if (sscanf(line, " Link %3u: %n", &number, &at) == 1 && at > 0) {
+            snprintf(path, sizeof path, "nvlink/%u/%u", gpu, number);
+            append_row(text, path, line + at);
+        } else if (sscanf(line, " %3u, %n", &number, &at) == 1 && at > 0) {
+            snprintf(path, sizeof path, "nvlink/%u/fabric", number);
+            append_row(text, path, line + at);
+        }
     }
 }
 
@@ -302,7 +315,7 @@ static bool read_output(int file, char *output, size_t room)
 }
 
 /* Appends what nvidia-smi prints; returns whether it did not take too long. */
-static bool append_query(struct text *text, const char *name, char *const *command)
+static bool append_query(struct text *text, char *const *command)
 {
     static char output[64 * 1024];
     int ends[2];
@@ -323,10 +336,9 @@ static bool append_query(struct text *text, const char *name, char *const *comma
     const bool is_whole = started > 0 && read_output(ends[0], output, sizeof output);
     if (started > 0) {
         if (is_whole) {
-            append_lines(text, name, output);
+            append_states(text, output);
         } else {
             kill(started, SIGKILL);
-            append_error(text, name, ETIMEDOUT);
         }
         waitpid(started, NULL, is_whole ? 0 : WNOHANG);
     }
@@ -341,8 +353,8 @@ static void append_nvlink(struct text *text, const char *root)
                                    "--format=csv,noheader", NULL};
     char driver[4096];
     if ((size_t)snprintf(driver, sizeof driver, "%s/proc/driver/nvidia/version", root) < sizeof driver &&
-        access(driver, F_OK) == 0 && append_query(text, "nvidia-smi/nvlink", links)) {
-        append_query(text, "nvidia-smi/fabric", fabric);
+        access(driver, F_OK) == 0 && append_query(text, links)) {
+        append_query(text, fabric);
     }
 }
 

@@ -12,7 +12,7 @@ from fabric_checks.core.text import count_text, first_of, names_text, one_line
 from fabric_checks.ports.counter_growth import NodeChange, Nodes
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 
-INACTIVE = "inactive"
+INACTIVE = "<inactive>"
 #: Messages that are a cause whatever became of the program.
 _ALARMING = re.compile(
     r"\bS?Xid\b|fallen off|link (?:is )?down|uncorrect|fatal|machine check|out of memory"
@@ -41,7 +41,7 @@ def nvlinks(nodes: Nodes) -> Iterator[Finding]:
         for gpu, states in lost.items():
             links = [link for link, _ in states if link != "fabric"]
             what = f"NVLink {names_text(links)}" if links else "the NVLink fabric"
-            now = INACTIVE if links else after[gpu, "fabric"]
+            now = "inactive" if links else after[gpu, "fabric"]
             text = (
                 f"node {node.node}: {what} of GPU {gpu} is {now} after the program, and was {states[0][1]}"
                 " before it"

@@ -80,10 +80,8 @@ _WIDTH = re.compile("1|2|4|8|12|16|32")
 
 #: The kernel's log, and the error of a file that cannot be read.
 _MESSAGES, _ERROR = "/dev/kmsg", re.compile(r"!E\w{1,15}")
-#: Lines of nvidia-smi: ``GPU 3: Tesla ...``, ``Link 5: <inactive>``, and ``3, Completed, Success``.
-_OF_GPU = re.compile(r"GPU (\d{1,3}): ")
-_LINK = re.compile(r"Link (\d{1,3}): (<inactive>|\d{1,6}(?:\.\d{1,6})? GB/s)")
-_FABRIC = re.compile(r"(\d{1,3}), ([A-Z][A-Za-z ]{1,30}, [A-Z][A-Za-z ]{1,30})")
+#: A link of a GPU, or its registration in the fabric.
+_NVLINK = re.compile(r"nvlink/(\d{1,3})/(\d{1,3}|fabric)")
 
 #: Path and value of each row of a snapshot.
 Rows = Sequence[Sequence[str]]
@@ -434,23 +432,14 @@ def _host(rows: Rows) -> Host:
         float(load[0]) if load else None,
         _gpus(first),
         lanes,
-        _nvlink(rows),
+        {
+            (found[1], found[2]): value
+            for path, value in rows
+            if (found := _NVLINK.fullmatch(path))
+        },
         () if error else tuple(messages),
         error.removeprefix("!"),
     )
-
-
-def _nvlink(rows: Rows) -> dict[tuple[str, str], str]:
-    """Return the states that nvidia-smi prints: a line for each GPU, and one for each of its links."""
-    found, gpu = {}, ""
-    for path, value in rows:
-        if path == "nvidia-smi/nvlink" and (line := _OF_GPU.match(value)):
-            gpu = line[1]
-        elif path == "nvidia-smi/nvlink" and (line := _LINK.fullmatch(value)):
-            found[gpu, line[1]] = line[2].strip("<>")
-        elif path == "nvidia-smi/fabric" and (line := _FABRIC.fullmatch(value)):
-            found[line[1], "fabric"] = line[2]
-    return found
 
 
 def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:
