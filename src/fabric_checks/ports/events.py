@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -49,16 +50,13 @@ def nvlinks(nodes: Nodes) -> Iterator[Finding]:
             yield finding("gpu", [node.node], text, f"NVLink of GPU {gpu}", gpu=gpu)
 
 
-def active_nvlinks(node: NodeChange) -> dict[str, int]:
+def active_nvlinks(node: NodeChange) -> Counter[str]:
     """Return the number of NVLinks of each GPU that were active before the program."""
-    return {
-        f"active NVLinks of GPU {gpu}": sum(state != INACTIVE for state in states)
-        for gpu, states in grouped(
-            (gpu, state)
-            for (gpu, link), state in node.nvlink_before.items()
-            if link != "fabric"
-        ).items()
-    }
+    found = Counter[str]()
+    for (gpu, link), state in node.nvlink_before.items():
+        if link != "fabric":
+            found[f"active NVLinks of GPU {gpu}"] += state != INACTIVE
+    return found
 
 
 def kernel_messages(nodes: Nodes, *, failed: bool) -> Iterator[Finding]:
