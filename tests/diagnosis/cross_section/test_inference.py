@@ -19,6 +19,8 @@ from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
 from fabric_checks.diagnosis.cross_section.search import Choice, Search
 from fabric_checks.fabric_map.model import UNMAPPED
 from fabric_checks.parsers import rotate
+from lab import large
+from lab.big_fabric import Tree
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
@@ -246,3 +248,16 @@ def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(
     alone[measured[: int(fast * len(measured))]] = 0.0
     changed = replace(mapped, evidence=replace(mapped.evidence, alone=alone))
     assert is_sure(changed, choice) is sure
+
+
+def test_a_node_that_is_fast_with_the_next_ranks_is_not_named_where_no_switch_is_known():
+    """With d-mod-k a cable of a leaf carries all that one of its nodes receives from other leaves."""
+    known = large.map_of(Tree(16, 8, 8))
+    fabric = large.Large(known, 1)
+    cable = known.cables.index("leaf0121 port 10 to spine0121 port 2")
+    fabric.capacity[2 * 1024 + 2 * cable + np.arange(2)] *= 0.75
+    output = run(fabric)
+    mapped = on_map(of_output(output), output.hosts, None)
+    found = explain(mapped)[0]
+    assert [each.part.key for each in found if each.part.kind == "receiver"] == [(969,)]
+    assert not [each for each in found if each.sure and each.part.kind != "pair"]

@@ -512,6 +512,25 @@ class _Shown:
             below < min(SETTINGS.fewest_partners, evidence.nodes - 2)
             or (not since and faster)
             or not (became_slow or _has_neighbours(self.mapped, self.part, since))
+            or self._is_near_fast(level)
+        )
+
+    def _is_near_fast(self, level: float) -> bool:
+        """Return whether a node is as fast as others with most of the next ranks, and with hardly another.
+
+        These stand for those at its switch where that is unknown: its path to all others is slow.
+        """
+        evidence = self.evidence
+        if self.mapped.leaf[self.part.key[0]] >= 0:
+            return False
+        bound = evidence.series.bound_since(self.pairs, self.choice.since)
+        slowest = level + SETTINGS.contradiction_errors * self.search.of_bound
+        is_fast = np.fmax(bound, self.alone) > max(level / 2, slowest)
+        near = evidence.near[self.pairs]
+        of_near, of_far = is_fast[near], is_fast[~near]
+        return bool(
+            of_near.sum() >= max(SETTINGS.fewest_pairs, len(of_near) / 2 + 1)
+            and of_far.sum() <= SETTINGS.most_contradictions * len(of_far)
         )
 
     def _is_doubtful_pair(self, level: float) -> bool:
