@@ -524,8 +524,11 @@ class _Shown:
         if self.mapped.leaf[self.part.key[0]] >= 0:
             return False
         bound = evidence.series.bound_since(self.pairs, self.choice.since)
-        slowest = level + SETTINGS.contradiction_errors * self.search.of_bound
-        is_fast = np.fmax(bound, self.alone) > max(level / 2, slowest)
+        own = self.search.levels(self.part, level)
+        slowest = own + SETTINGS.contradiction_errors * self.search.of_bound
+        is_fast = np.fmax(bound, self.alone) > np.maximum(own / 2, slowest)
+        # With a partner of a slower kind a pair need not be slow.
+        is_fast &= own < -self.search.floor
         near = evidence.near[self.pairs]
         of_near, of_far = is_fast[near], is_fast[~near]
         return bool(
