@@ -30,8 +30,8 @@ HELD = re.compile(r"held for ([\d.]+) s; cases ran for ([\d.]+) s, in (\d+)% of"
 WAYS = {
     "a job each": [],
     "one job": ["--one-job"],
-    "one job, beside within": ["--one-job", "--beside", "within"],
-    "one job, beside between": ["--one-job", "--beside", "between"],
+    "one job, within": ["--one-job", "--beside", "within"],
+    "one job, between": ["--one-job", "--beside", "between"],
 }
 
 
@@ -89,7 +89,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             for number in range(given.rounds):
                 for name, options in ways.items():
-                    results = Path(folder, str(number), name.replace(" ", "-"))
+                    results = Path(folder, f"{number}{re.sub(r'[^a-z]', '-', name)}")
                     wall_s = lab.run(results, options)
                     walls_s.setdefault(name, []).append(wall_s)
                     print(f"{name:24}{described(results, wall_s)}", flush=True)
