@@ -189,7 +189,9 @@ class Slurm(Scheduler):
         if service == "slurmdbd":
             self._start_slurmdbd()
         else:
-            self._start_slurmctld()
+            # That of 26.05 writes its file of usage minutes after its first start; where it was killed before, it
+            # does not start again without -i.
+            self._start_slurmctld("-i")
 
     def environment(self) -> dict[str, str]:
         return {"SLURM_CONF": str(self.folder / "etc" / "slurm.conf")}
