@@ -189,8 +189,8 @@ class Slurm(Scheduler):
         if service == "slurmdbd":
             self._start_slurmdbd()
         else:
-            # That of 26.05 writes its file of usage minutes after its first start; where it was killed before, it
-            # does not start again without -i.
+            # That of 26.05 writes its file of usage minutes after its first start; killed before, it does not
+            # start again without -i.
             self._start_slurmctld("-i")
 
     def environment(self) -> dict[str, str]:
