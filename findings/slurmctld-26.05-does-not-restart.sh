@@ -12,7 +12,8 @@ trap 'rm -rf "$folder" "$folder.log"' EXIT
     debootstrap --variant=minbase --include=ca-certificates forky "$folder" \
         "${FABRIC_MIRROR:-http://deb.debian.org/debian}" /usr/share/debootstrap/scripts/sid &&
         cp -L /etc/resolv.conf /etc/hosts "$folder/etc/" && printf '#!/bin/sh\nexit 101\n' >"$folder/usr/sbin/policy-rc.d" &&
-        chmod +x "$folder/usr/sbin/policy-rc.d" && chroot "$folder" sh -c 'apt-get -o Acquire::Check-Valid-Until=false update &&
+        chmod +x "$folder/usr/sbin/policy-rc.d" && unshare --mount chroot "$folder" sh -c 'mount -t proc proc /proc &&
+            apt-get -o Acquire::Check-Valid-Until=false update &&
             DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurmctld slurmdbd slurm-client munge \
                 mariadb-server iproute2'
 } >"$folder.log" 2>&1 || { tail -3 "$folder.log"; echo "cannot install Slurm"; exit 2; }
