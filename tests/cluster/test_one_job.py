@@ -179,6 +179,8 @@ def test_an_allocation_that_is_cancelled_loses_nothing_and_is_continued(two, tmp
 
 def test_nothing_is_held_when_reframe_is_killed(two, tmp_path):
     session = begin_held(two, tmp_path, one_job=True)
+    # The victim starts in the moment in which the case before it ends, whose value is to be recorded first.
+    session.wait_until_printed("] (2/4) OsuBarrier")
     two.on("head", "kill", "-KILL", session.pid.read_text().strip())
     wait_for(lambda: is_free(two), "the allocation is still held")
     assert session.end().recorded()["OsuBarrier"] == (1, 0)

@@ -11,6 +11,7 @@ import pytest
 
 from ci.minicluster import control, daemons, kernel, processes
 from ci.minicluster.errors import ClusterError
+from tests.guard import wait_for
 
 SOON = 0.2
 
@@ -32,6 +33,7 @@ def stopped():
         return 0
 
     child = processes.fork(lambda: processes.wait_for(processes.fork(sleep)))
+    wait_for(lambda: len(processes._left(child)) == 2, "it has no child")
     yield child
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
