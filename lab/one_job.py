@@ -67,7 +67,9 @@ def described(results, wall_s):
     if held := HELD.search(log):
         held_s, busy_s, share = map(float, held.groups())
         gap_s = (held_s - busy_s) / len(cases)
-        text += f"; held {held_s:.1f} s, between two {gap_s:.2f} s, used {share:.0f} %"
+        # Cases beside each other take longer together than they are held for.
+        gap = f", between two {gap_s:.2f} s" if gap_s > 0 else ""
+        text += f"; held {held_s:.1f} s{gap}, used {share:.0f} %"
     return f"{text}; load {os.getloadavg()[0]:.1f}"
 
 
