@@ -18,7 +18,7 @@ enum {
 struct doubtful {
     int rank;
     int partner[partners]; /* the nearest that are not slow */
-    double share;          /* of the usual exchange, over what it has one way in the scan, as a share of others */
+    double share;          /* its rate in exchanges over its one-way rate in the scan, relative to the other nodes */
     double best;           /* alone, with any partner, MBps */
     double control;        /* of its partners with each other, MBps */
 };

@@ -77,8 +77,8 @@ bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, co
 bool fc_is_within_a_host(const struct verdict *verdict, int sender, int receiver);
 
 /*
- * Rank 0, before the last repeat if somebody is about to be blamed: lets some time pass. Other people's traffic may last
- * as long as the few pairs that are measured alone; a fault stays.
+ * Waits before the last repeat if a node or pair is about to be blamed (rank 0 only): the traffic of other jobs may last as
+ * long as measuring the few pairs alone takes; a fault stays.
  */
 void fc_wait_for_others(const struct node *node, struct verdict *verdict);
 
