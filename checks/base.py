@@ -17,7 +17,6 @@ from fabric_checks.reframe_ext.mixins import (
     SettingsMixin,
     TopologyMixin,
 )
-from fabric_checks.reframe_ext.mixins.container import FOUND
 from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
 
@@ -32,7 +31,6 @@ EVIDENCE = (
     "launch-*.out",
     "ports*",
     "topology.txt",
-    FOUND,
     BEFORE,
     AFTER,
 )
@@ -87,7 +85,6 @@ class FabricCheck(
         before run          probe_placement             the probe behind prerun_cmds; * every launch but the
                                                         last, too
                             ask_for_topology            the topology behind it, of checks that use it
-                            look_into_container         network and digest of the image before prerun_cmds
                             take_the_same_nodes         the nodes of a miss, in a session that repeats misses
                             keep_evidence               keep_files: the files that values follow from
                             look_for_program            a case whose program the suite lacks is skipped
@@ -133,8 +130,8 @@ class FabricCheck(
         [BEHIND]
 
     PORTS is our program that records the port counters and starts the other one; only between nodes
-    (PortsMixin). Where an image is named, the lines of look_into_container are before OWN, and PROBE and
-    PROGRAM begin with the command that enters it (ContainerMixin).
+    (PortsMixin). Where an image is named, PROBE and PROGRAM begin with the command that enters it
+    (ContainerMixin).
     """
 
     #: The kinds of GPU that it is about, ``cuda`` and ``rocm``. Where no partition has one of them, the class

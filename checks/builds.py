@@ -234,7 +234,7 @@ class SpackPackage(Build):
 
     @property
     def built(self):
-        """The facts of the build; :class:`fabric_checks.software.spack.build.Built` has the keys."""
+        """The facts of the build; :class:`fabric_checks.software.spack.lock.Built` has the keys."""
         return json.loads((self.folder / "built.json").read_text())
 
     def note(self, facts):

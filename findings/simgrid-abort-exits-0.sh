@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # SimGrid 3.32 (SMPI): rank 1 of a simulated program calls MPI_Abort with code 3. Expected: smpirun ends with a status
 # other than 0, as mpiexec does. Seen: status 0, and rank 0's last line is missing.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-apt-get -qq download libsimgrid-dev=3.32-2+b2 libsimgrid3.32=3.32-2+b2 libboost-context1.74.0 libboost-stacktrace1.74.0 \
-    libgfortran5 libns3.37 2>/dev/null || { echo "cannot download the packages"; exit 2; }
-for package in *.deb; do dpkg -x "$package" root; done
-for script in smpicc smpirun; do sed -i "s|/usr/lib/|$folder/root/usr/lib/|g; s|/usr/include|$folder/root/usr/include|g" "root/usr/bin/$script"; done
-export LD_LIBRARY_PATH=$folder/root/usr/lib/x86_64-linux-gnu PATH=$folder/root/usr/bin:$PATH
-changed() { echo "CHANGED: $1"; exit 1; }
-
+. "$(dirname "$0")/lib/simgrid.sh"
 cat > abort.c <<'C'
 #include <mpi.h>
 #include <stdio.h>

@@ -5,9 +5,10 @@
     python -m lab.benchmark BENCHMARK [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check, and on one with as
-  many twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly
-  routed store      `compare` of 10^6 and 10^7 records of JSON lines, and of 10^7 of an archive
-  history    `compare` of 10^8 records of an archive, and adding to it the last of 30 nights of perflogs
+  many
+  twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly
+  routed
+  store      `compare` of 10^6 and 10^7 records of JSON lines
 
 Nothing else may run on the machine meanwhile.
 """
@@ -15,7 +16,6 @@ Nothing else may run on the machine meanwhile.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import resource
@@ -30,15 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fabric_checks.records import archive_writer
 from fabric_checks.records.perflog import text_of
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.table import COLUMNS
 from fabric_checks.records.writing import line_of
 from fabric_twins import simgrid, simulate
 from fabric_twins.launch import prepare
@@ -285,50 +282,6 @@ def one_case(
     ]
 
 
-def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
-    """Write an archive of two such systems, month by month, as `fabric-checks archive` would."""
-    random = np.random.default_rng(2)
-    dates = np.datetime64(FIRST_RUN, "us") + np.arange(runs) * np.timedelta64(1, "D")
-    series = pl.DataFrame(
-        {
-            "n": np.repeat(np.arange(checks), METRICS),
-            "size_B": np.tile(np.arange(METRICS), checks),
-        }
-    )
-    base = {
-        name: json.dumps(value) if isinstance(value, dict | list) else value
-        for name, value in RECORD.items()
-    }
-    for month in np.unique(dates.astype("datetime64[M]")):
-        days = dates[dates.astype("datetime64[M]") == month]
-        rows = pl.concat([series] * len(days)).with_columns(
-            pl.Series("time", np.repeat(days, series.height)).dt.replace_time_zone(
-                "UTC"
-            ),
-            pl.Series("value", random.normal(10, 0.3, series.height * len(days))),
-        )
-        own = {
-            "session": pl.col("time").dt.strftime("%Y%m%dT000000Z-abcd"),
-            "check": pl.format("Check{}", "n"),
-            "test": pl.format("Check{} %layout=16x4", "n"),
-            "metric": pl.format("latency_{}B", "size_B"),
-            **{name: pl.col(name) for name in ("time", "value", "size_B")},
-        }
-        for system in ("a", "b"):
-            whole = {**base, **own, "system": system}
-            columns = [
-                (
-                    found
-                    if isinstance(found := whole.get(name), pl.Expr)
-                    else pl.lit(found)
-                )
-                .cast(kind)
-                .alias(name)
-                for name, kind in COLUMNS.items()
-            ]
-            archive_writer.write(rows.select(*columns), folder, set())
-
-
 #: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so
 #: that none is measured that this one, which may be large, has started itself.
 USED = """\
@@ -392,59 +345,13 @@ def store(arguments: argparse.Namespace) -> None:
             compare,
             "a third of the time of 0.1, half of its memory",
         )
-        shutil.rmtree(folder / "perflogs")
-        write_archive(folder / "archive", 1000)
-        parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
-        measure(
-            "compare, 10^7 records of an archive",
-            ["fabric-checks", "compare", *parts],
-            "20 s, 3 GB",
-        )
-        shutil.rmtree(folder / "archive")
     title = f"comparing results, median of {arguments.repeat}, {os.cpu_count()} cores"
     show(
         title, ["command", "wall time", "processor time", "peak memory", "wanted"], rows
     )
 
 
-def history(arguments: argparse.Namespace) -> None:
-    """Writing the archive takes minutes, and is not measured."""
-    with tempfile.TemporaryDirectory() as name:
-        folder, runs = Path(name), 1000
-        if shutil.disk_usage(folder).free < 4e9:
-            sys.exit(
-                f"error: {folder}: the records need 4 GB; set TMPDIR to a folder that has them"
-            )
-        write_archive(folder / "archive", runs, 10 * CHECKS)
-        parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
-        took = {
-            "compare": [
-                used_by(["fabric-checks", "compare", *parts])
-                for _ in range(arguments.repeat)
-            ]
-        }
-        add = ["fabric-checks", "archive", f"{folder}/perflogs", f"{folder}/archive"]
-        write_perflogs(
-            folder / "perflogs", 30, FIRST_RUN + timedelta(days=runs - 30, hours=1)
-        )
-        took["add 30 nights of 10^4"] = [used_by(add)]
-        took["add one more"] = []
-        for night in range(arguments.repeat):
-            write_perflogs(
-                folder / "perflogs",
-                1,
-                FIRST_RUN + timedelta(days=runs - 1, hours=2 + night),
-            )
-            took["add one more"].append(used_by(add))
-    rows = []
-    for title, uses in took.items():
-        wall, used, peak = (statistics.median(each) for each in zip(*uses, strict=True))
-        rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB"])
-    title = f"an archive of 10^8 records, median of {arguments.repeat}, {len(os.sched_getaffinity(0))} cores"
-    show(title, ["command", "wall time", "processor time", "peak memory"], rows)
-
-
-BENCHMARKS = {"startup": startup, "twins": twins, "store": store, "history": history}
+BENCHMARKS = {"startup": startup, "twins": twins, "store": store}
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from tests import builders
 from tests.cluster.conftest import CI, TESTS, Cluster
 from tests.cluster.test_gpus import CASE, GPUS, HOSTS, SIZES_B
 from tests.parsers import nccl
+from tests.ports import pcie
 from tests.ports.test_gpu_faults import FAULTS, file_text
 
 KINDS = (
@@ -51,7 +52,9 @@ def make(folder, seed, kind):
         (folder / "log" / str(rank)).write_text(
             "".join(line for line in lines if line.startswith(begin))
         )
-    return (host, text.format(gpu=gpu, other=gpu ^ 1)) if kind else (None, "")
+    address = pcie.gpu_path(gpu)[-1]
+    said = text.format(gpu=gpu, other=gpu ^ 1, address=address)
+    return (host, said) if kind else (None, "")
 
 
 def is_named(record, host, text, kind):
@@ -87,7 +90,6 @@ def main():
             "all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True
         )
         (outputs / "all_reduce.txt").write_text(text)
-        (outputs / "all_reduce.json").write_text(nccl.iterations(text))
         shutil.copy(Path(__file__).with_suffix(".sh"), outputs / "all_reduce_perf")
         line = [
             CI / "run",

@@ -10,5 +10,5 @@ if [ "$SLURM_LOCALID" = 0 ]; then
     mv "$trial/ports/$SLURMD_NODENAME.txt" "ports/$SLURMD_NODENAME.txt" || exit 1
 fi
 if [ "$SLURM_PROCID" = 0 ]; then
-    cp "$GPU_OUTPUTS/all_reduce.json" nccl/iterations.json && cat "$GPU_OUTPUTS/all_reduce.txt"
+    cat "$GPU_OUTPUTS/all_reduce.txt"
 fi

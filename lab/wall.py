@@ -145,7 +145,7 @@ class Simulated:
 
     def judge(self, session, metrics=None, on_finding=""):
         """Judge a session as `ci/nightly --session` does."""
-        plan = Plan(SYSTEM, "nightly", session, self.results, self.results / "archive", runs=False,
+        plan = Plan(SYSTEM, "nightly", session, self.results, runs=False,
                     metrics=metrics, on_finding=on_finding)  # fmt: skip
         plan.folder.mkdir(parents=True, exist_ok=True)
         return night.spend(plan, 0)

@@ -28,6 +28,7 @@ NEEDED = (
     "__init__",
     "core/__init__",
     "core/errors",
+    "core/git",
     "core/locks",
     "core/paths",
     "records/__init__",

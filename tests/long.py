@@ -26,11 +26,9 @@ NOT_LONG = (
     "twins/test_processes.py",
     "twins/test_smpirun.py",
     "twins/test_reference_file.py",
-    "twins/test_replay_table.py",
     "twins/test_published_table.py",
     "twins/test_section6.py",
     "twins/test_smpi_prefix.py",
-    "twins/test_session.py",
 )
 
 

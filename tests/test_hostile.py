@@ -6,7 +6,6 @@ import json
 import os
 import re
 
-import polars as pl
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
@@ -36,8 +35,6 @@ def night(folder):
         NAME,
         "--system",
         "s",
-        "--archive",
-        folder / "archive",
     ]
 
 
@@ -56,20 +53,19 @@ VERBS = {
         1,
         series.COMPARED,
     ),
-    "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
+    "changes": (lambda folder: ["changes", folder], 3, changes.FIELDS),
     "report": (
         lambda folder: ["report", folder, "-o", folder / "report.html"],
         1,
         collection.COLUMNS,
     ),
-    "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
     "cost": (estimate, 0, cost.COLUMNS),
     "propose": (
         lambda folder: ["references", "propose", folder, "--system", "s"],
         1,
         propose.COLUMNS,
     ),
-    "nightly": (night, 0, FIELDS),
+    "nightly": (night, 0, changes.FIELDS),
 }
 
 
@@ -155,8 +151,6 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
             CliRunner().invoke(cli, list(map(str, arguments(folder)))).stdout
         )
         assert {each["metric"] for each in good} < {each["metric"] for each in shown}
-    if verb == "archive":
-        assert load(folder / "kept").frame.height == RUNS + len(good)
 
 
 anything = st.recursive(
@@ -317,7 +311,7 @@ def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
 def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
     (folder / "perflogs/other").symlink_to(outside.parent)
     status, output = run("changes", folder)
-    assert status == 1 and "secret" not in output
+    assert status == 3 and "secret" not in output
     assert f"{folder}/perflogs/other: a symbolic link out of {folder}" in output
     (folder / "perflogs/other").unlink()
     (folder / "perflogs").rename(outside.parent / "perflogs")
@@ -325,28 +319,6 @@ def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
     status, output = run("compare", f"a={folder}", f"b={folder}")
     assert status == 1
     assert f"{folder}/perflogs: a symbolic link out of {folder}" in output
-
-
-@pytest.mark.parametrize("name", ["ar[1]", "ar*x", "a{b,c}"])
-def test_the_path_of_an_archive_is_a_path(name, folder, tmp_path):
-    write(tmp_path / "more/a.jsonl", [record(40)])
-    (tmp_path / "arZx").mkdir()
-    assert (
-        run("archive", folder, tmp_path / "arZx")[0] == 0
-    )  # what a pattern would find, too
-    assert run("archive", folder, tmp_path / name)[0] == 0
-    status, output = run("archive", tmp_path / "more", tmp_path / name)
-    assert status == 0 and "1 records added" in output, output
-    assert load(tmp_path / name).frame.height == RUNS + 1
-
-
-def test_more_rows_than_a_file_can_have(tmp_path):
-    run("archive", write(tmp_path / "a.jsonl", [record()]), tmp_path / "kept")
-    (path,) = (tmp_path / "kept").rglob("*.parquet")
-    one = pl.read_parquet(path)
-    one[[0] * 200_000].write_parquet(path, compression="zstd", row_group_size=200_000)
-    status, output = run("changes", tmp_path / "kept")
-    assert status == 1 and output.count("\n") == 1 and "200000 rows in" in output
 
 
 @pytest.mark.parametrize("column", ["placement", "session"])

@@ -55,7 +55,6 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
         ("imb", " 640         6.12 ", " 6400        6.12 ", "repetitions"),
         ("lammps", "-5.7585055 ", "-5.7584055 ", "energy"),
         ("npb", "4178.26", "4187.26", "rate"),
-        ("ls_dyna", "Elapsed time     101", "Elapsed time     202", "time"),
         (
             "streaming",
             " 8.64111 5.9265 13.2801 19 cap",

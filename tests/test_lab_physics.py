@@ -33,18 +33,23 @@ def test_what_is_slow_is_named_and_no_node_that_is_well(row, said):
         ("loss of a cable, 0.5, routing not told", 9200004),
         ("both directions", 9200014),
         ("both directions, no map", 9200017),
+        ("slow cable, routing not told", 9500000),
+        ("both directions", 31000000),
     ],
 )
 def test_a_healthy_part_beside_a_fault_is_in_no_sentence(row, seed):
     """Uneven tables look like lost uplinks, nodes behind a lossy cable like lossy ones, what is measured
-    again as if it collapsed, and a node whose pairs shared cables as if it were slow one way."""
+    again as if it collapsed, a node whose pairs shared cables as if it were slow one way, and one behind a
+    slow cable, of which the scan had few, as if it became slow: its exchanges with neighbours are fast. Of
+    four repeats of a pair one is often 4 deviations below another: a cable "lost time" in 5 of 118."""
     found = physics.trial(row, seed, 32)
     assert not found.healthy
     assert found.named == (found.status == 3) == ("healthy" not in row)
 
 
-@pytest.mark.parametrize("seed", [600, 601])
+@pytest.mark.parametrize("seed", [600, 601, 9500005, 32000010])
 def test_traffic_of_others_blames_no_cable(seed):
-    """In the first run many parts have a half or a third, in the other nodes differ as much."""
+    """In the first run many parts have a half or a third, in the second nodes differ as much, in the third
+    one cable has a third, and 36 pairs elsewhere a half, and in the last two pairs have two thirds."""
     found = physics.trial("other job", seed, 32)
     assert found.observed and not found.healthy and found.status == 0

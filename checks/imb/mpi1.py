@@ -6,7 +6,6 @@ from reframe.core.builtins import parameter
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
@@ -94,25 +93,6 @@ class ImbPointToPoint(ImbCheck):
 
 
 @check()
-class ImbSource(ImbCheck):
-    """PingPong and PingPing that receive from the one source there is, or from any."""
-
-    descr = "IMB-MPI1 between two processes, from one source or any"
-    benchmark = parameter(
-        [
-            "PingPongSpecificSource",
-            "PingPongAnySource",
-            "PingPingSpecificSource",
-            "PingPingAnySource",
-        ],
-        type=str,
-    )
-    layout = layouts("pair")
-    thorough = False
-    curves = (TIME, ONE_WAY)
-
-
-@check()
 class ImbBand(ImbCheck):
     """Bandwidth and message rate of many pairs at once with 64 messages in flight, one way and both ways."""
 
@@ -140,15 +120,6 @@ class ImbParallel(ImbCheck):
     levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
     headlines = (screen.pair("both ways", "bandwidth", rank=2, benchmark="Sendrecv"),)
     curves = (TIME, BANDWIDTH)
-
-    def moved_B(self, text):
-        repetitions = {
-            row.size_B: row.values["repetitions"] for row in self.read_rows(text)
-        }
-        nodes = [rank.node for rank in self.ranks]
-        return expected_bytes.imb_ring_B(
-            repetitions, nodes, both_ways=self.benchmark == "Exchange"
-        )
 
 
 @check()

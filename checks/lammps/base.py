@@ -6,7 +6,6 @@ import platform
 from reframe.core.builtins import run_after, variable
 
 from fabric_checks import parsers
-from fabric_checks.analysis import ppn_series
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.levels import Levels
@@ -43,18 +42,6 @@ def timesteps(rank=0):
         )
         for order, problem in enumerate(PROBLEMS, 30)
     )
-
-
-def note_compared(facts, times_s):
-    """Note the two run times behind each gap between one process a node and more, which the report shows with
-    it."""
-    for metric, values in ppn_series.compared(times_s).items():
-        facts.metrics[metric].compared = {
-            "metric": "loop_time",
-            "quantity": "loop_time",
-            "unit": "s",
-            "values": values,
-        }
 
 
 class LammpsCheck(ProgramMixin, FabricCheck):

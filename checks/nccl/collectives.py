@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nccl-tests and rccl-tests: collectives between GPUs, one process a GPU."""
 
-import re
 from pathlib import Path
-from statistics import median
 
 from reframe.core.builtins import parameter, run_before, variable
 from reframe.core.exceptions import SanityError
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
@@ -39,24 +36,8 @@ IN_PLACE_RATIO = Metric(
     "larger",
     about="Peak bus bandwidth in place over that out of place",
 )
-SLOWEST_ITERATION = Metric(
-    "slowest_iteration_to_median",
-    "1",
-    "smaller",
-    about="Slowest iteration of the largest size over the median",
-)
-#: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
+#: The folder with what NCCL logs, a file a process, in the stage folder.
 LOG = "nccl"
-ITERATIONS = f"{LOG}/iterations.json"
-#: Options of nccl-tests with which a site decides about the timing of iterations, or which exclude it.
-ABOUT_ITERATIONS = {
-    "-I",
-    "--per_iter_timing",
-    "-G",
-    "--cudagraph",
-    "-C",
-    "--report_cputime",
-}
 
 
 class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
@@ -65,7 +46,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link
     a GPU all collectives reach that of the slowest link. Data are verified. The network and the adapters are
     those that NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went
-    over TCP fails. Where the release can, each iteration is timed.
+    over TCP fails.
 
     Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
     """
@@ -103,8 +84,6 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     tags = {"nccl"}
     program_logs = f"{LOG}/*.txt"
     time_limit = "20m"
-    #: The first release that times each iteration, or None.
-    iterations_since = None
 
     def command(self):
         """Go through all sizes in one launch."""
@@ -112,8 +91,6 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         first, last = str(self.sizes_B[0]), str(self.sizes_B[-1])
         sizes = ["-b", first, "-e", last, "-f", str(self.size_factor)]
         words = [program, *sizes, "-g", "1", "-c", "1", *self.setting_options]
-        if self.times_iterations:
-            words += ["-I", "1", "-J", ITERATIONS]
         return [*words, *self.further_options(self.suite)]
 
     def steps_B(self, first_B, last_B):
@@ -129,18 +106,6 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             yield "size_factor", "give 2 or more"
             return
         yield from super().unfit()
-
-    @property
-    def times_iterations(self):
-        """Whether the program writes the time of each iteration: from some release on, between several
-        GPUs."""
-        release = list(map(int, re.findall(r"\d+", self.program["version"])))
-        can = self.iterations_since and release >= self.iterations_since
-        return (
-            can
-            and self.num_tasks > 1
-            and ABOUT_ITERATIONS.isdisjoint(self.further_options(self.suite))
-        )
 
     @run_before("run")
     def log_the_network(self):
@@ -164,8 +129,7 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         )
         if self.num_tasks == 1:
             return times
-        spread = [SLOWEST_ITERATION] if self.times_iterations else []
-        return [*times, *apart, *in_place, IN_PLACE_RATIO, *spread]
+        return [*times, *apart, *in_place, IN_PLACE_RATIO]
 
     def measure(self, text):
         from fabric_checks.parsers import nccl_tests
@@ -182,31 +146,12 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             {size: each.bus_MBps for size, each in of.items()}
             for of in (output.out_of_place, output.in_place)
         )
-        values = {
+        return {
             **times,
             **points("bus_bandwidth", apart),
             **points("in_place_bus_bandwidth", in_place),
             IN_PLACE_RATIO.name: max(in_place.values()) / max(apart.values()),
         }
-        if self.times_iterations:
-            values |= self.spread_of_iterations(output.out_of_place)
-        return values
-
-    def spread_of_iterations(self, out_of_place):
-        """Return the ratio of the slowest iteration of the largest size to the median."""
-        from fabric_checks.parsers import nccl_tests
-
-        path = Path(self.stagedir) / ITERATIONS
-        if not path.exists():
-            raise OutputError(
-                f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error"
-            )
-        times_us = nccl_tests.iterations(
-            path.read_text(errors="replace"), out_of_place
-        )[self.sizes_B[-1]]
-        # In the first one processes wait for each other.
-        times_us = times_us[1:] or times_us
-        return {SLOWEST_ITERATION.name: max(times_us) / median(times_us)}
 
     def judge_network(self):
         """Note the ways of the GPUs to other nodes, and what stands out.
@@ -244,7 +189,6 @@ class NcclCollective(GpuCollective):
     descr = "nccl-tests"
     suite = "nccl_tests"
     built = built_by_spack("nccl_tests")
-    iterations_since = [2, 19, 2]
     only_on = (CUDA,)
     layout = gpu_layouts({CUDA: suite}, alone=True)
 

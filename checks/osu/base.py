@@ -4,15 +4,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-import reframe.utility.sanity as sn
-from reframe.core.builtins import sanity_function, variable
+from reframe.core.builtins import variable
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.reframe_ext.mixins import ProgramMixin, SizesMixin, optional
-from fabric_checks.software.suites.osu import can_verify, known_fault
+from fabric_checks.software.suites.osu import can_verify
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
@@ -98,20 +97,6 @@ class OsuProgram(ProgramMixin, FabricCheck):
         name, folder = Path(path).stem, Path(path).parent
         code = f"import sys; sys.path.insert(0, '{folder}'); import {name}; {name}.{name}({', '.join(given)})"
         return f'{python} -c "{code}"'
-
-    @sanity_function
-    def validate(self):
-        """Name the fault that this release is known for, if the program failed where its placement is
-        right."""
-        try:
-            return sn.evaluate(super().validate())
-        except SanityError as error:
-            fault = known_fault(
-                self.program["program"], self.program["version"], self.benchmark
-            )
-            if not (fault and self.job.exitcode and self.ranks):
-                raise
-            raise SanityError(f"{fault} (docs/software.md); {error}") from None
 
 
 class Window(RegressionTestPlugin):

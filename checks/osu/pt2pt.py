@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU point-to-point benchmarks."""
 
-from reframe.core.builtins import parameter, run_before
+from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
@@ -118,45 +117,23 @@ class OsuMessageRate(OsuWindows):
 
 @check()
 class OsuConcurrentLatency(OsuPointToPoint):
-    """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side
-    (latency_mp).
+    """Ping-pong latency with two threads on the receiver.
 
-    Those are the programs' defaults; more threads on the sender print torn titles. The threads need an MPI
-    with MPI_THREAD_MULTIPLE.
+    That is the program's default; more on the sender print torn titles. The threads need an MPI with
+    MPI_THREAD_MULTIPLE, and a core each.
     """
 
-    descr = "OSU latency with many threads or processes on a side"
-    benchmark = parameter(["latency_mt", "latency_mp"], type=str)
-    needs_of = {}  # a forked process has no device
+    descr = "OSU latency with many threads on a side"
+    benchmark = "latency_mt"
     needs = ("osu_c",)
     layout = layouts("pair")
 
-    @run_before("run")
-    def require_cores(self):
-        """Skip the case where a node has fewer cores than the program has threads or processes that spin on
-        it."""
-        ppn = self.current_layout.ppn
-        spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
-        partition = self.current_partition
-        cores = min(
-            filter(None, (Extras.of(partition).cores, partition.processor.num_cores)),
-            default=spinning,
-        )
-        if cores < spinning:
-            self.skip(
-                f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have"
-                f" {cores}"
-            )
-
     def measure(self, text):
-        own = {
-            rank.rank: len(rank.cores) for rank in self.ranks if len(rank.cores) == 1
-        }
-        crowded = sorted(own if self.benchmark == "latency_mp" else own.keys() & {1})
-        if crowded:
+        cores = [len(rank.cores) for rank in self.ranks if rank.rank == 1]
+        if cores == [1]:
             why = (
-                f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the"
-                " values measure that, not the network; bind ranks to more cores"
+                "rank 1 is bound to one core, on which two threads took turns: the values measure that, not"
+                " the network; bind ranks to more cores"
             )
             self._add_findings(
                 Finding(kind="binding", severity=Severity.SUSPECT, text=why)

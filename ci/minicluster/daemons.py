@@ -101,12 +101,16 @@ class Daemon:
             raise ClusterError(f"{self.name} failed: {telling_line(self.log)}")
 
     def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
+        """Wait until the daemon is ready; it has to run even then."""
         deadline = time.monotonic() + seconds
-        while not ready():
+        while True:
+            is_ready = ready()
             if not self.runs:
                 raise ClusterError(
                     f"{self.name} ended while it started: {telling_line(self.log)}"
                 )
+            if is_ready:
+                return
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"{self.name} does not answer after {seconds:g} s: {telling_line(self.log)}"

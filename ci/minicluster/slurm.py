@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from . import mounts
 from .daemons import Daemon, listens, listens_at
+from .errors import ClusterError
 from .processes import PATIENCE
 from .scheduler import Scheduler
 from .slurm_files import (
@@ -175,9 +176,17 @@ class Slurm(Scheduler):
     def _start_slurmctld(self, *options: str) -> None:
         self.slurmctld.command = ["slurmctld", "-D", *options]
         self.slurmctld.start()
-        self.slurmctld.wait_until(
-            lambda: listens(address(HEAD), CONTROLLER_PORT), PATIENCE
-        )
+        self.slurmctld.wait_until(self._controller_answers, PATIENCE)
+
+    def _controller_answers(self) -> bool:
+        """Tell whether slurmctld answers: it listens before it has read its state, which may end it."""
+        if not listens(address(HEAD), CONTROLLER_PORT):
+            return False
+        try:
+            self._run("scontrol", "ping")
+        except ClusterError:
+            return False
+        return True
 
     def states(self) -> dict[str, str]:
         return dict(

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clusters with Slurm, PBS, LSF and Flux: what each line of a system's file means, and may be.
 
-`fabric-checks init` writes such a file for a machine; `fabric-checks init --example slurm` prints one. The
-systems here match no host by themselves: `ci/run --system generic_slurm` (or generic_pbs, generic_lsf,
-generic_flux) runs one as it stands, where its scheduler's commands are and the folder of results
-(FABRIC_RESULTS) is on a file system that the nodes share. A copy needs another `name`, and a file
-config/references/yours.yaml next to that of the system that it is of.
+`fabric-checks init` writes such a file for a machine. The systems here match no host by themselves: `ci/run
+--system generic_slurm` (or generic_pbs, generic_lsf, generic_flux) runs one as it stands, where its
+scheduler's commands are and the folder of results (FABRIC_RESULTS) is on a file system that the nodes share.
+A copy needs another `name`, and a file config/references/yours.yaml next to that of the system that it is of.
 """
 
 from fabric_checks.software.stacks import selected_mpis, selected_stack
@@ -82,9 +81,6 @@ LSF = {
     # "-q queue", "-P project", or '-R "cu[maxcus=1]"' for one switch.
     "access": ["-x"],
 }
-# Machines with IBM's Cluster System Manager (CSM), whose LSF takes `-nnodes NODES`, and whose nodes are
-# always exclusive. Yours may need "-alloc_flags smt1".
-LSF_WITH_CSM = {"scheduler": "lsf"}
 FLUX = {
     # ReFrame's `flux` gives every job one core, whatever it asks for; this one submits by `flux batch`, with
     # nodes and slots, so that each job is a Flux instance on nodes of its own, and knows why a job failed. It
@@ -126,9 +122,6 @@ PRRTE_ON_LSF = PRRTE | {
         ["PRTE_MCA_plm_ssh_agent", "blaunch"],
     ],
 }
-# jsrun is a PMIx server, as Open MPI and Spectrum MPI need. It always gets nodes and tasks, and binds each to
-# a core.
-JSRUN = {"launcher": "jsrun", "launch_options": []}
 # `flux run --nodes=NODES --ntasks=TASKS`: Flux has PMI-1 itself; for PMIx it needs the plugin flux-pmix. It
 # binds the tasks on a node to as many cores as there are tasks, together; each can have one.
 FLUX_PMI, FLUX_PMIX = (
@@ -154,7 +147,6 @@ SYSTEMS = {
     "generic_lsf": {
         "hydra": (LSF, HYDRA, MPICH_AND_INTEL),
         "prrte": (LSF, PRRTE_ON_LSF, OPEN_MPI),
-        "jsm": (LSF_WITH_CSM, JSRUN, OPEN_MPI),
     },
     "generic_flux": {
         "pmi": (FLUX, FLUX_PMI, MPICH_AND_INTEL),

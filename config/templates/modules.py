@@ -60,7 +60,7 @@ environments = [
             ],
         },
         "modules",
-        imb.installed("/apps/imb", "2021.7", programs=("nbc", "rma")),
+        imb.installed("/apps/imb", "2021.7"),
         npb.installed("/apps/npb", "3.4.3", kernels=("is",)),
     ),
 ]

@@ -3,16 +3,14 @@
 
 import numpy as np
 
-from fabric_checks.parsers import rotate_patterns
+from lab import patterns
 
 NODES = range(2, 201)
 
 
 def rounds_of(nodes, numbers):
     """Return senders and receivers of some rounds of the tournament, a row a round."""
-    return rotate_patterns.pairs(
-        "round-robin", nodes, np.array(numbers, dtype=np.int32)
-    )
+    return patterns.pairs("round-robin", nodes, np.array(numbers, dtype=np.int32))
 
 
 def measured(nodes, numbers):
@@ -45,7 +43,7 @@ def leaves(nodes, size):
 def other_rule(nodes, rule):
     """Return what the rounds of a night measure if another rule gives the directions."""
     numbers = np.array(
-        rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32
+        patterns.round_robin_rounds(nodes, (nodes + 1) // 2), dtype=np.int32
     )
     low, high = (f(rounds_of(nodes, numbers), axis=0) for f in (np.min, np.max))
     up = rule(low, high)

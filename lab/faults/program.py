@@ -9,6 +9,7 @@ import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
+from lab import patterns
 from lab.faults import exchanges, suspects
 from lab.faults.leaf_flows import leaf_flows
 
@@ -23,10 +24,8 @@ NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
 
 def round_robin(nodes):
     """Return round, sender and receiver of the rounds of a night."""
-    rounds = rotate_patterns.round_robin_rounds(
-        nodes, rotate_patterns.nightly_rounds(nodes)
-    )
-    sender, receiver = rotate_patterns.pairs("round-robin", nodes, np.array(rounds))
+    rounds = patterns.round_robin_rounds(nodes, rotate_patterns.nightly_rounds(nodes))
+    sender, receiver = patterns.pairs("round-robin", nodes, np.array(rounds))
     return np.repeat(rounds, sender.shape[1]), sender.ravel(), receiver.ravel()
 
 

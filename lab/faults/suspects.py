@@ -159,10 +159,10 @@ def sift(
     ``together``.
 
     All are measured, then once more those that were slow every time, and so on: with fewer pairs in other
-    rounds a pair shares with others, and it shares less. That is done four times, and on in rounds of fewer
-    pairs until those that are left can be measured alone, or the rounds are used up. A pass takes no more
-    than half of the rounds that are left. Of more repeats than four the rounds of a pass have their share: by
-    chance every pair is fast once.
+    rounds a pair shares with others, and it shares less. While more are left than can be measured alone, as
+    few are in a round as there are rounds for. That is done four times, and on until few enough are left, or
+    the rounds are used up. A pass takes no more than half of the rounds that are left. Of more repeats than
+    four the rounds of a pass have their share: by chance every pair is fast once.
 
     :param pairs: the suspects in the order in which they are given rounds; :param plan: how many rounds there
         are.
@@ -174,7 +174,7 @@ def sift(
     passes, slow = 0, list(pairs)
     while slow and left and (passes < PASSES or len(slow) > plan.alone):
         most = (left + 1) // 2
-        beside = -(-len(slow) // most) if passes >= PASSES else 0
+        beside = -(-len(slow) // most) if passes and len(slow) > plan.alone else 0
         rounds = pack(slow, most, beside=beside, both_ways=both_ways)
         rates = measure(rounds, times)
         left -= len(rounds)
@@ -364,10 +364,12 @@ def pack(
     free.
 
     :param most: at most so many rounds; what does not fit is not measured again.
-    :param beside: at most so many pairs in a round, 0: as many as fit.
+    :param beside: at most so many pairs in a round, which do not follow each other in the list: such are of
+        nodes at one switch. 0: as many as fit.
     :param both_ways: whether a node may send and receive in the same round, as in the pattern ``shift``.
     """
-    left = list(pairs)
+    step = most if beside else 1
+    left = [pair for first in range(step) for pair in pairs[first::step]]
     rounds: list[list[Pair]] = []
     while left and len(rounds) < most:
         chosen: list[Pair] = []

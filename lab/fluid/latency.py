@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.parsers import rotate_patterns
+from lab import patterns
 
 from . import program
 from .scenarios import Fault, Random, Scenario, tree
@@ -80,7 +80,7 @@ class LatencyRow:
     def _text(self, rng: Random, at: Scenario, latency: np.ndarray) -> str:
         nodes, rows = at.fabric.nodes, []
         for turn in range(_PASSES):
-            for number in rotate_patterns.round_robin_rounds(nodes, 0):
+            for number in patterns.round_robin_rounds(nodes, 0):
                 for one, other in program.pairs_of(nodes, number):
                     middle = latency[one, other] * np.exp(
                         self.noise * rng.standard_normal()
@@ -94,7 +94,7 @@ class LatencyRow:
                     rows.append(
                         f"{turn} {number} {one} {other} {middle:.6g} {min(least, middle):.6g}"
                     )
-        count = len(rotate_patterns.round_robin_rounds(nodes, 0))
+        count = len(patterns.round_robin_rounds(nodes, 0))
         options = f"size 8 samples 30 repetitions 4 warmup 10 passes {_PASSES} shifts 0"
         return program.whole(
             [

@@ -15,6 +15,7 @@ import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
+from lab import patterns
 from lab.faults import exchanges, suspects
 from lab.faults.leaf_flows import leaf_flows
 from lab.faults.suspects import REPEATS, Pair
@@ -27,7 +28,7 @@ SHARE, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 3.0, 8 << 20, 10, 3
 
 def pairs_of(nodes: int, number: int) -> list[Pair]:
     """Return the pairs of a round of the tournament, by sender."""
-    sides = rotate_patterns.pairs("round-robin", nodes, np.array([number]))
+    sides = patterns.pairs("round-robin", nodes, np.array([number]))
     sender, receiver = (side[0].tolist() for side in sides)
     return list(zip(sender, receiver, strict=True))
 
@@ -54,9 +55,7 @@ class Run:
 
     def __post_init__(self) -> None:
         """Run all phases."""
-        of_nodes = rotate_patterns.round_robin_rounds(
-            self.nodes // self.rails, self.shifts
-        )
+        of_nodes = patterns.round_robin_rounds(self.nodes // self.rails, self.shifts)
         self.numbers = [
             number * self.share + turn
             for number in of_nodes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.parsers import rotate_patterns
+from lab import patterns
 
 from . import program
 from .fabric import Fabric, Level, dragonfly, fat_tree
@@ -197,7 +197,7 @@ def pair(rng: Random, at: Scenario, size: float) -> None:
     nodes = at.fabric.nodes
     pairs = program.pairs_of(
         nodes,
-        int(rng.choice(rotate_patterns.round_robin_rounds(nodes, (nodes + 1) // 2))),
+        int(rng.choice(patterns.round_robin_rounds(nodes, (nodes + 1) // 2))),
     )
     one, other = pairs[int(rng.integers(len(pairs)))]
     links = frozenset([at.fabric.pair(one, other), at.fabric.pair(other, one)])

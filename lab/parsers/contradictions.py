@@ -245,7 +245,7 @@ def imb(text):
     called = re.search(
         r"^# \S*IMB-\S+ .*?(?:-iter (\d+)(?:,(\d+))?.*)?$", text, re.MULTILINE
     )
-    default = (100_000, 10**12) if "IMB-P2P" in text else (1000, 40)  # repetitions, MiB
+    default = (1000, 40)  # repetitions, MiB
     most, volume_MiB = (
         float(n) if n else default[i]
         for i, n in enumerate(called.groups() if called else ("", ""))
@@ -600,70 +600,10 @@ def npb(text):
     )
 
 
-def ls_dyna(text):
-    clock = r"Elapsed time +(\d+) seconds\( *(\d+) hours? *(\d+) min\. *(\d+) sec\.\) for +(\d+) cycles"
-    seconds, hours, minutes, rest, cycles = map(int, only(clock, text))
-    steps = re.findall(r"^ +(\d+) t (\S+) dt", text, re.MULTILINE)
-    (cycle,), (when,) = (
-        only(rf"Problem {what} += +(\S+)", text) for what in ("cycle", "time")
-    )
-    rows = re.findall(
-        r"^(  +)(\S.*?) \.* ?(\d\S*) +(\S+) +(\S+) +(\S+)$", text, re.MULTILINE
-    )
-    (whole,) = (row for row in rows if row[1].startswith("T o t a l s"))
-    top = [row for row in rows if row[0] == "  " and row is not whole]
-    used, passed = span(whole[2]), span(whole[4])
-    off_clock = (
-        passed.low > seconds + 1
-        or passed.high < 0.5 * seconds - 2
-        or used.low > 1.05 * passed.high + 1
-    )
-    yield from those(
-        (
-            int(cycle) != cycles
-            or steps[-1][0] != cycle
-            or not grows([int(n) for n, _ in steps]),
-            f"cycles: {cycles}",
-        ),
-        (span(steps[-1][1]).differs(span(when)), "time: problem time"),
-        (
-            seconds != 3600 * hours + 60 * minutes + rest or max(minutes, rest) > 59,
-            "time: hours and seconds",
-        ),
-        (off_clock, "time: CPU, clock and elapsed"),
-        (
-            any(
-                ZERO.plus(*(span(row[i]) for row in top)).differs(span(whole[i]))
-                for i in (2, 4)
-            ),
-            "sum: rows, totals",
-        ),
-    )
-    below, parent = ZERO, whole
-    for row in [*rows, whole]:
-        for i in (2, 4):
-            share = span(row[i]).times(100).over(span(whole[i]))
-            yield from those(
-                (
-                    Span(share.low - 0.005, share.high + 0.005).differs(
-                        span(row[i + 1])
-                    ),
-                    f"share: {row[1]}",
-                )
-            )
-        if row[0] == "  ":
-            yield from those(
-                (below.low > span(parent[4]).high, f"sum: below {parent[1]}")
-            )
-            below, parent = ZERO, row
-        elif "Interf. ID" not in row[1]:
-            below = below.plus(span(row[4]))
-
-
 OURS = ("streaming", "overlap", "collective_overlap", "hot_spot", "buffer_reuse", "notification",
         "latency_map", "rotate", "placement")  # fmt: skip
 ORACLES = {name: own for name in OURS} | {
-    oracle.__name__: oracle for oracle in (osu, imb, lammps, npb, ls_dyna)
+    oracle.__name__: oracle for oracle in (osu, imb, lammps, npb)
 }
 ORACLES["start-up"] = start_up
 

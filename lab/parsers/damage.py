@@ -21,11 +21,9 @@ from random import Random
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import ls_dyna
 from lab.parsers import pair_oracle
 from lab.parsers.contradictions import ORACLES, contradictions
-from tests.parsers import dyna
-from tests.parsers.corpus import OUTPUTS, Whole
+from tests.parsers.corpus import OUTPUTS
 
 # ----------------------------------------------------------------------------------------------------- damage
 
@@ -343,15 +341,6 @@ FILES = ("csv",)
 
 
 def outputs(program):
-    if program == "ls_dyna":
-        return [
-            Whole(
-                f"{n} processes",
-                dyna.output(n),
-                lambda text, n=n: ls_dyna.parse(text, n),
-            )
-            for n in (1, 4)
-        ]
     return list(OUTPUTS[program]())
 
 

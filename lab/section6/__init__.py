@@ -17,7 +17,7 @@ from fabric_twins import replay
 PROBLEMS = ("lj", "rhodo")
 TWINS = ("cbc", "red-squall", "escher")
 RANKS = (1, 2, 4, 8, 16, 32)
-#: The traces; the check LammpsReplay replays them, too.
+#: The traces.
 TRACES = ROOT / "config/twins/traces"
 #: Run times in s, by problem, speed of the processors, twin and layout. The tests hold them to what the
 #: report says.

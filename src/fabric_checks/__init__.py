@@ -10,7 +10,7 @@
 ``fabric_map``   hosts, adapters, switches, cables and routes, as the tools of fabrics print them
 ``diagnosis``    which node, cable or switch is slow: bandwidth and latency of all pairs
 ``matrices``     matrices of pairs of other programs: read, joined over files, and what to measure again
-``records``      the record, its writer and readers, sessions, archives, durations and cost of cases
+``records``      the record, its writer and readers, sessions, durations and cost of cases
 ``references``   the file, line rates, look-up, proposals, audit
 ``reframe_ext``  what ReFrame runs of ours; its private names are used only in ``internals.py``
 ``schedulers``   Slurm, PBS, Flux and LSF: their queues, jobs, reservations, and schedulers for ReFrame

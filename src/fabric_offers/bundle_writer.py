@@ -1,41 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the bundle that a vendor sends back: records, outputs, job scripts, and checksums of programs, in one
-file."""
+"""Write the bundle that a vendor sends back: records, outputs and job scripts in one file."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import files, module_run
+from fabric_checks.core import module_run
 from fabric_checks.core.errors import FabricError, RecordError, quoted
+from fabric_checks.core.git import git
 from fabric_checks.core.paths import ROOT, name_is_sound
-from fabric_checks.records import reader, sessions
+from fabric_checks.records import reader, sessions, sources
 from fabric_checks.records.runs import reports_of
 from fabric_offers import bundle_file
-from fabric_offers.request import REPEATED, git
-from fabric_offers.runs import SCRIPT
+from fabric_offers.request import REPEATED
 
 #: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
-KEPT = (".out", ".err", ".sh", ".txt", "iterations.json")
-#: The description of the system; checksums of programs; the state of the collection.
+KEPT = (".out", ".err", ".sh", ".txt")
+#: The description of the system; the state of the collection.
 SYSTEM = "system.json"
-BINARIES = "binaries.json"
 COLLECTION = "collection.json"
 CHANGES = "collection.diff"
-#: In the path of what is built of the collection itself, for each session; its build prints its checksums.
-OWN = "/FabricPrograms_"
-#: An absolute path as a word of a script, or behind an equals sign.
-_PATH = re.compile(r"(?:^|(?<=[\s=\"']))/[^\s\"';|&<>(){}$]+")
-
-#: The folder in which a container starts: the stage folder of its case, which is also mounted.
-_WORKDIR = re.compile(r"(?:-w |--pwd |--container-workdir=)(/\S+)")
 
 
 def pack(
@@ -63,10 +53,9 @@ def pack(
         )
     described = description(system, environs)
     own = _of_sessions(results, system, found)
-    scripts = [file for file in own.values() if file.name == SCRIPT]
     members: dict[str, Path | bytes] = {**perflogs, **(more or {}), **own}
     members |= {**_site(system, described), **_collection()}
-    members |= {SYSTEM: _json(described), BINARIES: _json(_binaries(scripts))}
+    members[SYSTEM] = _json(described)
     facts = {
         "kind": bundle_file.OFFER,
         "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -105,7 +94,11 @@ def _records(results: Path, system: str) -> tuple[dict[str, Path], set[str], set
     perflogs: dict[str, Path] = {}
     found: set[str] = set()
     environs: set[str] = set()
-    for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
+    for file in sources.perflogs(results, system):
+        if file.suffix == ".gz":
+            raise RecordError(
+                f"{file}: it is packed, and a bundle has perflogs as they were written: gunzip it"
+            )
         for record in reader.records_of(file, partial(_refuse, file)):
             found.add(record["session"])
             environs.add(record["environ"])
@@ -201,28 +194,3 @@ def _collection() -> dict[str, Path | bytes]:
 def _names(*words: str) -> list[str]:
     """Return the names that a git command lists."""
     return [name for name in git(*words).split("\0") if name]
-
-
-def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
-    """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are
-    gone."""
-    named: set[str] = set()
-    for path in scripts:
-        named |= paths_in(files.read_text(path))
-    return {
-        name: bundle_file.checksum(Path(name)) if Path(name).is_file() else None
-        for name in sorted(named)
-    }
-
-
-def paths_in(script: str) -> set[str]:
-    """Return the files that a job script names by their paths, other than those that are built for each
-    session.
-
-    Devices and what the kernel shows of a process have no content of their own.
-    """
-    passed = ("export ", "#", "mkdir ", "fabric_snapshot")
-    lines = [line for line in script.splitlines() if not line.startswith(passed)]
-    found = set(_PATH.findall("\n".join(lines))) - set(_WORKDIR.findall(script))
-    own = ("/dev/", "/proc/")
-    return {path for path in found if OWN not in path and not path.startswith(own)}

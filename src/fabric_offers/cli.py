@@ -135,8 +135,7 @@ def pack(
     key: Path | None,
     **more: Any,
 ) -> None:
-    """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its
-    description."""
+    """Pack what was run on a system: records, outputs, job scripts, and its description."""
     if verdict and not clauses:
         raise click.UsageError("--verdict needs the --clauses that it is about")
     folder = results or paths.results()
@@ -186,8 +185,7 @@ def check(
     run.
 
     It lists what was changed, removed, left out, run with other options, versions or placements, in fewer
-    passes, or more often than asked for, and what is impossible: rates above the line rate, times that
-    contradict each other.
+    passes, or more often than asked for, and what is impossible: rates above the line rate.
     """
     file = path or request
     if file is None:

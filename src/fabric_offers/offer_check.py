@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -27,9 +27,9 @@ from fabric_offers import (
     signatures,
 )
 from fabric_offers.bundle_file import OFFER, Data, Fault
-from fabric_offers.bundle_writer import BINARIES, COLLECTION, OWN, SYSTEM, paths_in
+from fabric_offers.bundle_writer import COLLECTION, SYSTEM
 from fabric_offers.request import NUMBER, REPEATED, blobs
-from fabric_offers.runs import SCRIPT, Run
+from fabric_offers.runs import Run
 
 #: The kinds of objections, the gravest first, with their titles.
 KINDS = {
@@ -50,8 +50,6 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: A line of the output of a build: the SHA-256 of a program.
-_PRINTED_DIGEST = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 #: Folders of the clone that a site adds files to.
 _OF_SITE = ("config/systems/", "config/references/", "config/environments/")
 #: What a vendor chose of a partition.
@@ -176,10 +174,9 @@ class _Offer:
         self.measured = [run for run in self.runs if run.has_values]
         found.runs = len(self.runs)
         found.values = sum(len(run.records) for run in self.measured)
-        self.system, self.binaries, self.state = map(
-            self._json, (SYSTEM, BINARIES, COLLECTION)
-        )
-        self.commit = str(sent.get("commit") or self.state.get("commit"))
+        self.system, self.state = map(self._json, (SYSTEM, COLLECTION))
+        self.packed = str(self.state.get("commit"))
+        self.commit = str(sent.get("commit") or self.packed)
 
     def _json(self, name: str) -> Data:
         """Return a JSON object of the bundle; an empty one, and an objection, if it is not there."""
@@ -202,9 +199,7 @@ class _Offer:
             self.found.objections += self._recomputed(link_MBps, recompute)
         for part in (
             self._answers,
-            self._checksums,
             self._alike,
-            self._own_programs,
             self._collection,
         ):
             self.found.objections += part()
@@ -218,7 +213,7 @@ class _Offer:
                 job = recomputation.job(
                     self.system, self.folder, self.level, self.measured, Path(scratch)
                 )
-                recomputed = recompute(job, self.commit)
+                recomputed = recompute(job, self.packed)
         except FabricError as error:
             yield Fault("record", SYSTEM, str(error))
             return
@@ -250,7 +245,7 @@ class _Offer:
         else:
             cause = "this clone is at another commit, or changed: job scripts and findings are not compared"
             remedy = "check it in a clone at that commit, as `git worktree add FOLDER COMMIT` makes one"
-            yield Fault("collection", self.commit[:12], f"{cause}; {remedy}")
+            yield Fault("collection", self.packed[:12], f"{cause}; {remedy}")
 
     def _answers(self) -> Iterator[Fault]:
         """Compare an offer with the request that it has to answer: its number, and when that was made."""
@@ -270,20 +265,6 @@ class _Offer:
         if before:
             text = f"{count_text(len(before), 'session')} began before the request was made"
             yield Fault("request", before[0], text)
-
-    def _checksums(self) -> Iterator[Fault]:
-        """Find files that job scripts name, and that have no checksum."""
-        named: set[str] = set()
-        for name in self.names:
-            if name.endswith(f"/{SCRIPT}"):
-                named |= paths_in(files.read_text(self.folder / name, self.folder))
-        for name in sorted(named):
-            entry = self.binaries.get(name)
-            if not isinstance(entry, Mapping) or not isinstance(
-                entry.get("sha256"), str
-            ):
-                text = f"it has no checksum of {name[:160]}, which job scripts name"
-                yield Fault("removed", BINARIES, text)
 
     def _counted(self, cases: set[tuple[Any, ...]]) -> Iterator[Fault]:
         """Compare how often cases ran with the passes of the level."""
@@ -339,40 +320,12 @@ class _Offer:
             if len(several) > 1:
                 yield Fault(kind, place, f"{what}: {'; '.join(sorted(several))}"[:300])
 
-    def _own_programs(self) -> Iterator[Fault]:
-        """Find programs of the collection that were not the same in all runs.
-
-        Every build prints their checksums.
-        """
-        digests: dict[tuple[str, str], set[str]] = defaultdict(set)
-        lacking = {
-            run.folder.rpartition("/")[0].partition("/")[2] for run in self.measured
-        }
-        for name in self.names:
-            if OWN in name and name.endswith(".out"):
-                lacking.discard(name.partition(OWN)[0].partition("/")[2])
-                where = "+".join(name.split("/")[3:5])
-                text = files.read_text(self.folder / name, self.folder)
-                for digest, program in _PRINTED_DIGEST.findall(text):
-                    digests[where, program].add(digest)
-        for where in sorted(lacking):
-            text = "the output of the build of the collection's programs is not there"
-            yield Fault("removed", where, text)
-        for (where, program), several in digests.items():
-            if len(several) > 1:
-                yield Fault(
-                    "versions",
-                    where,
-                    f"{len(several)} builds of {program[:120]} that differ",
-                )
-
     def _collection(self) -> Iterator[Fault]:
         """Compare the vendor's clone with the requested commit."""
-        packed = str(self.state.get("commit"))
         wanted = self.commit[:12]
-        if packed != self.commit:
+        if self.packed != self.commit:
             text = f"it was packed at this commit, but {wanted} was asked for"
-            yield Fault("collection", packed[:12], text)
+            yield Fault("collection", self.packed[:12], text)
         yield from self._changed_files()
         if isinstance(untracked := self.state.get("untracked"), list) and untracked:
             some = ", ".join(str(name)[:60] for name in untracked[:4])
@@ -385,17 +338,17 @@ class _Offer:
                 yield Fault("collection", version, text)
 
     def _changed_files(self) -> Iterator[Fault]:
-        """Compare the files of the vendor's clone with those of the commit; note new ones of the site."""
+        """Compare the files of the vendor's clone with those of its commit; note new ones of the site."""
         actual = self.state.get("files")
         if not isinstance(actual, dict) or not re.fullmatch(
-            r"[0-9a-f]{40,64}", self.commit
+            r"[0-9a-f]{40,64}", self.packed
         ):
             return
         try:
-            expected = blobs(self.commit)
+            expected = blobs(self.packed)
         except FabricError:
             self.found.notes.append(
-                f"this clone does not know the commit {self.commit[:12]}: whether files of the collection"
+                f"this clone does not know the commit {self.packed[:12]}: whether files of the collection"
                 " were changed is not checked; fetch it"
             )
             return

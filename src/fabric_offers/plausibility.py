@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check the plausibility of records: rates above the line rate, contradictory times, one output for two runs.
+"""Check the plausibility of records: rates above the line rate, one output for two runs.
 
 A raw output can be forged, and a careful forgery passes here. A careless one does not.
 """
@@ -7,10 +7,7 @@ A raw output can be forged, and a careful forgery passes here. A careless one do
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -24,8 +21,6 @@ KIND = "physics"
 _ROUNDED = 1.02
 #: An output of fewer bytes, or a run with fewer values, may come out twice.
 _FEW_B, _FEW = 300, 3
-#: Clocks of nodes may differ by so much.
-_CLOCK_S = 120
 
 
 def implausible(
@@ -35,7 +30,7 @@ def implausible(
 
     :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
     """
-    return [*_copies(folder, runs), *_rates(runs, system, link_MBps), *_times(runs)]
+    return [*_copies(folder, runs), *_rates(runs, system, link_MBps)]
 
 
 def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
@@ -91,58 +86,3 @@ def _too_fast(run: Run, links_MBps: float) -> Iterator[Fault]:
                 f"{value_text(most)} MB/s ({run.first['nodes']} nodes, {ways} ways)"
             )
             yield Fault(KIND, run.name, f"{text} {detail}")
-
-
-def _times(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Find contradictory times: of a run and its values, and of runs that overlap on one node."""
-    spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
-    for run in runs:
-        record = run.first
-        elapsed_s = record["elapsed_s"]
-        if elapsed_s is None:
-            continue
-        yield from _longer_than_job(run, elapsed_s)
-        began, ended = _moment(record["job_began"]), _moment(record["time"])
-        if not began or not ended:
-            continue
-        if began + elapsed_s > ended + _CLOCK_S:
-            took = f"it began at {record['job_began']} and took {elapsed_s:g} s"
-            yield Fault(KIND, run.name, f"{took}, but ended before that was over")
-        nodes = record["nodelist"] or ()
-        for node in nodes if record["nodes"] == len(nodes) else ():
-            spans[node].append((began, began + elapsed_s, run))
-    yield from _overlaps(spans)
-
-
-def _overlaps(spans: Mapping[str, list[tuple[float, float, Run]]]) -> Iterator[Fault]:
-    """Find runs that were on a node at the same time, given begin and end of each by node."""
-    for node, found in spans.items():
-        for (_, end, one), (start, _, other) in pairwise(
-            sorted(found, key=lambda each: each[:2])
-        ):
-            if start + 2 < end:
-                text = f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
-                yield Fault(KIND, other.name, text)
-
-
-def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
-    """Find times of a run that are longer than its job."""
-    for each in run.records:
-        is_time = (
-            each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
-        )
-        if is_time and each["value"] > elapsed_s + 1:
-            took = value_text(elapsed_s)
-            text = f"{each['metric']} is {value_text(each['value'])} s, but its job took {took} s"
-            yield Fault(KIND, run.name, text)
-
-
-def _moment(text: str | None) -> float | None:
-    try:
-        return (
-            datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-            if text
-            else None
-        )
-    except (ValueError, OverflowError):
-        return None

@@ -29,7 +29,7 @@ UNPROVED = {
         "jobid",
     ),
     (
-        "that the binaries are those whose checksums were taken when it was packed or built, that an image "
+        "that the binaries are those that a job script names, that an image "
         "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
         "nothing slowed what it is compared with"
     ): (

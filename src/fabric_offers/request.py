@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
 import tempfile
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.git import git
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.paths import ROOT
 from fabric_offers import bundle_file
 
 #: The key of a request's manifest with its number, which no other has, and that of an offer's which repeats
@@ -32,7 +30,7 @@ one file.
        cd fabric-checks
 
 2. Describe the system. After `. ci/env.sh`, `fabric-checks init` writes `config/systems/NAME.py` and
-   `config/references/NAME.yaml`; or fill in what `fabric-checks init --example slurm` (pbs, lsf, flux) prints
+   `config/references/NAME.yaml`; or fill in a copy of `config/systems/generic.py`
    (`docs/adding-a-system.md`). Write the rate of a link (`link_MBps`) and the number of adapters (`nics`) as
    offered. Do not change a file that is in the collection, and add none to `checks`, `ci` or `src`.
 
@@ -51,9 +49,8 @@ one file.
 
    Runs that began before this request was made are asked about.
 
-   The file has every record, output and job script of the system's runs, the checksums of the programs that
-   were run, and the description of the system. With `--key` it is signed; send the public key by another
-   route.
+   The file has every record, output and job script of the system's runs, and the description of the system.
+   With `--key` it is signed; send the public key by another route.
 
 `fabric-checks offers check` recomputes every value from the outputs, and lists what was changed, left out,
 run with other options, versions or placements, in fewer passes, or more often than asked for. You can run it
@@ -104,34 +101,3 @@ def blobs(commit: str) -> dict[str, str]:
         if line
         for entry, name in [line.split("\t", 1)]
     }
-
-
-def git(*words: str, stdin: bytes | None = None) -> str:
-    """Return the output of a git command in this clone.
-
-    :param stdin: its standard input.
-    :raises FabricError: if it fails.
-    """
-    base = [
-        "git",
-        "-C",
-        str(ROOT),
-        "-c",
-        f"safe.directory={ROOT}",
-        "-c",
-        "core.fsmonitor=false",
-    ]
-    try:
-        done = subprocess.run(
-            [*base, *words], input=stdin, capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        raise FabricError(
-            "git is missing, and only git knows the collection's commit; install it"
-        ) from None
-    if done.returncode:
-        cause = done.stderr.decode(errors="replace").strip().splitlines() or [
-            "no reason is given"
-        ]
-        raise FabricError(f"{ROOT}: git {words[0]}: {quoted(cause[-1], 200)[1:-1]}")
-    return done.stdout.decode(errors="replace")

@@ -30,8 +30,8 @@ class ProfileMixin(RegressionTestPlugin):
     profiler are no values of the check. A comparison of several launches is not profiled, nor is a
     simulation, all of whose ranks are one process.
 
-    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start; before the
-    phase ``run``, ``profile_library``, the path of the library.
+    Needs: ``metrics()`` and ``launches`` from the start; before the phase ``run``, ``profile_library``, the
+    path of the library.
     """
 
     #: Whether the program is profiled.
@@ -43,10 +43,10 @@ class ProfileMixin(RegressionTestPlugin):
     def recorded_metrics(self) -> list[Metric]:
         """Return the metrics that go into the record."""
         if not self.profile:
-            return [*self.metrics(), *self.rail_metrics()]
+            return list(self.metrics())
         from fabric_profile import evaluation
 
-        return [*evaluation.METRICS, *self.rail_metrics()]
+        return list(evaluation.METRICS)
 
     def recorded_values(self, values: dict[str, float]) -> dict[str, float]:
         """Return the values that go into the record.

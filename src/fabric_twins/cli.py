@@ -10,7 +10,6 @@ import click
 
 from fabric_checks.cli.verb import Verb, Verbs, json_option, number_option
 from fabric_checks.core import console, files
-from fabric_checks.core.errors import FabricError
 from fabric_twins import plan, published_table, reference_file, what_if
 from fabric_twins import replay as replaying
 from fabric_twins.simulate import Bounds
@@ -139,12 +138,6 @@ def references() -> None:
     help="Also predict what 10 % of latency, bandwidth, ... cost or gain.",
 )
 @json_option
-@click.option(
-    "--table",
-    "as_table",
-    is_flag=True,
-    help="Print the values of one twin in the form that the checks read.",
-)
 @number_option(
     "--time-limit", "Time limit of one simulation, in seconds.", least=1, default=600
 )
@@ -163,7 +156,6 @@ def replay(
     cpu_speed: float,
     sensitivity: bool,
     as_json: bool,
-    as_table: bool,
     time_limit: float,
     memory_limit: int,
 ) -> None:
@@ -177,17 +169,11 @@ def replay(
     is measured.
     """
     traces, clusters = replaying.load(trace), replaying.clusters_of(twins)
-    if as_table and len(clusters) > 1:
-        raise FabricError(
-            f"--table takes one twin, but {len(clusters)} are given; leave out the others, or --table"
-        )
     bounds = Bounds(time_limit, memory_limit)
     found = replaying.run(
         traces, clusters, ppn, cpu_speed, bounds, sensitivity=sensitivity
     )
     if as_json:
         console.print_json(replaying.as_json(trace, found, cpu_speed))
-    elif as_table:
-        console.print(*replaying.as_table(trace, found[0], cpu_speed))
     else:
         console.print(*replaying.as_lines(trace, found, cpu_speed))

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fabric_checks.analysis.max_min import max_min
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, PairMatrix
 from fabric_checks.fabric_map.model import NONE, arcs_of
-from fabric_checks.parsers import rotate_patterns
 from fabric_twins.errors import TwinError
 from fabric_twins.model import fabric_map
 from fabric_twins.model.description import Twin
@@ -42,22 +41,17 @@ def matrix(twin: Twin, shifts: int = 0) -> PairMatrix:
     # The last resource, which limits nothing, fills up routes that are shorter than the longest.
     capacity = np.append(np.repeat(cables_MBps, 2), np.inf)
     hosts_MBps = _hosts_MBps(twin, wiring)
-    rounds = rotate_patterns.from_end_to_end(
-        shifts if 0 < shifts < half else half, half
-    )
-    senders, receivers = rotate_patterns.pairs(
-        "rotate", twin.nodes, np.array(rounds, dtype=np.int32)
-    )
+    count = shifts if 0 < shifts < half else half
+    rounds = np.arange(count) * (half - 1) // max(count - 1, 1)
+    sender = np.arange(half)
     values = np.full((half, half), np.nan)
-    for sender, receiver in zip(senders, receivers, strict=True):
-        arcs = arcs_of(
-            known, sender.astype(np.int64), receiver.astype(np.int64)
-        ).astype(np.int64)
+    for number in rounds:
+        receiver = half + (sender + number) % half
+        arcs = arcs_of(known, sender, receiver).astype(np.int64)
         links = np.where(arcs == NONE, len(capacity) - 1, arcs)
         most = np.minimum(hosts_MBps[sender], hosts_MBps[receiver])
         values[sender, receiver - half] = max_min(links, capacity, most)
-    ranks = np.arange(half, dtype=np.int64)
-    return PairMatrix(ranks, half + ranks, values, wiring.hosts)
+    return PairMatrix(sender, half + sender, values, wiring.hosts)
 
 
 def alone_MBps(twin: Twin) -> float:

@@ -22,7 +22,6 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.text import value_text
-from fabric_checks.parsers import fabric
 from fabric_profile import trace as parser
 from fabric_profile.trace import RankTrace
 from fabric_twins import launch, plan
@@ -443,24 +442,6 @@ def replaced(name: str, twin: Twin) -> list[str]:
 
 def _signed(percent: float) -> str:
     return f"{percent:+.2f}" if abs(percent) >= 0.005 else "0"
-
-
-def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
-    """Return the values of one twin as our programs print theirs (:mod:`fabric_twins.replay_table` reads
-    them)."""
-    lines = [
-        "# fabric-checks replay-series 1",
-        f"# trace: {folder.name}",
-        f"# twin: {series.name}",
-        f"# cpu speed: {cpu_speed:g}",
-        "# columns: nodes ppn run_s compute_s",
-        *(
-            f"{at.nodes} {at.ppn} {point.run_s:.9f} {point.compute_s:.9f}"
-            for at, point in series.points.items()
-        ),
-    ]
-    text = "".join(f"{line}\n" for line in lines)
-    return [*lines, fabric.last_line(text, len(series.points)).rstrip()]
 
 
 def as_json(folder: Path, found: Sequence[Series], cpu_speed: float) -> str:

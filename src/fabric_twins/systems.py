@@ -54,7 +54,7 @@ def systems(twins: Sequence[Twin], together: str) -> list[Data]:
 def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     """Return the environments of SimGrid: programs named by variables, and those that Spack builds.
 
-    :param folder: with the scopes of Spack and the traces of LAMMPS.
+    :param folder: with the scopes of Spack.
     :param names: the systems.
     """
     simgrid = os.environ.get("SIMGRID_ROOT") and sound_path(
@@ -67,7 +67,6 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     base = {
         "name": ENVIRONMENT,
         "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
-        "features": ["replay"],
         "target_systems": list(names),
     }
     own = environment(
@@ -78,10 +77,9 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
         why_not={
             "osu": not_compiled,
             "imb": not_compiled,
-            "lammps": "computation takes no time in a simulation; LammpsReplay replays traces of it",
+            "lammps": "computation takes no time in a simulation; `replay` predicts it from a trace",
             "npb": "computation takes no time in a simulation",
         },
-        extras={"traces": str(folder / "traces")},
     )
     return [own, *built_by_spack(folder / "spack", names)]
 
@@ -109,7 +107,7 @@ def _intel(prefix: str, version: str) -> Program:
     """Describe an installation of IMB, which may lack all but IMB-MPI1."""
     programs = tuple(
         name
-        for name in ("nbc", "rma", "p2p")
+        for name in ("nbc", "rma")
         if Path(prefix, "bin", f"IMB-{name.upper()}").exists()
     )
     return imb.installed(prefix, version, programs=programs)

@@ -13,7 +13,6 @@ import tempfile
 import pytest
 
 from fabric_checks.diagnosis.cross_section import metrics as cross_section
-from fabric_checks.ports import transport
 from fabric_profile import evaluation
 from tests.checks import everything
 from tests.conftest import ROOT
@@ -35,7 +34,6 @@ interpolated as in the SAND report, with a line through four points of the curve
 """  # noqa: E501  (the text of docs/metrics.md)
 #: Metrics that a case has only where it finds what they are of.
 ELSEWHERE = {
-    "any on nodes with several rails": transport.OF_RAILS,
     "any, with `--profile`": evaluation.METRICS,
     "Rotate, with known switches": cross_section.OF_SWITCHES,
     "RotateOnDevice, with several rails": cross_section.OF_RAILS,

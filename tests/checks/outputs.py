@@ -7,7 +7,6 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.parsers import osu
 from tests import breakages
 from tests.conftest import GOLDEN
-from tests.parsers import dyna
 
 
 def comparison(check):
@@ -25,7 +24,6 @@ OWN = {
     "BufferReuse": lambda _: "buffer_reuse/mpich-5.0.2.txt",
     "CollectiveOverlap": lambda _: "collective_overlap/mpich-5.0.2.txt",
     "HotSpot": lambda _: "hot_spot/mpich-5.0.2.txt",
-    "LammpsReplay": lambda check: f"replay/{check.problem}.{check.layout}.txt",
     "LatencyMap": lambda _: "latency_map/mpich-5.0.2.txt",
     "Notification": lambda _: "notification/mpich-5.0.2.txt",
     "Overlap": lambda _: "overlap/mpich-5.0.2.txt",
@@ -65,11 +63,7 @@ def osu_output(check):
 def imb_output(check):
     """Return a golden output of IMB."""
     name, program = check.benchmark, check.imb_program
-    if program == "IMB-P2P":
-        name = f"P2P.{name}" + (
-            ".1MiB" if check.num_tasks == 2 else f".{check.num_tasks}"
-        )
-    elif program in ("IMB-NBC", "IMB-RMA") and len(check.rows_B) > 1:
+    if program in ("IMB-NBC", "IMB-RMA") and len(check.rows_B) > 1:
         name += ".1MiB"
     return (GOLDEN / f"imb/2021.11/{name}.txt").read_text()
 
@@ -87,8 +81,6 @@ def healthy_output(check):
         return (
             GOLDEN / f"npb/3.4/{check.kernel}.{check.problem_class}.2.txt"
         ).read_text()
-    if kind.startswith("MppDyna"):
-        return dyna.output(check.num_tasks)
     if kind == "LammpsScaled":
         return (GOLDEN / f"lammps/22Jul2025/{check.problem}.scaled2.2.txt").read_text()
     if kind == "LammpsBench":
@@ -131,18 +123,7 @@ def broken_outputs(check, text):
 
 
 #: Programs that print no table: patterns of the values in their reports.
-DYNA = [
-    rf"(?<={text})\d\S*"
-    for text in (
-        "Elapsed time     ",
-        "Problem cycle      =     ",
-        "for   ",
-        "with       ",
-    )
-]
 REPORTS = {
-    "MppDyna": DYNA,
-    "MppDynaDecomposition": DYNA,
     "OsuInit": [
         r"(?<=min: )\d+",
         r"(?<=avg: )\d+",

@@ -33,13 +33,6 @@ NPB = {
     "stack": "spack",
     "command": "/npb/{benchmark}",
 }
-DYNA = {
-    "program": "ls_dyna",
-    "version": "R13",
-    "stack": "modules",
-    "command": "/dyna/mppdyna memory=200m",
-}
-DYNA |= {"deck": "/dyna/deck.k", "pfile": "/dyna/pfile"}
 NCCL = {
     "program": "nccl-tests",
     "version": "2.19.6",
@@ -54,8 +47,8 @@ RCCL = {
 }
 
 FEATURES = """
-mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna
-ls_dyna_pfile replay nccl_tests rccl_tests osu_xccl imb_cuda mpi_cuda
+mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma lammps npb npb_ft
+nccl_tests rccl_tests osu_xccl imb_cuda mpi_cuda
 """
 
 
@@ -80,7 +73,7 @@ def site(name, partitions, environment):
 
 
 SIZES = {"cores": 2, "launch_options": ["-ppn", "{ppn}"]}
-PROGRAMS = {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB, "ls_dyna": DYNA}
+PROGRAMS = {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB}
 PROGRAMS |= {"nccl_tests": NCCL, "rccl_tests": RCCL}
 site_configuration = site(
     "rich",
@@ -95,6 +88,6 @@ site_configuration = site(
     {
         "name": "full",
         "features": FEATURES.split(),
-        "extras": {"programs": PROGRAMS, "traces": "/traces"},
+        "extras": {"programs": PROGRAMS},
     },
 )

@@ -131,30 +131,13 @@ def test_osu_verifies_sums_as_integers(rich, monkeypatch):
     assert check.validated_B[0] == 4
 
 
-def test_more_spinning_threads_than_cores_are_not_run(rich, monkeypatch):
-    check = the_first(
-        rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt"
-    )
-    monkeypatch.setitem(check.current_partition.extras, "cores", 3)
-    monkeypatch.setattr(type(check.current_partition.processor), "num_cores", 3)
-    check.require_cores()
-    monkeypatch.setitem(check.current_partition.extras, "cores", 2)
-    with pytest.raises(
-        SkipTestError,
-        match="latency_mt keeps 3 cores of a node busy, and those of cpu have 2",
-    ):
-        check.require_cores()
-
-
 @pytest.mark.parametrize("cores, findings", [("0:1", 1), ("0:1,0:2", 0)])
 def test_threads_that_are_bound_to_one_core_are_a_finding(
     rich, monkeypatch, cores, findings
 ):
     from tests.checks.outputs import healthy_output
 
-    check = the_first(
-        rich, "OsuConcurrentLatency", layout="1x2", benchmark="latency_mt"
-    )
+    check = the_first(rich, "OsuConcurrentLatency", layout="1x2")
     ranks = [
         RankPlace(rank, "n", "n", "0", frozenset(cores.split(","))) for rank in range(2)
     ]

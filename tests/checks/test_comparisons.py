@@ -19,15 +19,9 @@ WITHOUT = {
     "LammpsBench",
     "LammpsScaled",
     "LammpsPpnSeries",
-    # They have a speed-up in each layout.
-    "MppDyna",
-    "MppDynaDecomposition",
-    # It is one.
-    "LammpsReplay",
     # These need four processes at least, and so for a counterpart more nodes than `rich` has.
     "OsuNeighbourhood",
     "OsuNonBlockingNeighbourhood",
-    "ImbStencil2D",
 }
 
 
@@ -98,15 +92,17 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     assert check.num_tasks == 4
     assert check.num_tasks_per_node == 2
     probe = check.placement_probe.split()[0]
-    recorded = f"{check.ports_program} --output ports-2x1 --"
+    apart, together = (
+        f"{check.ports_program} --output ports-{layout} --" for layout in ("2x1", "1x2")
+    )
     assert prepared(check) == [
         f"mpirun -np 2 -ppn 1 {probe} --nodes 2 --ppn 1 > placement-2x1.txt || exit $?",
         (
-            f"{{ mpirun -np 2 -ppn 1 {recorded} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out ||"
+            f"{{ mpirun -np 2 -ppn 1 {apart} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out ||"
             " exit $?"
         ),
         f"mpirun -np 2 -ppn 2 {probe} --nodes 1 --ppn 2 > placement-1x2.txt || exit $?",
-        "mpirun -np 2 -ppn 2 /osu/pt2pt/osu_latency -m 1:4194304",
+        f"mpirun -np 2 -ppn 2 {together} /osu/pt2pt/osu_latency -m 1:4194304",
     ]
     # ReFrame puts nothing of its own before the last of these.
     assert check.job.launcher.run_command(check.job) == ""

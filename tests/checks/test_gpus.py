@@ -134,7 +134,7 @@ MODULES = {
     f"fabric_checks.{name}"
     for name in ("parsers.nccl_tests", "parsers.nccl_debug", "ports.gpu_paths")
 }
-MODULES |= {f"fabric_checks.{name}" for name in ("ports.pcie", "matrices.nccl_tests")}
+MODULES |= {f"fabric_checks.{name}" for name in ("matrices.nccl_tests",)}
 
 
 @pytest.mark.parametrize("features, has_gpus", [([], False), (["cuda"], True)])

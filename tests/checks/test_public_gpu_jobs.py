@@ -206,16 +206,3 @@ def test_a_job_has_the_effect_of_the_public_check(jobs, of, benchmark):
     assert any(first_B * factor**power == SIZE_B for power in range(20))
     assert last_B == SIZE_B
     assert values["-g"] == "1" and values.keys() == {"-b", "-e", "-f", "-g", "-c"}
-
-
-def test_iterations_are_timed_from_release_2_19_2_on_unless_the_site_measures_graphs(
-    jobs,
-):
-    words = jobs("clariden", "uenv-nccl-new", "all_reduce").words
-    assert words[-4:] == ["-I", "1", "-J", "nccl/iterations.json"]
-    assert jobs("clariden-graphs", "uenv-nccl-new", "all_reduce").words[-4:] == [
-        "-c",
-        "1",
-        "-G",
-        "10",
-    ]

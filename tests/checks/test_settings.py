@@ -45,9 +45,8 @@ COMMANDS = {
     ("ImbBarrier", "2x1"): "/imb/IMB-MPI1 Barrier -npmin 2 -msglog 0:22 -iter 8,3 --one --two",
     ("LammpsBench", "1x2"): "/lammps/lmp -in in.20-steps -log none --one --two",
     ("NpbKernel", "2x1"): "/npb/is.A.x --one --two",
-    ("MppDyna", "1x2"): "/dyna/mppdyna memory=200m i=/dyna/deck.k --one --two",
     ("NcclCollective", "1x2"): (
-        "/nccl/all_reduce_perf -b 1024 -e 1024 -f 2 -g 1 -c 1 -n 8 -w 2 -I 1 -J nccl/iterations.json "
+        "/nccl/all_reduce_perf -b 1024 -e 1024 -f 2 -g 1 -c 1 -n 8 -w 2 "
         "--one --two"
     ),
     ("Streaming", "2x1"): (

@@ -12,12 +12,11 @@ from tests.breakages import refused
 from tests.checks import everything
 from tests.checks.outputs import OWN, broken_outputs, comparison, healthy_output
 
-#: All that are not of our own programs; ImbStencil3D and the neighbourhoods need more processes than there
-#: are.
+#: All that are not of our own programs; the neighbourhoods need more processes than there are.
 CLASSES = """
-ImbAllPairs ImbAtomic ImbBand ImbBarrier ImbCollective ImbNonBlocking ImbNonBlockingBarrier ImbOneSided
-ImbOneSidedGroup ImbParallel ImbPassiveTarget ImbPointToPoint ImbSource ImbStencil2D LammpsBench LammpsScaled
-MppDyna MppDynaDecomposition NpbKernel OsuBandwidth OsuBarrier OsuCollective OsuConcurrentLatency
+ImbAtomic ImbBand ImbBarrier ImbCollective ImbNonBlocking ImbNonBlockingBarrier ImbOneSided
+ImbOneSidedGroup ImbParallel ImbPassiveTarget ImbPointToPoint LammpsBench LammpsScaled
+NpbKernel OsuBandwidth OsuBarrier OsuCollective OsuConcurrentLatency
 OsuCongestion OsuHello OsuInit OsuLatency OsuMessageRate OsuMultiLatency OsuNonBlocking OsuNonBlockingBarrier
 OsuOneSidedAtomic OsuOneSidedBandwidth OsuOneSidedBothWays OsuOneSidedLatency OsuPersistentBandwidth
 OsuPersistentBarrier OsuPersistentLatency
@@ -56,8 +55,6 @@ def checks(of_module):
     elsewhere = {
         "OsuCongestion": "2x1",
         "LammpsScaled": "2x1",
-        "ImbStencil2D": "2x2",
-        "LammpsReplay": "2x2",
     }
     rich = [
         check
@@ -99,12 +96,11 @@ def test_broken_outputs_are_refused(checks):
 
 
 def test_the_output_of_another_program_is_refused(checks):
-    programs = {"MppDynaDecomposition": "MppDyna"}
     texts = {type(check).__name__: healthy_output(check) for check in checks}
     for check in checks:
         own = type(check).__name__
         for kind, text in texts.items():
-            if programs.get(kind, kind) != programs.get(own, own):
+            if kind != own:
                 with pytest.raises(OutputError):
                     check.measure(text)
                     pytest.fail(f"{check.display_name} passed on the output of {kind}")

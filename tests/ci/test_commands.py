@@ -82,6 +82,8 @@ MISUSES = [
     ),
     (["run", "--mode", "vet", "--one-job"], "--one-job goes with a run"),
     (["run", "--cost", "--confirm", "1"], "--confirm goes with a run"),
+    (["run", "--confirm", "many"], "--confirm is 'many': give how often"),
+    (["run", "--confirm=10"], "--confirm is '10': give how often"),
     (["run", "--one-job", "--beside"], "--beside is '': choose within or between"),
     (["run", "--beside=within"], "--continue and --beside go with --one-job"),
     (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
@@ -470,6 +472,13 @@ def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     done = programs.run([RUN, *options], env=env)
     assert one_error(done).endswith(says) and done.stdout == ""
     assert done.returncode == 2
+
+
+def test_job_scripts_of_nothing_are_no_success(tmp_path):
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
+    done = programs.run([RUN, "-n", "NoSuchCheck", "--dry-run"], env=env)
+    assert "no job script: no check matches" in one_error(done)
+    assert done.returncode == 1 and "0 check(s)" in done.stdout
 
 
 def test_one_job_is_refused_where_nothing_allocates_nodes(tmp_path):

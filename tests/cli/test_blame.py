@@ -57,7 +57,7 @@ def clusterkit(path, **fault):
             0,
             [
                 "nothing stands out in what was measured",
-                "100.0 % reach about the rate of a link",
+                "of the pairs, 100.0 % reach 1.00 of a link's rate",
             ],
         ),
     ],

@@ -39,7 +39,7 @@ changes = partial(calling.invoke, "changes")
 
 def test_a_paragraph_for_an_event(log):
     result = changes(log)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 3, result.output
     first, second, third, *_ = result.stdout.splitlines()
     assert first.startswith(
         "open    5 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by "
@@ -52,11 +52,13 @@ def test_a_paragraph_for_an_event(log):
     assert "1 series are too short: fewer than 8 runs" in result.stdout
 
 
-def test_nightly(log):
-    assert changes(log, "--fail-on", "worse").exit_code == 3
-    result = changes(log, "--fail-on", "worse:5%")
-    assert result.exit_code == 3
-    assert "5 series are worse by at least 5 % for certain" in result.stderr
-    assert changes(log, "--fail-on", "worse:50%").exit_code == 0
-    assert changes(log, "--fail-on", "worse", "--since", "2026-10-24").exit_code == 0
-    assert changes(log, "--fail-on", "missing").exit_code == 2
+def test_it_fails_for_what_is_worse_and_stays_so(log):
+    assert changes(log, "--json").exit_code == 3
+    result = changes(log, "--since", "2026-10-24")
+    assert result.exit_code == 0 and "0 changes in 0 events" in result.stdout
+
+
+def test_what_is_better_is_no_failure(tmp_path):
+    values = [(8 if run >= 20 else 10) + 0.01 * (run % 3) for run in range(40)]
+    result = changes(write_runs(tmp_path / "a.jsonl", runs("", values)))
+    assert result.exit_code == 0 and "0 open, 1 better" in result.stdout

@@ -6,8 +6,10 @@ from functools import partial
 
 import pytest
 
+from fabric_checks.cli.compare import objections
+from fabric_checks.comparison import compare as comparison
 from tests import calling
-from tests.builders import runs, write_runs
+from tests.builders import parts, runs, write_runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -41,16 +43,52 @@ def test_a_table_and_its_counts(logs):
 
 @pytest.mark.parametrize(
     "gates, status",
-    [([], 0), (["worse:5%"], 3), (["worse:30%"], 0), (["worse:30%", "missing"], 3)],
+    [
+        ("", 0),
+        ("--fail-on worse --margin 5", 3),
+        ("--fail-on worse --margin 30", 0),
+        ("--fail-on worse --fail-on missing --margin 30", 3),
+    ],
 )
 def test_the_exit_status_is_a_gate(logs, gates, status):
-    result = compare(
-        *labelled(logs), *(word for each in gates for word in ("--fail-on", each))
-    )
+    result = compare(*labelled(logs), *gates.split())
     assert result.exit_code == status
-    assert ("--fail-on: 1 worse by at least 5 % for certain" in result.stderr) == (
-        "worse:5%" in gates
+    told = "--fail-on: 1 worse by at least 5 % for certain" in result.stderr
+    assert told == gates.endswith(" 5")
+
+
+def found(*records, **options):
+    return comparison.compare(parts(*records), ["A", "B"], **options)
+
+
+@pytest.mark.parametrize(
+    "margin, objects", [(0, True), (5, True), (11, True), (12, False), (25, False)]
+)
+def test_the_whole_interval_has_to_be_beyond_the_margin(margin, objects):
+    """The median is 15 % worse, and 11.4 % is where its interval begins."""
+    one = runs("A", [100, 101, 99, 100, 102, 98])
+    two = runs("B", [115, 117, 112, 115, 116, 111])
+    both = found(one, two)
+    (row,) = both.frame.to_dicts()
+    assert 11 < row["at_least"] < 12 < row["change"]
+    assert bool(objections(both, ["worse"], margin)) is objects
+
+
+def test_missing_metrics_are_counted():
+    both = found(
+        runs("A", TIGHT),
+        runs("B", TIGHT),
+        runs("A", TIGHT, metric="latency_16B", size_B=16),
     )
+    assert objections(both, ["missing", "worse"], 0) == ["1 missing"]
+
+
+def test_a_gate_that_could_compare_nothing_does_not_pass():
+    both = found(runs("A", [1.0]), runs("B", [1.0]))
+    assert objections(both, ["worse"], 5) == ["no metric could be compared"]
+    assert objections(both, ["missing"], 0) == []
+    both = found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01)
+    assert objections(both, ["worse"], 5) == []
 
 
 def test_bad_records_are_told_and_the_good_ones_used(logs):
@@ -77,15 +115,6 @@ def test_bad_records_are_told_and_the_good_ones_used(logs):
 def test_wrong_usage(logs, arguments):
     names = {"old": logs / "old.jsonl", "new": logs / "new.jsonl"}
     assert compare(*(each.format(**names) for each in arguments)).exit_code == 2
-
-
-def test_all_metrics_are_rows(logs):
-    result = compare(*labelled(logs), "--all")
-    assert [
-        line.split()[0]
-        for line in result.stdout.splitlines()
-        if "OsuLatency" in line and "us" in line
-    ] == ["worse", "missing"], result.stdout
 
 
 def test_sets_that_share_no_partition_are_refused(logs):

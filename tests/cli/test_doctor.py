@@ -68,8 +68,6 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
     assert (
         "ada:login is left out: none of its environments has the feature 'mpi'" in notes
     )
-    assert "extras['link_MBps'] is missing" in notes
-    assert "launch_options" not in notes
     assert "no references" in notes
 
 

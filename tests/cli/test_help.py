@@ -33,7 +33,6 @@ ALL = {
 }
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
-    ("archive",),
     ("demo",),
     ("findings", "acknowledge"),
     ("findings", "send"),
@@ -126,6 +125,7 @@ def test_the_help_lists_verbs_by_group_and_loads_none():
 
 COMPLETE = """
 . ci/completion.bash
+cd /
 COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
 {function} fabric-checks
 echo "${{COMPREPLY[@]}}"
@@ -165,10 +165,18 @@ def test_bash_completes_commands_options_and_names_but_hidden_ones(
     "words, name",
     [
         ("--system minic", "minicluster"),
+        ("--system spir", "spirit"),
         ("--mode proc", "procurement"),
         ("-n OsuBarr", "OsuBarrier"),
         ("--one", "--one-job"),
     ],
 )
 def test_bash_completes_what_ci_run_takes(words, name):
-    assert name in completed(f"ci/run {words}", "_fabric_ci_run")
+    """From any folder, where it is typed with its path."""
+    assert completed(f"{ROOT}/ci/run {words}", "_fabric_ci_run") == [name]
+    assert not completed(f"/usr/bin/run {words}", "_fabric_ci_run")
+
+
+@pytest.mark.parametrize("word", ["--metrics", "--reservation"])
+def test_bash_completes_the_options_of_ci_nightly_and_of_its_verb(word):
+    assert completed(f"{ROOT}/ci/nightly {word[:-2]}", "_fabric_ci_nightly") == [word]

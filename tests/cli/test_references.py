@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from fabric_checks.cli import references
+from fabric_checks.core.errors import ChoiceError
 from fabric_checks.references import reference_file
 from tests import builders, calling
 from tests.conftest import GOLDEN, ROOT, TESTS
@@ -139,9 +140,9 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     done = invoke("check", "--system", "local", "--json")
     assert done.exit_code == 0
     assert json.loads(done.stdout) == {"file": str(folder / "local.yaml"), "faults": []}
-    assert "there is no system 'nowhere': choose one of" in str(
-        invoke("check", "--system", "nowhere").exception
-    )
+    unknown = invoke("check", "--system", "nowhere").exception
+    assert "there is no system 'nowhere': choose one of" in str(unknown)
+    assert isinstance(unknown, ChoiceError)
     missing = invoke("check", "--system", "minicluster")
     assert missing.exit_code == 3
     assert "every system needs a reference file" in missing.stdout

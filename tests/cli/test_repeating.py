@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import repeating, run
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.records import runs
+from fabric_checks.records import repeats, runs
+from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers.model import Node
 from tests import builders
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
@@ -216,6 +217,24 @@ def test_a_confirmed_miss_is_measured_on_other_nodes_that_are_free(
     assert [each["nodelist"] for each in found["confirmation"]["elsewhere"]] == (
         [there] if there else []
     )
+
+
+@pytest.mark.parametrize(("again", "status"), [(MET, 0), ({}, 1)])
+def test_a_run_that_has_repeated_its_misses_itself_is_judged_by_that(
+    tmp_path, monkeypatch, again, status
+):
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    monkeypatch.setattr(run, "session_id", lambda: NAME)
+    monkeypatch.setattr(run, "_run", lambda *_: pytest.fail("it was repeated"))
+    repeated = [
+        miss(session=f"{NAME}{repeats.SUFFIX}{number}", **again) for number in (1, 2)
+    ]
+    Session(tmp_path, [miss(), *repeated], [failing()])
+    log = tmp_path / "logs" / f"{NAME}.log"
+    log.parent.mkdir(exist_ok=True)
+    log.touch()
+    state = progress.State(again=2)
+    assert run._measure_again(2, [], lambda _: None, [], state) == status
 
 
 def test_a_repeat_that_does_not_end_by_itself_is_the_last(tmp_path):

@@ -3,7 +3,10 @@
 fault."""
 
 import json
+import os
+import pty
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +16,7 @@ from fabric_checks.cli import run
 from fabric_checks.core.errors import FabricError
 from fabric_checks.schedulers import reservations
 from tests import programs
+from tests.guard import ENDLESS_S, wait_for
 
 
 @pytest.mark.parametrize(
@@ -101,14 +105,45 @@ def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == f"{last}\n{printed}"
+    assert not [*tmp_path.rglob("*.log")], "it would be listed as a run"
 
 
 def test_a_wrong_option_of_a_listing_is_one_line_with_the_nearest(monkeypatch, capsys):
     usage = "usage: reframe [-h] [--module-path PATH]\n               [--mode MODE]\n"
     says = f"{usage}reframe: error: ambiguous option: --mod could match --mode\n"
     code = f"import sys; print('listed'); sys.exit(sys.stderr.write({says!r}) and 2)"
-    monkeypatch.setattr(run.console, "error", lambda *lines: print(*lines))
+    told: list[str] = []
+    monkeypatch.setattr(run.console, "error", told.append)
     assert run._run_as_is([sys.executable, "-c", code]) == 2
-    assert capsys.readouterr().out == (
-        "error: ambiguous option: --mod could match --mode; did you mean --mode?\n"
-    )
+    assert told == [
+        "error: ambiguous option: --mod could match --mode; did you mean --mode?"
+    ]
+    assert capsys.readouterr().out == "listed\n"
+
+
+def test_an_unknown_system_of_a_listing_is_wrong_usage(monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr(run.console, "error", told.append)
+    code = "import sys; print(\"ERROR: there is no system 'x': choose one of y\"); sys.exit(1)"
+    assert run._run_as_is([sys.executable, "-c", code]) == 2
+    assert told == ["error: there is no system 'x': choose one of y"]
+
+
+def test_an_interrupt_that_ends_the_reader_of_the_output_leaves_a_word_in_the_terminal(
+    tmp_path,
+):
+    begun = tmp_path / "begun"
+    child = ["sh", "-c", f"'touch {begun}; exec sleep {ENDLESS_S}'"]
+    words = [sys.executable, "-m", "fabric_checks", "run", "--", *child, "| cat"]
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_SESSION": "s"}
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvpe("bash", ["bash", "-c", " ".join(words)], env)
+    wait_for(begun.exists, "the run has not begun")
+    os.write(terminal, b"\x03")
+    said = b""
+    with suppress(OSError):  # the end, as Linux has it
+        while more := os.read(terminal, 4096):
+            said += more
+    os.waitpid(process, 0)
+    assert b"interrupted: `fabric-checks show --session s` has" in said

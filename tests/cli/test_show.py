@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from fabric_checks.records import archive_writer, runs
+from fabric_checks.records import runs
 from tests import calling
 from tests.builders import case, write_session
 from tests.references.records import record, write
@@ -66,16 +66,8 @@ def test_all_runs_are_listed(results):
     }  # fmt: skip
 
 
-@pytest.fixture
-def archive(results, tmp_path):
-    folder = tmp_path / "archive"
-    archive_writer.add(results, folder)
-    return folder
-
-
-@pytest.mark.parametrize("kind", ["archive", "perflogs"])
-def test_records_alone_will_do(results, archive, kind):
-    path = {"archive": archive, "perflogs": results / "perflogs"}[kind]
+def test_records_alone_will_do(results):
+    path = results / "perflogs"
     listed = json.loads(invoke(path, "--list", "--json").stdout)
     assert [(each["session"], each["systems"], each["cases"]) for each in listed] == [
         (NAMES[0], ["yours"], 1),

@@ -45,7 +45,6 @@ def shell(line, **options):
         "show few",
         "show few --json",
         "compare a=few b=few",
-        "archive records archive",
         "report few",
     ],
 )
@@ -77,7 +76,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(
     [
         ("show records --json", 0),
         ("--help", 0),
-        ("compare a=records b=few --all --json --fail-on missing", 3),
+        ("compare a=records b=few --json --fail-on missing", 3),
     ],
 )
 def test_a_reader_that_has_seen_enough_changes_nothing(

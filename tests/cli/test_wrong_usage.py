@@ -60,25 +60,15 @@ WRONG = [
         "invalid value for '--session': it is empty: give a name, or leave the option out",
     ),
     (
-        "compare a=results b=results --repeatable 5",
+        "compare a=results b=results --fail-on worse:5%",
         2,
-        "'5' is not a share such as 5% or 0.05",
-    ),
-    (
-        "archive results",
-        2,
-        "results has results, and an archive has a folder of its own; name that behind it",
+        "'worse:5%' is not one of 'worse', 'missing'",
     ),
     ("blame results", 2, "File 'results' is a directory;"),
     (
-        "archive empty.jsonl new/archive",
+        "changes empty.jsonl",
         1,
         "empty.jsonl: no sound record; name other records, or start a run",
-    ),
-    (
-        "archive results notes.txt",
-        2,
-        "notes.txt is a file, and an archive is a folder; name another one",
     ),
     (
         "report results -o new/r.html",
@@ -96,7 +86,12 @@ WRONG = [
         2,
         "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -",
     ),
-    ("nightly --archive notes.txt", 2, "Directory 'notes.txt' is a file;"),
+    ("nightly -n Osu", 2, "no such option '-n'; options of ci/run go behind `--`; see"),
+    (
+        "nightly --mode x",
+        2,
+        "invalid value for '--level' / '--mode': 'x' is not one of",
+    ),
     ("vet", 2, "missing option '--budget'; see fabric-checks vet --help"),
     ("vet --budget nan", 2, "nan is not finite; give a number"),
     ("vet --budget 9 --only=", 2, "invalid value for '--only': it is empty"),
@@ -128,9 +123,8 @@ def test_without_a_verb_the_help_is_shown_as_it_is(words):
 
 
 RIGHT = (
-    "changes; show --list --json; archive results new;"
-    " archive new; compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report"
-    " results -o r.html"
+    "changes; show --list --json; compare a=results b=results --json;"
+    " compare a=results b=results --repeatable 5; report results -o r.html"
 )
 
 

@@ -40,3 +40,14 @@ def test_a_daemon_that_does_not_answer(tmp_path):
     assert made.runs  # it was not waited for
     made.kill()
     assert not made.runs
+
+
+def test_a_daemon_that_ends_when_it_has_answered(tmp_path):
+    made = daemon(tmp_path, "echo fatal: no state >&2; read line; exit 1")
+
+    def answers():
+        made.process.wait(10)
+        return True
+
+    with pytest.raises(ClusterError, match="ended while it started: fatal: no state"):
+        made.wait_until(answers, 10)

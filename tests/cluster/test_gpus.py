@@ -38,7 +38,6 @@ def run(eight, tmp_path):
             "all_reduce", HOSTS, GPUS, SIZES_B, bus_GBps=380, per_iteration=True
         )
         (outputs / "all_reduce.txt").write_text(text)
-        (outputs / "all_reduce.json").write_text(nccl.iterations(text, slowest=1.5))
         lines = nccl.log(HOSTS, GPUS, **how).splitlines(keepends=True)
         for rank in range(NODES * GPUS):
             begin = f"{HOSTS[rank // GPUS]}:{4000 + rank}:"
@@ -73,7 +72,6 @@ def test_a_healthy_machine_passes_with_all_its_values(run):
     values = {record["metric"]: record["value"] for record in records}
     assert values[f"bus_bandwidth_{SIZES_B[-1]}B"] == pytest.approx(380e3, rel=1e-3)
     assert values["in_place_ratio"] == pytest.approx(1 / 1.02, rel=1e-3)
-    assert values["slowest_iteration_to_median"] == pytest.approx(1.5)
     assert {record["program_version"] for record in records} == {"2.19.6"}
     assert not [each for each in records[0]["findings"] or [] if each["kind"] == "gpu"]
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from fabric_checks.records import repeats
 from fabric_checks.schedulers import in_job
 from fabric_checks.schedulers.in_job import session as in_job_session
 from tests.cluster.conftest import cluster_of
@@ -21,6 +22,17 @@ from tests.guard import wait_for
 
 two = cluster_of("--nodes", "2")
 SLURM = COMMANDS["slurm"]
+#: No barrier takes a nanosecond; the latency is that of the output that is played back.
+REFERENCES = """
+no_reference:
+- {why: of no matter here}
+OsuBarrier:
+  $index: [layout]
+  1x2: {latency: [0.001, null, 0.1, us]}
+OsuLatency:
+  $index: [layout]
+  2x1: {latency_1024B: [4.5, null, 0.1, us]}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -62,13 +74,46 @@ def test_all_cases_are_steps_of_one_allocation_on_their_nodes(two, tmp_path):
     assert re.search(r"2 nodes held for [\d.]+ s; cases ran for", outcome.printed)
 
 
+def test_misses_are_measured_again_in_the_allocation_and_elsewhere_in_it(two, tmp_path):
+    references = tmp_path / "references"
+    references.mkdir()
+    (references / "minicluster.yaml").write_text(REFERENCES)
+    again = {
+        repeats.TIMES: "2",
+        "RFM_REFERENCE_PREFIX": str(references),
+    }
+    session = Session(two, tmp_path, one_job=True, **again)
+    well = (session.hold / "osu_latency.txt").read_text()
+    slow = re.sub(r"(?m)^( *1024\s+)\S+", r"\g<1>50.00", well)
+    (session.hold / f"osu_latency.txt.{session.name}").write_text(slow)
+    outcome = session.end()
+    assert results_of(outcome) == {
+        "OsuBarrier": "fail",
+        "OsuLatency": "unconfirmed",
+        "ImbBarrier": "pass",
+    }, outcome.printed
+    assert (outcome.status, outcome.gate) == (1, 3), outcome.printed
+    assert len({record["jobid"].split("/")[0] for record in outcome.records}) == 1
+    found = {
+        record["check"]: record["confirmation"]
+        for record in outcome.session.records
+        if record["confirmation"]
+    }
+    assert (found["OsuBarrier"]["missed"], found["OsuBarrier"]["of"]) == (3, 3)
+    (elsewhere,) = found["OsuBarrier"]["elsewhere"]
+    assert (elsewhere["nodelist"], elsewhere["result"]) == (["n2"], "fail")
+    assert found["OsuLatency"]["values"] == [50.0, 4.43, 4.43]
+    assert found["OsuLatency"]["elsewhere"] == []
+    assert is_free(two)
+
+
 def node_lost(cluster):
     cluster("kill", "n2")
 
 
-def slurmd_killed(cluster):
-    cluster.on("n2", "pkill", "-KILL", "-x", "slurmd")
-    cluster.on("n2", "pkill", "-KILL", "-f", "hold.sh")
+def node_of_script_lost(cluster):
+    """Kill the node on which the script of the case runs: srun of Slurm 22.05 then ends with 0."""
+    cluster("kill", "n1")
 
 
 def step_killed(cluster):
@@ -90,6 +135,11 @@ def rank_stopped(cluster):
             node_lost,
             (),
             r"case \S+ ran on n1, n2; a node of it failed: n2 (does not respond|is down)",
+        ),
+        (
+            node_of_script_lost,
+            (),
+            r"case \S+ ran on n1, n2; a node of it failed: n1 (does not respond|is down)",
         ),
         (step_killed, (), "exit status|was cancelled|CANCELLED"),
         (None, ("-S", "OsuLatency.time_limit=5s"), r"ran over its time limit \(5 s\)"),

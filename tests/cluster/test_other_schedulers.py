@@ -11,7 +11,13 @@ import pytest
 
 from fabric_checks.records import runs
 from tests.cluster.conftest import CI, Cluster, require
-from tests.cluster.session_faults import COMMANDS, heal
+from tests.cluster.session_faults import (
+    COMMANDS,
+    METRICS,
+    Session,
+    begin_held,
+    heal,
+)
 from tests.cluster.test_nights import TWO, Nights
 from tests.guard import GUARD_S
 
@@ -69,6 +75,38 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
         values = record["compared"]["values"]
         assert sorted(values) == ["2x1", "2x2"]
         assert record["value"] == pytest.approx(values["2x2"] / values["2x1"], rel=1e-3)
+
+
+def test_all_cases_are_steps_of_the_job_that_the_run_is_in(two, commands, tmp_path):
+    outcome = Session(two, tmp_path, one_job=True, inside=commands.alloc).end()
+    results = {name: case.result for name, case in outcome.cases.items()}
+    assert results == dict.fromkeys(METRICS, "pass"), outcome.printed
+    assert (outcome.status, outcome.gate) == (0, 0), outcome.printed
+    assert len({record["jobid"].split("/")[0] for record in outcome.records}) == 1
+    nodes = {record["check"]: record["nodelist"] for record in outcome.records}
+    assert nodes == {
+        "OsuBarrier": ["n1"],
+        "OsuLatency": ["n1", "n2"],
+        "ImbBarrier": ["n1"],
+    }
+
+
+def test_a_case_that_hangs_is_ended_and_the_others_go_on(two, commands, tmp_path):
+    limit = ("-S", "OsuLatency.time_limit=10s")
+    inside = {"one_job": True, "inside": commands.alloc}
+    outcome = begin_held(two, tmp_path, *limit, **inside).end()
+    results = {name: case.result for name, case in outcome.cases.items()}
+    assert results == dict.fromkeys(METRICS, "pass") | {"OsuLatency": "fail"}
+    assert "ran over its time limit (10 s)" in outcome.cases["OsuLatency"].reason, (
+        outcome.printed
+    )
+
+
+def test_outside_of_a_job_one_job_is_refused_with_the_remedy(two, tmp_path):
+    run = [CI / "run", "--system", "minicluster", "--one-job", "-n", ONE]
+    done = two.tried("head", *map(str, run), FABRIC_RESULTS=str(tmp_path))
+    assert done.returncode == 2, done.stdout
+    assert "only Slurm is asked for an allocation; submit this command" in done.stderr
 
 
 def test_a_night_is_quiet_and_one_without_a_node_names_it(two, commands, tmp_path):

@@ -49,23 +49,18 @@ def hold_trial(four_with_two_links, tmp_path, kind, report_table):
     assert is_right, outcome
     # Nothing is read for long, and the record has each node.
     assert set(outcome.ports["nodes"]) == {"n1", "n2", "n3", "n4"}
-    # Two rails are named where both may be used; in per cent of an equal share.
-    least = [200 * min(shares.values()) for shares in outcome.ports["rails"].values()]
-    assert outcome.values.get("least_rail_share") == (
-        pytest.approx(min(least), abs=0.02) if least else None
-    )
-    assert bool(least) == (kind in ("healthy", "idle rail"))
+    # Two rails are named where both may be used.
+    assert bool(outcome.ports["rails"]) == (kind in ("healthy", "idle rail"))
 
 
 #: The largest ratio of bytes counted to bytes that a program states: headers, acknowledgements, MPI's and
-#: Slurm's own. IMB does not state all: of 1.1 times what it prints up to 2.1 times.
+#: Slurm's own.
 LARGEST_RATIOS = {
     "^Rotate%pattern=shift%layout=4x1$": 1.05,
     "^Streaming%layout=2x1$": 1.05,
     "^HotSpot%layout=4x1$": 1.2,
     "^BufferReuse%layout=2x1$": 1.05,
     "^Notification%wait=default%layout=2x1$": 3.0,
-    "^ImbParallel%benchmark=Exchange%layout=4x1$": 1.05 * 2.1 / 1.1,
 }
 
 

@@ -197,12 +197,13 @@ def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
     job = four.sh(
         f"sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep {ENDLESS_S}'"
     ).strip()
-    wait_for(
-        lambda: (
-            four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING"
-        ),
-        "job not running",
-    )
+    # On all nodes: srun could not start its step without n3, and the job would fail by that.
+    task = ("pgrep", "-x", "sleep")
+    for node in nodes(four):
+        wait_for(
+            lambda node=node: four.tried(node, *task).returncode == 0,
+            f"no task on {node}",
+        )
     four("kill", "n3")
     assert "n3: IS DOWN" in four("status")
     assert (

@@ -31,9 +31,9 @@ def test_together_as_alone(monkeypatch):
     pairs = pl.DataFrame(rows)
     monkeypatch.setattr(verdicts, "_TOGETHER", 50)
     for repeatable in (None, 0.05):
-        together = judged(pairs, 0.95, repeatable)
+        together = judged(pairs, repeatable)
         alone = pl.concat(
-            [judged(pairs[number], 0.95, repeatable) for number in range(len(pairs))]
+            [judged(pairs[number], repeatable) for number in range(len(pairs))]
         )
         assert together.equals(alone)
         judged_pairs = together.filter(pl.col("comparable"))
@@ -59,7 +59,7 @@ def test_single_runs_differ_by_an_interval_of_their_repeatability():
         "unit": "us",
     }
     pairs = pl.DataFrame([pair | {"by_difference": False, "comparable": True}])
-    found = judged(pairs, 0.95, 0.05).row(0, named=True)
+    found = judged(pairs, 0.05).row(0, named=True)
     assert np.allclose(
         [found["change_low"], found["change"], found["change_high"]],
         [100 / 21, 10, 15.5],
@@ -75,8 +75,8 @@ def test_differences_of_single_runs_have_no_interval_but_that_of_what_repeats():
         "by_difference": True,
     }
     pairs = pl.DataFrame([pair | {"comparable": True}])
-    assert judged(pairs, 0.95, None).row(0, named=True)["change_low"] is None
-    found = judged(pairs, 0.95, 0.1).row(0, named=True)
+    assert judged(pairs, None).row(0, named=True)["change_low"] is None
+    found = judged(pairs, 0.1).row(0, named=True)
     size = (
         1 - found["change_low"]
     ) / 0.1  # the size of the values, of which a tenth repeats
@@ -91,4 +91,4 @@ def test_values_that_are_all_zero_do_not_differ():
         "unit": "1",
     }
     pairs = pl.DataFrame([pair | {"by_difference": True, "comparable": True}])
-    assert judged(pairs, 0.95, None).row(0, named=True)["at_least"] == 0
+    assert judged(pairs, None).row(0, named=True)["at_least"] == 0

@@ -9,9 +9,9 @@ from fabric_checks.parsers import (
     buffer_reuse,
     hot_spot,
     latency_map,
-    rotate_patterns,
     streaming,
 )
+from lab import patterns
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 
@@ -38,7 +38,7 @@ def mapped(ranks, passes, shifts):
 
     def parse(text):
         output = latency_map.parse(text)
-        rounds = len(rotate_patterns.round_robin_rounds(ranks, shifts))
+        rounds = len(patterns.round_robin_rounds(ranks, shifts))
         assert len(output.starter) == passes * rounds * (ranks // 2)
         assert (output.latency_us > 0).all()
 

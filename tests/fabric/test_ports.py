@@ -224,6 +224,37 @@ def test_a_kernel_log_that_may_not_be_read_is_an_error(run):
     assert run.read().after.host.unread == "E40"
 
 
+#: What `journalctl -k` prints, and what it is called with.
+JOURNAL = """#!/bin/sh
+[ "$1" = -kq ] && expr "$4" : '--since=@[0-9]*[.][0-9]*$' > /dev/null || exit 1
+echo 'usb 1-1: new device'
+echo 'mlx5_core 0000:17:00.0: Link down'
+exit {status}
+"""
+
+
+@pytest.mark.parametrize(
+    "journal, status, read",
+    [("var", 0, True), ("run", 0, True), ("var", 1, False), ("none", 0, False)],
+)
+def test_without_the_kernel_log_its_journal_is_read(run, journal, status, read):
+    """Where it may be; journalctl itself is silent where it may not."""
+    log = run.folder / "root/dev/kmsg"
+    log.parent.mkdir(parents=True)
+    log.symlink_to("kmsg")
+    grow(run.folder / "root", {f"{journal}/log/journal/0a/system.journal": ""})
+    binary = run.folder / "bin/journalctl"
+    binary.parent.mkdir()
+    binary.write_text(JOURNAL.format(status=status))
+    binary.chmod(0o755)
+    env = run.env | {"PATH": f"{binary.parent}:{run.env['PATH']}"}
+    assert run("true", options=("--root", run.folder / "root"), env=env).returncode == 0
+    found = run.read().after.host
+    if read:
+        assert found.messages == ("mlx5_core 0000:17:00.0: Link down",)
+    assert found.unread == ("" if read else "E40")
+
+
 def test_this_machine_is_recorded(run):
     assert run("true").returncode == 0
     node = run.read()
@@ -231,6 +262,9 @@ def test_this_machine_is_recorded(run):
     lo = node.before.ports["lo"]
     assert lo.up and lo.mtu and lo.stacked
     assert "InSegs" in node.after.host.tcp and "TCPOFOQueue" in node.after.host.tcp
+    room = os.statvfs("/dev/shm")
+    free_B, size_B = node.after.host.shared_memory_B
+    assert size_B == room.f_blocks * room.f_frsize and 0 < free_B <= size_B
 
 
 def test_input_output_and_status_are_the_programs(run):

@@ -90,6 +90,24 @@ def test_placement_fails_where_the_ranks_are_not_as_asked(mpi, asked, status):
     assert len(placement.parse(done.stdout).ranks) == 2
 
 
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="another /dev/shm is mounted by root only"
+)
+def test_placement_tells_of_a_full_shared_memory(mpi):
+    """Before MPI starts, which may die of that without a word."""
+    full = "mount -t tmpfs -o size=64k none /dev/shm && head -c 64K /dev/zero >/dev/shm/left && exec"
+    line = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'{full} timeout 20 "$0"',
+        mpi.folder / "placement",
+    ]
+    done = programs.run(line, env=mpi.env)
+    assert ": /dev/shm is full: 0 of 65536 B are free" in done.stderr, done.stderr
+
+
 def test_placement_fails_where_two_ranks_are_bound_to_one_core(mpi):
     one = str(min(os.sched_getaffinity(0)))
     bound = [

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
+from lab import patterns
 from lab.faults import exchanges
 from lab.faults.leaf_flows import leaf_flows
 from tests.conftest import TESTS
@@ -115,9 +116,7 @@ def definition(pattern, nodes):
         "shift": nodes - 1,
         "round-robin": 2 * rotate_patterns.turns(nodes),
     }[pattern]
-    sender, receiver = rotate_patterns.pairs(
-        pattern, nodes, np.arange(rounds, dtype=np.int32)
-    )
+    sender, receiver = patterns.pairs(pattern, nodes, np.arange(rounds, dtype=np.int32))
     return {
         k: list(zip(sender[k].tolist(), receiver[k].tolist(), strict=True))
         for k in range(rounds)
@@ -202,7 +201,7 @@ def test_each_turn_measures_other_rounds_until_all_were(quick, ranks, shifts):
     seen = set()
     for turn in range(rotate_patterns.runs_until_all(ranks, shifts)):
         header, rows = quick.rows(ranks, *words, "--turn", turn)
-        numbers = rotate_patterns.round_robin_rounds(ranks, shifts, turn)
+        numbers = patterns.round_robin_rounds(ranks, shifts, turn)
         assert pairs_by_round(rows) == {each: everything[each] for each in numbers}
         assert header["shifts"].startswith(f"{shifts} of {len(everything)}")
         seen.update(numbers)

@@ -2,6 +2,7 @@
 """Stand-ins for ReFrame and Slurm."""
 
 import json
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -47,7 +48,7 @@ def answers(monkeypatch):
             stderr="a\nno such thing\n",
         )
 
-    monkeypatch.setattr(service.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
     return known
 
@@ -59,7 +60,6 @@ def plan(tmp_path):
         "nightly",
         SESSION,
         tmp_path / "results",
-        tmp_path / "archive",
         ("--flavour", "x"),
     )
 
@@ -75,10 +75,8 @@ def results(monkeypatch):
         records=[record("A"), record("B", None)],
     )
     monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
-    monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
     monkeypatch.setattr(
         night.retention, "write_report", lambda *_, **program: reported.append(program)
     )
     monkeypatch.setattr(night, "trends", lambda _, found: found)
-    monkeypatch.setattr(night.carriers, "changes", lambda _, found: found)
     return reported

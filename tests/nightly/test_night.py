@@ -121,23 +121,15 @@ def test_results_of_before_are_judged_only_if_asked_for(plan, results, monkeypat
     assert found.measured == {"A @sys:part+mpich"} and not found.simulated
 
 
-def test_the_report_is_about_the_archive_unless_that_could_not_be_written(
+def test_what_the_history_cannot_tell_is_a_failure_and_the_report_is_written(
     plan, results, monkeypatch
 ):
-    monkeypatch.setattr(night.retention, "archive_results", lambda *_: ["a line"])
-    assert "a line" in spend(plan, monkeypatch, 1.0).night.warnings
-
     def fails(*_):
         raise RecordError("no space")
 
-    monkeypatch.setattr(night.retention, "archive_results", fails)
-    assert spend(plan, monkeypatch, 1.0).night.failures[-1] == "the archive: no space"
-    begun_with = [program.pop("session").name for program in results]
-    assert begun_with == [plan.session] * 2
-    assert results == [
-        {"archive": plan.archive, "left_out": ["a line"]},
-        {"archive": None, "left_out": ()},
-    ]
+    monkeypatch.setattr(night, "trends", fails)
+    assert spend(plan, monkeypatch, 1.0).night.failures[-1] == "the history: no space"
+    assert [each["session"].name for each in results] == [plan.session]
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,7 @@ def test_what_an_interrupted_run_left_out_is_no_finding():
     (line,) = found.warnings
     assert not found.findings and not found.failures
     assert (found.cases, found.passed) == (1, 1)
+    assert found.incomplete == "1 of 3 cases ran"
     assert "2 cases not run to the end, as the run was interrupted" in line
     assert all(each.name in line for each in left)
 

@@ -1,62 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Retention: a broken file costs no record."""
+"""The report of a night has the last months, and what could not be read."""
 
-import re
 from datetime import datetime, timedelta, timezone
 
 from fabric_checks.nightly import retention
 from tests import builders as samples
 
 
-def results(tmp_path, *records):
-    samples.write(tmp_path / "results/perflogs/s/p/A.jsonl", records)
-    return tmp_path / "results"
-
-
-def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
-    folder, archive = (
-        results(tmp_path, samples.record(0), samples.record(0, metric="other")),
-        tmp_path / "archive",
-    )
-    assert retention.archive_results(folder, archive, "one") == []
-    (path,) = archive.rglob("*.parquet")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    (line,) = retention.archive_results(folder, archive, "two")
-    assert (
-        str(path) in line
-        and "it was moved aside to records-1.parquet.broken-two" in line
-    )
-    assert (
-        path.with_name("records-1.parquet.broken-two").read_bytes()
-        == whole[: len(whole) // 2]
-    )
-    assert samples.load(archive).frame.height == 2
-    assert retention.archive_results(folder, archive, "three") == []
-
-
-def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
-    """And what could not be archived."""
+def test_the_report_is_of_the_last_months_and_names_what_could_not_be_read(tmp_path):
     now = datetime.now(timezone.utc)
-    folder = results(
-        tmp_path,
-        *(
-            samples.record(0, time=(now - timedelta(days=n)).isoformat())
-            for n in (2, 1)
-        ),
-        b"{\n",
-    )
-    left_out = retention.archive_results(folder, tmp_path / "archive", "one")
-    retention.write_report(folder, "s", tmp_path / "one.html")
-    retention.write_report(
-        folder,
-        "s",
-        tmp_path / "two.html",
-        archive=tmp_path / "archive",
-        left_out=left_out,
-    )
-    one, two = (
-        re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text())
-        for name in ("one.html", "two.html")
-    )
-    assert "A.jsonl:3" in one and one == two
+    records = [
+        samples.record(0, time=(now - timedelta(days=days)).isoformat(), value=value)
+        for days, value in ((retention.DAYS + 1, 111.0), (2, 222.0), (1, 333.0))
+    ]
+    samples.write(tmp_path / "perflogs/s/p/A.jsonl", [*records, b"{\n"])
+    retention.write_report(tmp_path, "s", tmp_path / "one.html")
+    page = (tmp_path / "one.html").read_text()
+    assert "A.jsonl:4" in page and "333" in page and "222" in page
+    assert "111" not in page

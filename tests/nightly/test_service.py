@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A system without a node in service is found before a night; an unknown state stops no night."""
 
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -92,7 +93,7 @@ def test_in_a_reservation_its_nodes_count_and_maintenance_does_not(
         {NODES: ""},
         {NODES: None},
         {NODES: OSError("no such program")},
-        {NODES: service.subprocess.TimeoutExpired("scontrol", 30)},
+        {NODES: subprocess.TimeoutExpired("scontrol", 30)},
     ],
     ids=str,
 )
@@ -117,6 +118,6 @@ def test_an_error_in_colour_is_plain(monkeypatch):
         stdout="Log file(s) saved",
         stderr="\x1b[31mERROR: no such system\x1b[0m\n",
     )
-    monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     with pytest.raises(FabricError, match="^reframe -l: no such system$"):
         service.printed(["reframe", "-l"])

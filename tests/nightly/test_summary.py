@@ -53,6 +53,10 @@ STILL = opened(State.STILL, "n4 is slow")
         (summary_of(CLOSED), "passed (1 closed)", Verdict.PASSED, False),
         (summary_of(UNSEEN), "passed (1 not looked at)", Verdict.PASSED, False),
         (summary_of(busy="load 9 on 4 cores"), "busy: load 9 on 4 cores", Verdict.BUSY, True),
+        (summary_of(incomplete="8 of 9 cases ran", busy="load 9 on 4 cores"), "incomplete: 8 of 9 cases ran",
+         Verdict.INCOMPLETE, False),
+        (summary_of(opened(), incomplete="8 of 9 cases ran"), "incomplete: 8 of 9 cases ran (1 new)",
+         Verdict.INCOMPLETE, False),
         (summary_of(blind=("noisy; reserve",)), "blind: noisy; reserve", Verdict.BLIND, False),
         (summary_of(opened(), blind=("noisy",)), "1 finding (1 new), and blind: noisy", Verdict.FINDINGS, 0),
         (summary_of(due=["a line is broken"]), "passed", Verdict.PASSED, False),
@@ -83,13 +87,13 @@ def test_of_many_warnings_the_first_are_listed_and_the_json_has_all():
 
 def test_the_summary_has_every_section():
     text = markdown(summary_of(
-        opened(), STILL, CLOSED, UNSEEN, known(reason="x\ny"), failures=("no archive",),
+        opened(), STILL, CLOSED, UNSEEN, known(reason="x\ny"), failures=("no history",),
         warnings=("a line is broken",), nights=9, elapsed_s=90, files={"report": "/r.html"},
     ))  # fmt: skip
     assert (
         text.partition("\n\n")[2]
         == """\
-**The night failed:** no archive
+**The night failed:** no history
 
 **New:** node n3 is slow.
 - a detail

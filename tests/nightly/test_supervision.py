@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fabric_checks.cli import nightly
 from tests.guard import GUARD_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,3 +52,19 @@ def test_a_signal_interrupts_the_run(number, ignored):
 def test_a_run_that_ends_by_itself_has_its_status():
     line = [sys.executable, "-c", NIGHT, "raise SystemExit(7)"]
     assert subprocess.run(line, cwd=ROOT, timeout=GUARD_S).returncode == 7
+
+
+def test_an_interrupted_night_says_what_there_is(monkeypatch, tmp_path):
+    def interrupted(*_):
+        raise SystemExit(130)
+
+    told: list[str] = []
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    monkeypatch.setattr(nightly, "_require_its_run", lambda _: None)
+    monkeypatch.setattr(nightly, "spend", interrupted)
+    monkeypatch.setattr(nightly.console, "error", told.append)
+    done = CliRunner().invoke(nightly.command, ["--system", "s", "--level", "smoke"])
+    assert done.exit_code == 130
+    (line,) = told
+    assert "interrupted, and nothing is judged" in line and "run.log" in line
+    assert "`ci/nightly --system s --level smoke --session 2" in line

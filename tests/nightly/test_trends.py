@@ -10,7 +10,6 @@ from msgspec import structs
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.nightly.trends import stands_out
 from fabric_checks.nightly.trends import trends as of_night
-from fabric_checks.records import archive_writer
 from tests import builders as samples
 from tests.nightly.samples import NIGHT
 
@@ -18,23 +17,22 @@ from tests.nightly.samples import NIGHT
 SERIES, NIGHTS = 400, 30
 
 
-def trends(archive, session):
-    return of_night(archive, structs.replace(NIGHT, system="s", session=session))
+def trends(results, session):
+    return of_night(results, structs.replace(NIGHT, system="s", session=session))
 
 
 def history(tmp_path, values, name="A", **changes):
-    """Write an archive of one series, a night a value; return it with the name of the last session."""
+    """Write records of one series, a night a value; return their folder with the name of the last session."""
     records = [samples.record(run, system="s", check=name, test=f"{name} %layout=1x2", value=float(value),
                               **changes)
                for run, value in enumerate(values)]  # fmt: skip
-    path = samples.write(tmp_path / "perflogs" / f"{name}.jsonl", records)
-    archive_writer.add(path, tmp_path / "archive")
-    return tmp_path / "archive", records[-1]["session"]
+    samples.write(tmp_path / "perflogs" / f"{name}.jsonl", records)
+    return tmp_path / "perflogs", records[-1]["session"]
 
 
 def found(tmp_path, values, **changes):
-    archive, session = history(tmp_path, values, **changes)
-    return trends(archive, session)
+    results, session = history(tmp_path, values, **changes)
+    return trends(results, session)
 
 
 def noisy(level, count, seed=1, spread=0.02):
@@ -121,21 +119,19 @@ def test_passes_of_one_night_are_one_run(tmp_path):
         for run, level in enumerate([100] * 10 + [140])
         for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
     ]
-    archive_writer.add(
-        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
-    )
-    judged = trends(tmp_path / "archive", records[-1]["session"])
+    path = samples.write(tmp_path / "a.jsonl", records)
+    judged = trends(path, records[-1]["session"])
     assert not judged.findings and judged.nights == 11
 
 
 def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
     for number in range(9):
-        archive, session = history(
+        results, session = history(
             tmp_path,
             [*noisy(100, 9, seed=number), *noisy(150, 3, seed=50 + number)],
             name=f"C{number}",
         )
-    (finding,) = trends(archive, session).findings
+    (finding,) = trends(results, session).findings
     assert finding.title.startswith("9 cases are worse than before; the first: ")
     assert len(finding.cases) == 9 and any(
         "and 3 more" in line for line in finding.details
@@ -151,10 +147,8 @@ def test_other_changes_of_that_time_are_listed(tmp_path):
         )
         for run in range(12)
     ]
-    archive_writer.add(
-        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
-    )
-    (finding,) = trends(tmp_path / "archive", records[-1]["session"]).findings
+    path = samples.write(tmp_path / "a.jsonl", records)
+    (finding,) = trends(path, records[-1]["session"]).findings
     assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
 
 
@@ -164,9 +158,9 @@ def test_a_short_history_is_counted_and_not_searched(tmp_path):
 
 
 def test_only_series_measured_tonight_are_searched(tmp_path):
-    archive, _ = history(tmp_path, [*noisy(100, 9), *noisy(150, 4)], name="Old")
-    archive, session = history(tmp_path, noisy(100, 14), name="New")
-    assert not trends(archive, session).findings
+    results, _ = history(tmp_path, [*noisy(100, 9), *noisy(150, 4)], name="Old")
+    results, session = history(tmp_path, noisy(100, 14), name="New")
+    assert not trends(results, session).findings
 
 
 @pytest.mark.parametrize("noise", ["normal", "long tail"])
@@ -184,10 +178,8 @@ def test_no_false_alarm(tmp_path, noise, report_table):
         for number in range(SERIES)
         for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
     ]
-    archive_writer.add(
-        samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive"
-    )
-    judged = trends(tmp_path / "archive", records[NIGHTS - 1]["session"])
+    path = samples.write(tmp_path / "a.jsonl", records)
+    judged = trends(path, records[NIGHTS - 1]["session"])
     assert judged.nights == NIGHTS
     report_table(
         f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}",

@@ -62,7 +62,6 @@ def test_a_night_leaves_its_files(results, first):
         "summary.md", "report.html", "junit.xml", "night.json", "run.log"
     }  # fmt: skip
     assert (latest(results)["cases"], latest(results)["records"]) == (1, 1)
-    assert list((results / "archive").rglob("*.parquet"))
 
 
 def test_a_night_that_is_judged_again_is_the_same(results, first):
@@ -124,10 +123,8 @@ def test_wrong_usage(results, first, arguments, status, says):
 
 
 def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
-    """Of the night before: its archive broken, its perflog cut and from the future, its journal broken."""
+    """Of the night before: its perflog cut and from the future, its journal broken."""
     (perflog,) = (results / "perflogs").rglob("*.jsonl")
-    (parquet,) = (results / "archive").rglob("*.parquet")
-    parquet.write_bytes(b"PAR1 broken")
     records = [json.loads(line) for line in perflog.read_text().splitlines()]
     for record in records:
         time = datetime.fromisoformat(
@@ -140,7 +137,6 @@ def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
     status, text, _ = spend(results, *HERE, "--quiet")
     assert status == 0, text
     for words in (
-        "moved aside to",
         "not a line of a journal",
         f"{perflog.name}:{len(records) + 1}",
     ):

@@ -2,6 +2,7 @@
 """An offer that was measured follows from itself, and each way to better it is found, although it was packed
 anew."""
 
+import gzip
 import json
 import random
 import re
@@ -9,6 +10,7 @@ import re
 import pytest
 
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.git import git
 from fabric_offers import bundle_file, bundle_writer, offer_check
 from fabric_offers import request as requests
 from tests.offers import offers
@@ -63,29 +65,6 @@ def test_every_record_that_is_taken_away_or_there_twice_is_found(
                 )
             }
             assert kinds & {"removed", "record"}, (number, copies)
-
-
-def test_programs_without_a_checksum_are_found(genuine, known, tmp_path):
-    assert bundle_writer.paths_in("srun /x/a.out > /dev/null") == {"/x/a.out"}
-    inside = 'readlink /proc/self/ns/net\nsrun podman run -v "/s/Case":"/s/Case" -w /s/Case image /x/a.out'
-    assert bundle_writer.paths_in(inside) == {"/x/a.out"}
-    facts, files = genuine
-    for content in (
-        b"{}",
-        b"null",
-        json.dumps(dict.fromkeys(json.loads(files["binaries.json"]))).encode(),
-    ):
-        listed = found(tmp_path, {**files, "binaries.json": content}, known, facts)
-        assert (
-            len(
-                [
-                    text
-                    for _, _, text in listed
-                    if "it has no checksum of /home/me/" in text
-                ]
-            )
-            == 4
-        )
 
 
 def test_a_run_whose_records_are_taken_away_has_an_output_too_many(
@@ -245,6 +224,36 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path, monkeypatch):
         offer_check.check(offers.OFFER, request=offers.OFFER, recompute=known)
 
 
+def test_an_offer_of_another_commit_than_asked_for_is_compared_with_its_own(
+    genuine, known, tmp_path
+):
+    """Or all of its records would not follow from their outputs."""
+    facts, files = genuine
+    packed = json.loads(files["collection.json"])["commit"]
+    request, compared = tmp_path / "request.tar", []
+    asked = {
+        "kind": bundle_file.REQUEST,
+        "commit": "f" * 40,
+        "level": "procurement",
+        "made": "2026-01-01T00:00:00+00:00",
+        requests.NUMBER: "1",
+    }
+    bundle_file.write(request, asked, {"RULES.md": b""})
+
+    def recompute(job, commit):
+        compared.append(commit)
+        return known(job, commit)
+
+    facts = {**facts, requests.REPEATED: "1"}
+    listed = found(tmp_path, files, recompute, facts, request=request)
+    assert compared == [packed]
+    assert {kind for kind, _, _ in listed} == {"collection"}
+    assert any(
+        text == f"it was packed at this commit, but {'f' * 12} was asked for"
+        for _, _, text in listed
+    )
+
+
 def test_a_packed_folder_of_results_passes_the_check(
     genuine, known, tmp_path, monkeypatch
 ):
@@ -276,6 +285,13 @@ def test_a_packed_folder_of_results_passes_the_check(
     assert kinds <= KNOWN | {"collection", "removed"}  # this clone is at another commit
     with pytest.raises(RecordError, match="no records of the system oak"):
         bundle_writer.pack(path, results, "oak", level="procurement")
+    perflog = next((results / "perflogs/local").rglob("*.jsonl"))
+    perflog.with_name(f"{perflog.name}.gz").write_bytes(
+        gzip.compress(perflog.read_bytes())
+    )
+    perflog.unlink()
+    with pytest.raises(RecordError, match=f"{perflog}.gz: it is packed, .*: gunzip it"):
+        bundle_writer.pack(path, results, "local", level="procurement")
 
 
 def test_a_request_has_the_commit_and_the_rules(tmp_path):
@@ -288,7 +304,7 @@ def test_a_request_has_the_commit_and_the_rules(tmp_path):
     assert manifest["commit"] in rules
     assert "--mode procurement" in rules
     assert len(rules.splitlines()) < 60  # a page
-    assert requests.git(
+    assert git(
         "bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")
     ).startswith(manifest["commit"])
     assert not offer_check.check_request(path).objections

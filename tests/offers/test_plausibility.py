@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Implausible rates and times."""
+"""Implausible rates."""
 
 import pytest
 
@@ -10,8 +10,7 @@ from tests.builders import record
 RECORD = record(
     system="oak", partition="compute", environ="mpich", check="OsuBandwidth",
     test="OsuBandwidth %benchmark=bw %layout=2x1", layout="2x1", nodes=2, nodelist=["n1", "n2"],
-    metric="bandwidth_1B", one_way=True, unit="MB/s", better="larger", value=24000.0, elapsed_s=10.0,
-    job_began="2026-11-01T00:00:00+00:00", time="2026-11-01T00:00:11+00:00",
+    metric="bandwidth_1B", one_way=True, unit="MB/s", better="larger", value=24000.0,
 )  # fmt: skip
 SYSTEM = {
     "partitions": [
@@ -28,7 +27,6 @@ def texts(tmp_path, *changes, link_MBps=None):
     return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps)]
 
 
-LATER = {"job_began": "2026-11-01T01:00:00+00:00", "time": "2026-11-01T01:00:11+00:00"}
 BOTH = {"one_way": False, "value": 48000.0}
 
 
@@ -44,14 +42,9 @@ BOTH = {"one_way": False, "value": 48000.0}
         ({"nodes": 1, "value": 1e6}, None, None),  # within a node
         ({"nodes": 8, "one_way": True, "value": 180000.0}, None, None),
         ({"nodes": 8, "one_way": True, "value": 210000.0}, None, "8 nodes"),
-        ({"unit": "s", "better": "smaller", "value": 60.0}, None, "its job took 10 s"),
-        ({"time": "2026-10-31T00:00:00+00:00"}, None, "but ended before that was over"),
-        ({"job_began": "yesterday"}, None, None),
     ],
 )
-def test_implausible_values_and_times_of_a_run_are_found(
-    tmp_path, change, link_MBps, what
-):
+def test_implausible_values_of_a_run_are_found(tmp_path, change, link_MBps, what):
     found = texts(tmp_path, change, link_MBps=link_MBps)
     assert len(found) == (what is not None) and (what is None or what in found[0])
 
@@ -71,9 +64,3 @@ def test_a_value_that_is_no_rate_hides_no_other(tmp_path):
         )
     ]
     assert len(list(implausible(tmp_path, runs, SYSTEM, None))) == 1
-
-
-def test_two_runs_on_one_node_at_once(tmp_path):
-    assert texts(tmp_path, {}, LATER) == []
-    assert len(texts(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1
-    assert texts(tmp_path, {}, {"nodelist": ["n3", "n4"]}) == []

@@ -129,7 +129,7 @@ def test_every_file_of_a_case_is_found_or_listed(genuine, known, found):
             assert removed or (kind in LISTED and "build" in kind), (kind, chosen)
 
 
-LAUNCH = r"(?m)^(mpirun -np 2 \S+/hot_spot.*)$"
+LAUNCH = r"(?m)^(mpirun -np 2 .*/hot_spot.*)$"
 SCRIPTS = {
     "a library put before the others": (
         r"(?m)^(export HYDRA)",

@@ -2,7 +2,6 @@
 """Questions, guesses and wrong answers."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -96,16 +95,3 @@ def test_each_partition_has_its_own_answers():
         for name, of in answers.queues.items()
     }
     assert values == {"cpu": [None, 96, 2], "gpu": ["gpu:a100:4", 48, 2]}
-
-
-def test_sockets_of_one_core_are_asked_about():
-    found = look(site("slurm_gpus"), "dune-login1")
-    doubted = replace(found.queues[2], doubt="which may be threads")
-    (cores,) = [
-        each for each in questions._on_a_queue(found, doubted) if each.key == "cores"
-    ]
-    assert (cores.certain, cores.guess, cores.why) == (
-        False,
-        96,
-        "which may be threads",
-    )

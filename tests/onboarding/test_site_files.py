@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of eight sites are a configuration of each, with its guesses marked; so are the examples."""
+"""The files of eight sites are a configuration of each, with its guesses marked."""
 
 import re
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli import init
 from fabric_checks.core.yaml_file import load
-from fabric_checks.onboarding import examples
 from fabric_checks.onboarding.detection import look
 from tests.onboarding.recorded import HOSTS, site, written_by_init
 
@@ -96,12 +93,11 @@ def test_nights_ask_for_one_allocation_where_jobs_wait_long(given, asks):
     assert partition["extras"].get("one_job") is asks
 
 
-def test_where_slurm_knows_of_switches_the_topology_is_proposed():
+def test_files_of_the_fabric_are_proposed_where_slurm_has_a_topology():
     with_it, without = (
-        written(name)["systems/new.py"]
-        for name in ("slurm_infiniband", "slurm_ethernet")
+        written(name)["systems/new.py"] for name in ("slurm_infiniband", "pbs")
     )
-    assert "# Slurm's topology, of 3 leaf switches, is taken for right" in with_it
+    assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
     assert "topology" not in without
 
 
@@ -191,14 +187,3 @@ def test_a_given_answer_is_no_guess():
         "hosts",
         "the",
     }
-
-
-@pytest.mark.parametrize("name", examples.SCHEDULERS)
-def test_an_example_is_a_configuration_that_init_prints(name):
-    done = CliRunner().invoke(init.command, ["--example", name])
-    system, (environment,) = configuration(done.output)
-    (partition,) = system["partitions"]
-    assert done.exit_code == 0
-    assert system["name"] == "yours"
-    assert partition["environs"] == ["openmpi-site"]
-    assert environment["name"] == "openmpi-site" and done.output.count("# guess:") >= 2

@@ -15,7 +15,6 @@ from fabric_checks.parsers import (
     imb,
     lammps,
     latency_map,
-    ls_dyna,
     notification,
     npb,
     osu,
@@ -29,7 +28,6 @@ from tests import breakages
 from tests.conftest import GOLDEN
 from tests.matrices import samples
 from tests.own_outputs import summed
-from tests.parsers import dyna
 
 MiB = 1024**2
 PLACEMENT = summed("""\
@@ -204,9 +202,6 @@ OUTPUTS = {
     "imb": imb_outputs,
     "lammps": lammps_outputs,
     "npb": npb_outputs,
-    "ls_dyna": lambda: [
-        Whole("made up", dyna.output(4), partial(ls_dyna.parse, processes=4))
-    ],
     "streaming": streaming_outputs,
     "overlap": one_output("overlap", overlap.parse),
     "collective_overlap": one_output("collective_overlap", overlap.parse_collectives),

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stand-in for nccl-tests and for the log of NCCL: text in their formats, of a machine that is made up."""
 
-import json
-
 from fabric_checks.parsers.nccl_tests import BUS_FACTOR
 
 TITLES = (
@@ -34,27 +32,6 @@ def number(value, width):
 #: What ``-I 1`` adds to each half of the titles, and two cells of each row: the times of a run without
 #: spread.
 PER_ITERATION = ("i_min", "i_max", "i_p99", "i_cv%")
-
-
-def iterations(text, *, slowest=1.0, count=20):
-    """Return the JSON of a run whose text is given, as ``-I 1 -J`` writes it.
-
-    :param slowest: the last iteration, in multiples of the others; the first one lasts twice as long as
-        those.
-    """
-    rows = [line.split() for line in text.splitlines() if line.lstrip()[:1].isdigit()]
-    results = []
-    for row in rows:
-        time_us = float(row[5])
-        times_us = [2 * time_us, *[time_us] * (count - 2), slowest * time_us]
-        results.append(
-            {
-                "size": int(row[0]),
-                "out_of_place": {"time": time_us},
-                "out_of_place_per_iter": {"times_us": times_us},
-            }
-        )
-    return json.dumps({"version": "2.19.6", "results": results})
 
 
 def output(

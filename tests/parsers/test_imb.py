@@ -89,8 +89,8 @@ def test_the_block_of_the_right_number_of_processes(golden):
             "the row of size_B 1 was expected, found that of size_B 8",
         ),
         (
-            "imb/2021.11/P2P.PingPong.1MiB",
-            "expected the output of IMB-MPI1, found the part 'IMB-P2P'",
+            "imb/2021.11/Ibarrier",
+            "expected the output of IMB-MPI1, found the part 'MPI-NBC'",
         ),
     ],
 )
@@ -163,14 +163,9 @@ def test_the_defects_of_a_checking_program_have_to_be_none(golden):
 
 
 def test_a_refusal_is_named(golden):
+    text = golden("imb/2021.11/P2P.Stencil2D.refused.txt").replace("IMB-P2P", "MPI-1")
     with refused("IMB refused: 'Benchmark Stencil2D is invalid for 2 processes'"):
-        imb.parse(
-            golden("imb/2021.11/P2P.Stencil2D.refused.txt"),
-            "Stencil2D",
-            QUICK[1:],
-            2,
-            program="IMB-P2P",
-        )
+        imb.parse(text, "Stencil2D", QUICK[1:], 2)
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,48 @@ def test_labels_and_effects_do_not_hide_what_came_first(text, message):
     assert launch_errors.explained("it failed", {"err": text}).startswith(message)
 
 
+BUS = "[n2:00356] Signal: Bus error (7)\n[n2:00356] Signal code: %s\n[n2:00356] Failing at address: 0x164\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            BUS % "Non-existant physical address (2)",
+            "a process used memory that has nothing behind it",
+        ),
+        (
+            BUS % "Invalid address alignment (1)",
+            "the program crashed: Bus error (node n2)",
+        ),
+        (BUS % " (-6)", "the program crashed: Bus error (node n2)"),
+        (
+            "[n2:00356:0] Caught signal 7 (Bus error: nonexistent physical address)\n",
+            "a process used memory that has nothing behind it",
+        ),
+        ("srun: error: n2: task 1: Bus error\n", "a process ended by a bus error"),
+        (
+            "n2: /dev/shm is full: 0 of 1048576 B are free\nsrun: error: n2: task 2: Bus error\n",
+            "the shared memory of a node (/dev/shm) is full or too small (node n2)",
+        ),
+        (
+            "job.sh: line 3: 77 Bus error               (core dumped) ./a\n",
+            "a process ended by a bus error",
+        ),
+        (
+            "solver: mesh.bin: cut after 7 rows, error 3\nsrun: error: n2: task 1: Bus error\n",
+            "it failed; the first error in err is 'solver: mesh.bin: cut",
+        ),
+        (
+            "solver: mesh.bin: No space left on device\nsrun: error: n2: task 1: Bus error\n",
+            "it failed; the first error in err is 'solver: mesh.bin: No space",
+        ),
+    ],
+)
+def test_a_bus_error_is_the_shared_memory_only_as_far_as_it_is_known(text, cause):
+    assert launch_errors.explained("it failed", {"err": text}).startswith(cause)
+
+
 def test_at_least_sixty_texts_of_many_repositories_are_tried():
     sources = [each.id for each in public_texts()]
     assert len(set(sources)) >= 60

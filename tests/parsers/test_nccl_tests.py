@@ -90,57 +90,6 @@ def test_columns_of_iterations_change_no_other_cell():
     )
 
 
-def test_the_time_of_each_iteration_is_read_by_size():
-    text = text_of("all_gather", per_iteration=True)
-    times = nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place
-    found = nccl_tests.iterations(nccl.iterations(text, slowest=1.5), times)
-    assert list(found) == SIZES_B
-    for size_B, times_us in found.items():
-        usual_us = times[size_B].time_us
-        assert times_us == [2 * usual_us, *[usual_us] * 18, 1.5 * usual_us]
-
-
-@pytest.mark.parametrize(
-    "old, new, message",
-    [
-        (r"\}\]\}$", "", "is not as nccl-tests writes it"),
-        (
-            r'(?<="results": \[)\{.*?\}\}, ',
-            "",
-            "is of another run than the text, or damaged",
-        ),
-        (
-            r'(?<="results": \[)(\{.*?\}\}), ',
-            r"\1, \1, ",
-            "is of another run than the text, or damaged",
-        ),
-        (
-            r", \{[^{]*\{[^{]*\{[^{]*$",
-            "]}",
-            "is not as nccl-tests writes it: .*ValueError",
-        ),
-        (
-            r'(?<="times_us": \[)[\d.]+',
-            "NaN",
-            "is of another run than the text, or damaged",
-        ),
-        (
-            r'(?<="times_us": )\[[^]]+\]',
-            "null",
-            "is of another run than the text, or damaged",
-        ),
-    ],
-)
-def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
-    text = text_of(per_iteration=True)
-    broken, count = re.subn(old, new, nccl.iterations(text), count=1)
-    assert count == 1
-    with refused(message):
-        nccl_tests.iterations(
-            broken, nccl_tests.parse(text, "all_reduce", SIZES_B, 8).out_of_place
-        )
-
-
 @pytest.mark.parametrize(
     "change",
     [

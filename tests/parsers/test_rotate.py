@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate, rotate_patterns
+from fabric_checks.parsers import rotate
+from lab import patterns
 from lab.faults.leaf_flows import leaf_flows
 from tests import breakages
 from tests.breakages import refused
@@ -41,7 +42,7 @@ def test_everything_is_read(text):
 @pytest.mark.parametrize("pattern", ["rotate", "shift", "round-robin"])
 def test_the_pairs_of_a_real_scan_are_those_of_its_pattern(golden, pattern):
     scan = rotate.parse(golden(f"rotate/mpich-5.0.2.{pattern}.txt")).scan
-    pairs = rotate_patterns.pairs(pattern, 8, np.unique(scan.round))
+    pairs = patterns.pairs(pattern, 8, np.unique(scan.round))
     assert np.array_equal(
         (scan.sender, scan.receiver), [each.ravel() for each in pairs]
     )

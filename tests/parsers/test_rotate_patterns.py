@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate_patterns
+from lab import patterns
 from lab.faults.directions import NODES, leaves, measured, rounds_of, uncovered
 from lab.faults.leaf_flows import leaf_flows
 
@@ -51,14 +52,14 @@ def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_on
 def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
     turns = rotate_patterns.turns(nodes)
     for shifts in range(1, 2 * turns + 2):
-        numbers = rotate_patterns.round_robin_rounds(nodes, shifts)
+        numbers = patterns.round_robin_rounds(nodes, shifts)
         assert len(numbers) == min(shifts, 2 * turns)
         assert numbers == sorted(set(numbers))
         assert numbers[0] == 0
         assert numbers[-1] < 2 * turns
         assert measured(nodes, numbers).max() == 1
         assert (numbers[-1] < turns) == (shifts <= turns)
-    assert rotate_patterns.round_robin_rounds(nodes, 0) == list(range(2 * turns))
+    assert patterns.round_robin_rounds(nodes, 0) == list(range(2 * turns))
 
 
 # ------------------------------------------------------------- the rounds of a night
@@ -67,7 +68,7 @@ def test_some_rounds_are_spread_over_the_first_before_any_of_the_second(nodes):
 @cache
 def night(nodes, turn=0):
     rounds = rotate_patterns.nightly_rounds(nodes)
-    return measured(nodes, rotate_patterns.round_robin_rounds(nodes, rounds, turn))
+    return measured(nodes, patterns.round_robin_rounds(nodes, rounds, turn))
 
 
 @pytest.mark.parametrize("nodes", NODES)
@@ -84,9 +85,7 @@ def test_nights_that_follow_each_other_measure_all_ordered_pairs(nodes):
 @pytest.mark.parametrize("shifts", [1, 2, 3, 4, 5, 9, 10, 11, 20])
 def test_turns_of_any_number_of_rounds_measure_all_ordered_pairs(shifts):
     turns = rotate_patterns.runs_until_all(11, shifts)
-    numbers = [
-        rotate_patterns.round_robin_rounds(11, shifts, turn) for turn in range(turns)
-    ]
+    numbers = [patterns.round_robin_rounds(11, shifts, turn) for turn in range(turns)]
     assert {len(each) for each in numbers} == {len(set(each)) for each in numbers}
     assert set().union(*numbers) == set(range(22))
 

@@ -120,3 +120,8 @@ def job(count=8, **changed):
         change(name, **changed.get(name, {}))
         for name in (f"n{at + 1}" for at in range(count))
     ]
+
+
+def alone(made):
+    """Return the activity of a node n1 with these rows before and after."""
+    return of_node(parse(text("n1", made, made)))

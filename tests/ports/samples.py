@@ -23,7 +23,6 @@ def port(
     sent_MB=100.0,
     received_MB=100.0,
     grown=None,
-    why="",
     kind="interface",
     **about,
 ):
@@ -32,7 +31,7 @@ def port(
         None if count is None else int(count * MB) for count in (sent_MB, received_MB)
     )
     about = {"up": True, "rate_MBps": 125.0} | about
-    return PortChange(Port(name, kind, **about), sent, received, grown or {}, why)
+    return PortChange(Port(name, kind, **about), sent, received, grown or {})
 
 
 def node(name, *ports, seconds=10.0, host=None, load=0.1, **tcp):

@@ -3,7 +3,6 @@
 
 from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.ports.expected_bytes import (
-    imb_ring_B,
     osu_bandwidth_B,
     rotate_B,
     stated_B,
@@ -47,22 +46,3 @@ def test_rotate_with_two_ranks_on_a_node():
         if sender != receiver
     ]
     assert rotate_B(options, hosts, every) == 8 * 24 * 1048576
-
-
-def test_only_neighbours_on_different_nodes_cross():
-    assert imb_ring_B({0: 1000, 8: 10}, ["a", "b"], both_ways=True) == 8 * 12 * 2 * 2
-    assert (
-        imb_ring_B({8: 1000}, ["a", "a", "b", "b"], both_ways=True) == 8 * 1101 * 2 * 2
-    )
-    assert imb_ring_B({8: 5}, ["a", "b", "c"], both_ways=False) == 8 * 6 * 3
-    assert imb_ring_B({8: 10}, ["a", "a"], both_ways=True) == 0
-
-
-def test_what_imb_moves_of_few_repetitions():
-    """Sendrecv of IMB 2021.11 between two nodes with -iter 1,8, with 8,1 and with 50,2: ports counted so many
-    bytes."""
-    counted_B = {(1, 8): 34357791, (8, 1): 51727801, (50, 2): 90286178}
-    for (most, volume_MB), carried_B in counted_B.items():
-        sizes = [2**power for power in range(23)]
-        done = {size: max(1, min(most, volume_MB * 2**20 // size)) for size in sizes}
-        assert 1 < carried_B / imb_ring_B(done, ["a", "b"], both_ways=False) < 2

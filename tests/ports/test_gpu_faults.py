@@ -32,12 +32,12 @@ def only(host, gpu, value, usual):
 #: By fault: how the log of NCCL and the files of a host differ from healthy ones, and what has to be said of
 #: the host.
 FAULTS = {
-    "a rail with half the bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0.5}}), "the rail of GPU {gpu}"),
-    "a rail without bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0}}), "the rail of GPU {gpu}"),
+    "a rail with half the bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0.5}}), "mlx5_{gpu}:1 carried"),
+    "a rail without bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0}}), "mlx5_{gpu}:1 is idle"),
     "a rail at half its rate": (lambda _host, gpu: ({}, {"slow": gpu}), "rate of mlx5_{gpu}:1 is 200 Gbit/s"),
     "a GPU that is missing": (
         lambda _host, gpu: ({}, {"gpus": [i for i in range(8) if i != gpu]}),
-        "GPU {gpu} (",
+        "has no GPU {address}, as most nodes have",
     ),
     "a GPU without GPUDirect": (
         lambda host, gpu: ({"direct": only(host, gpu, lambda _: False, lambda _: True)}, {}),
@@ -45,7 +45,7 @@ FAULTS = {
     ),
     "a GPU on fewer lanes": (
         lambda _host, gpu: ({}, {"lanes": {pcie.gpu_path(gpu)[-1]: 8}}),
-        "GPU {gpu} has 8 lanes",
+        "number of PCIe lanes at {address} is 8, on the other nodes 16",
     ),
     "sockets": (
         lambda host, gpu: ({"network": only(host, None, lambda _: "Socket", lambda _: "IB")}, {}),
@@ -55,7 +55,6 @@ FAULTS = {
         lambda host, gpu: ({"bus": only(host, None, lambda number: 7 - number, lambda number: number)}, {}),
         "(8 GPUs of 8 differ)",
     ),
-    "adapters in reverse": (lambda _host, gpu: ({}, {"at": lambda rail: 7 - rail}), "(8 GPUs of 8 differ)"),
     "a shared adapter": (
         lambda host, gpu: ({"adapter": only(host, gpu, lambda at: at ^ 1, lambda at: at)}, {}),
         "GPU {gpu} sends through mlx5_{other}, on most nodes it sends through mlx5_{gpu}",
@@ -109,7 +108,8 @@ def test_a_fault_is_named_every_time_and_nobody_else(fault):
         blamed = {name for each in found if each.is_fault for name in each.hosts}
         texts = [each.text for each in found]
         assert blamed == {host} and any(
-            text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts
+            text.format(gpu=gpu, other=gpu ^ 1, address=pcie.gpu_path(gpu)[-1]) in each
+            for each in texts
         ), (
             seed,
             texts,

@@ -9,6 +9,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.ports.snapshots import MOST_BYTES, parse
 from tests.breakages import refused
 from tests.conftest import TESTS
+from tests.ports import pcie
 
 GOLDEN = {
     path.stem: path.read_text() for path in (TESTS / "golden/ports").glob("*.txt")
@@ -117,6 +118,29 @@ def test_an_interface_of_another_namespace_is_not_believed():
     other = parse(namespace("02:00:00:00:00:02")).before.ports
     assert other["eth0"].rate_MBps is None and other["eth0"].up
     assert not other["bond0"].stacked  # nobody knows
+
+
+def test_a_real_gpu_is_read():
+    host = parse(GOLDEN["h100"]).after.host
+    assert host.gpus == ("0000:00:06.0",)
+    assert host.lanes == {"0000:00:06.0": 16}
+
+
+@pytest.mark.parametrize("value", ["", "x" * 9000, "0000:00:1f.0\x1b[31m", "!EACCES"])
+def test_names_and_numbers_of_pcie_that_are_none_are_left_out(value):
+    """What is printed of them is an address, or the name of a port."""
+    hostile = pcie.rows(
+        [((*pcie.gpu_path(0)[:-1], "bind\x1b[31m"), 0)],
+        {name: (pcie.adapter_path(1, 1), 0) for name in ("mlx5_8\x1b[31m", "y" * 99)},
+    )
+    made = {
+        path: value if path.endswith("width") else kept
+        for path, kept in (pcie.host() | hostile).items()
+    }
+    node = pcie.alone(made)
+    assert list(node.ports) == [f"mlx5_{rail}:1" for rail in range(8)]
+    assert node.host.gpus == tuple(pcie.gpu_path(at)[-1] for at in range(8))
+    assert node.host.lanes == {}
 
 
 def test_a_program_that_did_not_come_to_its_end():

@@ -4,7 +4,8 @@
 import pytest
 
 from fabric_checks.ports.snapshots import Host
-from fabric_checks.ports.states import high_loads, outliers, slow_links
+from fabric_checks.ports.states import high_loads, missing_devices, outliers, slow_links
+from tests.ports import pcie
 from tests.ports.samples import node, nodes, port, texts
 
 HDR = {
@@ -99,3 +100,49 @@ def test_a_high_load_blames_nobody():
     assert found.text == "node n4: the load before the case is 9; the median is 0.1"
     assert not found.is_fault
     assert list(high_loads([node("n1"), node("n2", load=9.0)])) == []
+
+
+@pytest.mark.parametrize(
+    "how, text",
+    [
+        ({"adapters": [0, 1, 2, 3, 4, 5, 7]}, "has no mlx5_6:1, as most nodes have"),
+        (
+            {"gpus": [1, 2, 3, 4, 5, 6, 7]},
+            "has no GPU 0000:1b:00.0, as most nodes have",
+        ),
+        (
+            {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]},
+            "lost GPU 0000:6b:00.0, during the case",
+        ),
+    ],
+)
+def test_a_host_without_a_device_is_named(how, text):
+    (found,) = missing_devices(pcie.job(n3=how))
+    assert found.text.startswith(f"node n3 {text}")
+    assert found.hosts == ("n3",) and found.is_fault
+
+
+def test_a_host_that_lost_a_device_hides_no_other():
+    lost = {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]}
+    absent = {"gpus": [1, 2, 3, 4, 5, 6, 7]}
+    named = missing_devices(pcie.job(n3=lost, n5=absent))
+    assert {host for each in named for host in each.hosts} == {"n3", "n5"}
+
+
+def test_of_two_hosts_neither_has_what_most_have():
+    assert list(missing_devices(pcie.job(2, n1={"gpus": [0]}))) == []
+
+
+def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
+    cut = pcie.text("n3", pcie.host(), pcie.host(gpus=[0])).replace(
+        "# rows", "# cut: more than 1 MiB\n# rows"
+    )
+    assert list(missing_devices([*pcie.job(4), pcie.of_node(pcie.parse(cut))])) == []
+
+
+def test_a_link_of_pcie_with_fewer_lanes_is_named():
+    lanes = {"0000:68:00.0": 4, pcie.adapter_path(5, 5)[-1]: 8}
+    assert texts(outliers(pcie.job(n3={"lanes": lanes}), {})) == [
+        "node n3: PCIe of mlx5_5:1 is 32.0 GT/s x8, on the other nodes 32.0 GT/s x16",
+        "node n3: number of PCIe lanes at 0000:68:00.0 is 4, on the other nodes 16",
+    ]

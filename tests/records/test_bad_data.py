@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results with faults: what is good is used, what is not is named."""
 
+import gzip
 import os
 
-import polars as pl
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import archive_writer, jsonlines
+from fabric_checks.records import jsonlines
 from tests.builders import failed, load, record, text_of, write
 from tests.records.bad_lines import LINES
 
@@ -130,7 +130,7 @@ def test_nothing_there(tmp_path):
         load(tmp_path / "nowhere")
     with pytest.raises(
         RecordError,
-        match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start",
+        match=r"no results here: no file \*.jsonl or \*.jsonl.gz in it or below it; start",
     ):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b""])
@@ -146,52 +146,18 @@ def test_nothing_there(tmp_path):
         load(tmp_path)
 
 
-@pytest.fixture
-def archive(tmp_path):
-    """Return an archive of two months."""
-    path = write(tmp_path / "a.jsonl", [record(0), record(30)])
-    archive_writer.add(path, tmp_path / "archive")
-    return tmp_path / "archive"
-
-
-def parquet_of(archive):
-    return sorted(archive.rglob("*.parquet"))
-
-
-@pytest.mark.parametrize(
-    "damage", ["cut", "cut to nothing", "magic only", "zeros in the middle", "text"]
-)
-def test_a_broken_parquet_file_is_named_and_the_others_are_used(damage, archive):
-    bad = parquet_of(archive)[1]
-    data = bad.read_bytes()
-    bad.write_bytes(
-        {
-            "cut": data[: len(data) // 2],
-            "cut to nothing": b"",
-            "magic only": b"PAR1PAR1",
-            "zeros in the middle": data[:100] + b"\0" * (len(data) - 200) + data[-100:],
-            "text": b"hello\n",
-        }[damage]
-    )
-    loaded = load(archive)
-    assert loaded.frame["value"].to_list() == [1.5]
-    (fault,) = loaded.faults
-    assert fault.startswith(f"{bad}: cannot be read (") and fault.isprintable()
-    assert fault.endswith("archive its records again, or restore it")
-
-
-def test_parquet_files_of_other_columns_are_named(archive):
-    more, other = parquet_of(archive)
-    pl.read_parquet(more).with_columns(vendor=1).write_parquet(more)
-    pl.DataFrame({"x": [1]}).write_parquet(other)
-    with pytest.raises(
-        RecordError,
-        match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of",
-    ):
-        load(archive)
-    more.unlink()
-    with pytest.raises(
-        RecordError,
-        match="its column 'format' is not one of an archive's; it is left out",
-    ):
-        load(archive)
+@pytest.mark.parametrize("damage", ["cut", "garbage behind it", "not packed"])
+def test_a_broken_packed_file_is_named_and_the_others_are_used(damage, tmp_path):
+    whole = gzip.compress(text_of(*map(record, range(1, 40))))
+    content = {
+        "cut": whole[: len(whole) // 2],
+        "garbage behind it": whole + b"garbage",
+        "not packed": text_of(record(1)),
+    }
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(content[damage])
+    write(tmp_path / "b.jsonl", [record(0)])
+    loaded = load(tmp_path)
+    assert loaded.frame["value"][0] == 1.5
+    (fault,) = [line for line in loaded.faults if "jsonl.gz: " in line]
+    assert fault.startswith(f"{path}: ") and fault.endswith("is left out")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What repeats say of a miss: for a run, for its archive, and for readers of series."""
+"""What repeats say of a miss: for a run, for its records alone, and for readers of series."""
 
 import pytest
 
 from fabric_checks.core.finding import Severity
-from fabric_checks.records import archive_writer, reader, repeats, runs, sources
+from fabric_checks.records import reader, repeats, runs, sources
 from fabric_checks.records.findings import findings_of
 from fabric_checks.report.findings import counts_text, problems, references_text
 from tests import builders
@@ -131,10 +131,9 @@ def results(tmp_path):
     return tmp_path
 
 
-def test_a_run_and_its_archive_judge_by_the_repeats_alike(results, tmp_path):
-    archive_writer.add(results, tmp_path / "archive")
-    archived = runs.session_of_records(tmp_path / "archive", None)
-    for session in (runs.load_session(results), archived):
+def test_a_run_and_its_records_judge_by_the_repeats_alike(results):
+    alone = runs.session_of_records(results / "perflogs", None)
+    for session in (runs.load_session(results), alone):
         assert session.name == builders.SESSION
         assert [each["value"] for each in session.records] == [MISS]
         assert not runs.verdict(session) and not problems(session)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from fabric_checks.core import git as clone
 from fabric_checks.records import sessions
 
 
@@ -36,7 +37,7 @@ def test_only_what_changes_a_run_changes_the_version(
     ]
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "first")):
         subprocess.run([*git, *arguments], check=True)
-    monkeypatch.setattr(sessions, "ROOT", tmp_path)
+    monkeypatch.setattr(clone, "ROOT", tmp_path)
     if name:
         (tmp_path / name).write_text("new")
     assert sessions.collection_version.__wrapped__().endswith(".dirty") == is_changed

@@ -44,9 +44,7 @@ def test_a_new_reference(proposal):
     assert history.first == "2026-11-01"
     assert history.last == "2026-11-05"
     assert history.nodes == ("n1", "n2")
-    assert history.versions["program"] == ("osu 7.5.2",) and history.versions[
-        "hash"
-    ] == ("abcdef1234567",)
+    assert history.program == "osu 7.5.2"
 
 
 def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_keys(

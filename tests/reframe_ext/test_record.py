@@ -2,6 +2,7 @@
 """A case's facts of its job's end, of a program that failed, and of records that cannot be written."""
 
 import logging
+import re
 from functools import partial
 from types import SimpleNamespace
 
@@ -39,6 +40,15 @@ def test_a_failed_jobs_reason_is_that_of_the_scheduler():
     ):
         RecordMixin.require_finished_job(check)
     assert check.facts.node_faults == {"n1": "n1 is down"}
+
+
+def test_a_launcher_has_no_say_where_the_scheduler_knows_which_node_failed():
+    """It prints of another one that it failed."""
+    text = "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"
+    ending = ExitReason(text, {"n2": "n2 does not respond"})
+    check = case(SimpleNamespace(why_failed=lambda job: ending))
+    with pytest.raises(SanityError, match=f"^{re.escape(text)}$"):
+        RecordMixin.require_finished_job(check)
 
 
 @pytest.mark.parametrize(

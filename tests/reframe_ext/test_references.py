@@ -148,7 +148,7 @@ def test_a_case_finds_its_references_as_reframe_does(tmp_path, entry):
 
 
 def test_without_a_file_values_are_recorded_but_a_named_one_has_to_exist(
-    read, tmp_path
+    read, tmp_path, monkeypatch
 ):
     check = read(REFERENCE.format(value=1e9))
     (tmp_path / "local.yaml").unlink()
@@ -159,9 +159,8 @@ def test_without_a_file_values_are_recorded_but_a_named_one_has_to_exist(
         check.facts.metrics["latency_0B"].no_reference
         == f"there is no {tmp_path}/local.yaml"
     )
-    check.reference_file = "yours.yaml"
+    monkeypatch.setitem(check.current_partition.extras, "references", "yours")
     check.read_references()
-    check.reference_file = ""
     with pytest.raises(
         PerformanceError, match=r"yours\.yaml: .*every system needs a reference file"
     ):

@@ -9,6 +9,7 @@ import pytest
 from fabric_checks.core import families as families_of
 from fabric_checks.report import page
 from fabric_checks.report.collection import collect
+from fabric_checks.report.findings import where_text
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import families
 from fabric_checks.report.sections.over_time import change_points
@@ -115,6 +116,12 @@ def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
             assert cell.trend == (worse if "latency" in head else "better")
 
 
+def test_the_first_and_the_last_of_many_nodes_are_so_by_their_numbers():
+    few = record(nodelist=["n7", "n12"])
+    many = record(nodelist=[f"n{number}" for number in range(1, 12)])
+    assert "12 nodes (n1 .. n12)" in where_text([few, many])
+
+
 def test_two_sizes_of_a_curve_are_no_range():
     tables = blocks(sections(records.everything()), "summary")
     (cell,) = (
@@ -195,8 +202,9 @@ def test_the_provenance_of_a_value():
         "verdict": "met",
     }
     shown = data["cases"][case]
-    assert [shown[name] for name in ("program", "nodes", "MPI")] == [
-        *("fabric-checks streaming 1, built", "oak00, oak01", "MPICH 5.0.2")
+    named = ("program", "program_version", "stack", "nodelist", "mpi")
+    assert [shown[name] for name in named] == [
+        *("fabric-checks streaming", "1", "built", "oak00, oak01", "MPICH 5.0.2")
     ]
 
 

@@ -3,7 +3,7 @@
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
-from fabric_checks.software.suites import PACKAGES, imb, ls_dyna, osu
+from fabric_checks.software.suites import PACKAGES, imb, nccl_tests, osu
 
 
 def test_features_of_osu_follow_from_its_release():
@@ -20,25 +20,16 @@ def test_features_of_osu_follow_from_its_release():
     assert osu.installed("/apps/osu", "5.9").description["smallest_message_B"] == 0
 
 
-def test_a_fault_of_osu_is_known_of_its_release_alone():
-    assert osu.known_fault("osu", "7.4.1", "bw_fan_in").endswith(
-        "that does not exist (MPI_ERR_RANK)"
-    )
-    for other in (
-        ("osu", "7.5.2", "bw_fan_in"),
-        ("osu", "7.4", "bw"),
-        ("osu-py", "7.4", "bw_fan_in"),
-    ):
-        assert osu.known_fault(*other) == ""
+def test_what_osu_verifies_wrongly_is_known_of_its_release_alone():
     assert not osu.can_verify("7.4.1", "allreduce_persistent")
     assert osu.can_verify("7.5", "allreduce_persistent") and osu.can_verify(
         "7.4", "allreduce"
     )
 
 
-def test_the_page_names_each_known_fault():
+def test_the_page_names_what_is_not_verified():
     page = (ROOT / "docs/software.md").read_text()
-    for release, benchmark in (*osu.KNOWN_FAULTS, *osu.WRONG_VALIDATION):
+    for release, benchmark in osu.WRONG_VALIDATION:
         assert f"{release}, `{benchmark}`" in page
     assert "osu_cuda" in osu.installed("/apps/osu", "7.5", ("cuda",)).features
 
@@ -48,16 +39,10 @@ def test_features_of_imb_follow_from_its_programs():
         "imb",
         "imb_nbc",
         "imb_rma",
-        "imb_p2p",
     )
     partly = imb.installed("/apps/imb", "2021.7", ("nbc",))
     assert partly.features == ("imb", "imb_nbc")
-    assert partly.without["imb_rma"] == "IMB was built without IMB-RMA" and set(
-        partly.without
-    ) == {
-        "imb_rma",
-        "imb_p2p",
-    }
+    assert partly.without == {"imb_rma": "IMB was built without IMB-RMA"}
 
 
 def test_unbuilt_parts_are_neither_offered_nor_required():
@@ -65,12 +50,10 @@ def test_unbuilt_parts_are_neither_offered_nor_required():
     assert package.describe("@2021.7 ~rma", "2021.7").features == (
         "imb",
         "imb_nbc",
-        "imb_p2p",
     )
     assert package.files("@2021.7 ~rma") == [
         "bin/IMB-MPI1",
         "bin/IMB-NBC",
-        "bin/IMB-P2P",
     ]
     package = PACKAGES["npb"]
     assert package.files("@3.4.3 names:=is") == [
@@ -96,22 +79,15 @@ def test_lammps_of_spack_has_its_inputs_unless_the_user_names_them(monkeypatch):
     assert package.describe("@2022", "2022").description["inputs"] == "/data"
 
 
-def test_a_missing_commercial_code_is_not_reported():
+def test_a_missing_suite_that_only_sites_with_gpus_have_is_not_reported():
     named = environment(
-        {"name": "x", "cc": "mpicc"},
-        "modules",
-        ls_dyna.installed("/dyna", "R13", "/deck.k"),
+        {"name": "x", "cc": "mpicc"}, "modules", nccl_tests.installed("/nccl", "2.19")
     )
-    assert named["features"] == ["mpi", "mpicc", "ls_dyna"]
-    assert named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
-    assert "ls_dyna_pfile" in named["extras"]["without"]
+    assert named["features"] == ["mpi", "mpicc", "nccl_tests"]
     without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
-    assert "npb" in without and "ls_dyna" not in without
-    reasons = {"npb": "not here", "ls_dyna": "not here"}
+    assert "npb" in without and "nccl_tests" not in without
+    reasons = {"npb": "not here", "nccl_tests": "not here"}
     stated = environment({"name": "x", "cc": "mpicc"}, "spack", why_not=reasons)[
         "extras"
     ]["without"]
-    assert stated["npb"] == "not here" and "ls_dyna" not in stated
-    both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
-    assert both.features == ("ls_dyna", "ls_dyna_pfile")
-    assert both.description["command"] == "/dyna memory=200m"
+    assert stated["npb"] == "not here" and "nccl_tests" not in stated

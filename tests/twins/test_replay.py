@@ -11,7 +11,6 @@ import pytest
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
 from fabric_twins import replay
-from fabric_twins import replay_table as table_parser
 from fabric_twins.model import platform_file
 from fabric_twins.simulate import Bounds
 from lab.replay import known_twin
@@ -396,21 +395,9 @@ def test_traces_of_several_numbers_of_ranks_are_compared_by_layout(series, small
     assert two["against_one_a_node_with_as_many_processes_percent"] == pytest.approx(
         expected
     )
-    table = call(series, file, "--table")
-    assert table.exit_code == 0, table.output
-    read = table_parser.parse(table.stdout, [Layout.of(layout) for layout in times])
-    assert {str(layout): each.run_s for layout, each in read.items()} == pytest.approx(
-        times
-    )
-    assert read[Layout(2, 1)].communication_percent == pytest.approx(
-        one["communication_percent"], abs=1e-4
-    )
 
 
 def test_traces_that_cannot_be_told_apart_are_refused(series, small):
     file = small().file
-    assert refused(series, file, file, "--table").startswith(
-        "--table takes one twin, but 2 are given; leave out"
-    )
     (series / "again").symlink_to(series / "n2")
     assert "n2: has 2 ranks, and so does " in refused(series, file)

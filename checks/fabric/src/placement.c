@@ -10,8 +10,11 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 const char fc_program[] = "placement";
 
@@ -34,6 +37,19 @@ static const bool is_simulated = true;
 #else
 static const bool is_simulated = false;
 #endif
+
+/* Before MPI starts, which a full /dev/shm can end by a bus error, without a word. */
+static void tell_of_full_memory(void)
+{
+    struct statvfs room;
+    char host[256] = "";
+    const unsigned long long share = 100;
+    if (!is_simulated && statvfs("/dev/shm", &room) == 0 && room.f_bavail * share < room.f_blocks &&
+        gethostname(host, sizeof host - 1) == 0) {
+        fprintf(stderr, "%s: /dev/shm is full: %llu of %llu B are free\n", host,
+                (unsigned long long)room.f_bavail * room.f_frsize, (unsigned long long)room.f_blocks * room.f_frsize);
+    }
+}
 
 /* ---------------------------------------------------------------- affinity */
 
@@ -303,6 +319,7 @@ int main(int argc, char **argv)
         {"shared", FC_FLAG, &spread.is_shared, 0, 0, "ranks may be bound to the same core", NULL},
         FC_NO_MORE_OPTIONS};
     spread.ppn = 1;
+    tell_of_full_memory();
     const struct fc_world world = fc_start(argc, argv, method, options);
     char *const row = make_row(&world);
     spread.node = fc_allocate_all(&world, (size_t)world.size, sizeof *spread.node);

@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,7 +48,8 @@ enum {
     most_interfaces = 256,
     most_statistics = 512, /* of ethtool, of one interface */
     longest_ms = 2000,     /* of a snapshot: firmware that hangs would hang the program */
-    longest_query_ms = 800, /* of nvidia-smi, which is a part of it */
+    longest_query_ms = 800, /* of nvidia-smi, which is a part of it; it is called twice at most */
+    longest_journal_ms = 300,
     most_messages = 50       /* of the kernel, during the program */
 };
 
@@ -57,11 +59,11 @@ static const char method[] =
     "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
     "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
-    "in /proc, speed and driver by ioctl, and the bridges of PCIe above each GPU and\n"
-    "adapter, and, where there is NVIDIA's driver, what nvidia-smi knows of NVLink;\n"
+    "in /proc, speed and driver by ioctl, the room in /dev/shm, the bridges of PCIe above\n"
+    "each GPU and adapter, and, where there is NVIDIA's driver, what nvidia-smi knows of NVLink;\n"
     "starts PROGRAM with what it has inherited itself; reads them again when that ends,\n"
-    "with what the kernel logged of adapters, links and GPUs since, if /dev/kmsg may be\n"
-    "read; and ends as PROGRAM did. Every other process becomes PROGRAM at once, and so\n"
+    "with what the kernel logged of adapters, links and GPUs since, if /dev/kmsg or the\n"
+    "journal may be read; and ends as PROGRAM did. Every other process becomes PROGRAM at once, and so\n"
     "does this one if it cannot write.\n"
     "Lines: path, a tab, one line of the file, or what a device's link resolves to; `!`\n"
     "and an error's name where a file may not be read. A snapshot takes at most 2 s and\n"
@@ -268,6 +270,18 @@ static void append_files(struct text *text, const char *root)
     }
 }
 
+/* Appends the free and all bytes of the shared memory. */
+static void append_shared_memory(struct text *text, const char *root)
+{
+    const char *const path = "/dev/shm";
+    char full[4096];
+    struct statvfs room;
+    if ((size_t)snprintf(full, sizeof full, "%s%s", root, path) < sizeof full && statvfs(full, &room) == 0) {
+        append(text, "%s\t%llu %llu\n", path, (unsigned long long)room.f_bavail * room.f_frsize,
+               (unsigned long long)room.f_blocks * room.f_frsize);
+    }
+}
+
 /* -------------------------------------------------------------- NVLink and kernel */
 
 /* Appends `GPU 3: ...`, `Link 5: 25.781 GB/s` and `3, Completed, Success` as states by GPU and link. */
@@ -291,8 +305,8 @@ static void append_states(struct text *text, char *lines)
     }
 }
 
-/* Reads what a process prints, at most longest_query_ms long; returns whether it ended by then. */
-static bool read_output(int file, char *output, size_t room)
+/* Reads what a process prints, at most most_ms long; returns whether it ended by then. */
+static bool read_output(int file, char *output, size_t room, int most_ms)
 {
     const long long ns_of_ms = 1000000;
     struct timespec begin = {0, 0};
@@ -304,7 +318,7 @@ static bool read_output(int file, char *output, size_t room)
         clock_gettime(CLOCK_MONOTONIC, &now);
         const long long took_ms = (now.tv_sec - begin.tv_sec) * 1000LL + (now.tv_nsec - begin.tv_nsec) / ns_of_ms;
         struct pollfd end = {.fd = file, .events = POLLIN};
-        if (took_ms >= longest_query_ms || poll(&end, 1, (int)(longest_query_ms - took_ms)) <= 0) {
+        if (took_ms >= most_ms || poll(&end, 1, (int)(most_ms - took_ms)) <= 0) {
             break;
         }
         more = length + 1 < room ? read(file, output + length, room - 1 - length) : 0;
@@ -314,13 +328,14 @@ static bool read_output(int file, char *output, size_t room)
     return more == 0;
 }
 
-/* Appends what nvidia-smi prints; returns whether it did not take too long. */
-static bool append_query(struct text *text, char *const *command)
+/* Appends what a command prints, in a way of its own; returns its exit status, or -1 if it takes too long. */
+static int append_query(struct text *text, char *const *command, int most_ms, void (*append_to)(struct text *, char *))
 {
     static char output[64 * 1024];
     int ends[2];
+    int status = -1;
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return false;
+        return status;
     }
     const pid_t started = fork();
     if (started == 0) {
@@ -333,17 +348,18 @@ static bool append_query(struct text *text, char *const *command)
         _exit(exit_not_started);
     }
     close(ends[1]);
-    const bool is_whole = started > 0 && read_output(ends[0], output, sizeof output);
+    const bool is_whole = started > 0 && read_output(ends[0], output, sizeof output, most_ms);
     if (started > 0) {
         if (is_whole) {
-            append_states(text, output);
+            append_to(text, output);
         } else {
             kill(started, SIGKILL);
         }
-        waitpid(started, NULL, is_whole ? 0 : WNOHANG);
+        const pid_t ended = waitpid(started, &status, is_whole ? 0 : WNOHANG);
+        status = is_whole && ended == started && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
     close(ends[0]);
-    return is_whole;
+    return status;
 }
 
 static void append_nvlink(struct text *text, const char *root)
@@ -353,18 +369,22 @@ static void append_nvlink(struct text *text, const char *root)
                                    "--format=csv,noheader", NULL};
     char driver[4096];
     if ((size_t)snprintf(driver, sizeof driver, "%s/proc/driver/nvidia/version", root) < sizeof driver &&
-        access(driver, F_OK) == 0 && append_query(text, links)) {
-        append_query(text, fabric);
+        access(driver, F_OK) == 0 && append_query(text, links, longest_query_ms, append_states) >= 0) {
+        append_query(text, fabric, longest_query_ms, append_states);
     }
 }
 
 /* The kernel's log, from its end on; open while the program runs, which does not inherit it. */
 static int messages = -1;
 static int why_no_messages = 0;
+static char since[64]; /* where only the journal may be read */
 
 static void open_messages(const char *root)
 {
     char path[4096];
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(since, sizeof since, "--since=@%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
     snprintf(path, sizeof path, "%s/dev/kmsg", root);
     messages = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (messages < 0 || lseek(messages, 0, SEEK_END) < 0) {
@@ -386,12 +406,42 @@ static bool is_message(const char *line)
     return false;
 }
 
-/* Each read of /dev/kmsg is one message: numbers, a semicolon, the text, and lines that begin with a space. */
-static void append_messages(struct text *text)
+/* Whether this user may read the journal of the system: journalctl does not say. */
+static bool has_journal(const char *root)
 {
+    char pattern[4096];
+    glob_t found;
+    bool is_readable = false;
+    if ((size_t)snprintf(pattern, sizeof pattern, "%s/{var,run}/log/journal/*/system.journal", root) < sizeof pattern &&
+        glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            is_readable = is_readable || access(found.gl_pathv[i], R_OK) == 0;
+        }
+        globfree(&found);
+    }
+    return is_readable;
+}
+
+static void append_journal(struct text *text, char *lines)
+{
+    char *rest = NULL;
+    int count = 0;
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        if (count < most_messages && is_message(line)) {
+            append_row(text, "/dev/kmsg", line);
+            count++;
+        }
+    }
+}
+
+/* Each read of /dev/kmsg is one message: numbers, a semicolon, the text, and lines that begin with a space. */
+static void append_messages(struct text *text, const char *root)
+{
+    static char *const journal[] = {"journalctl", "-kq", "--no-pager", "-ocat", since, NULL};
     char record[8192 + 1];
     ssize_t length = 0;
-    if (why_no_messages > 0) {
+    if (why_no_messages > 0 &&
+        !(has_journal(root) && append_query(text, journal, longest_journal_ms, append_journal) == 0)) {
         append_error(text, "/dev/kmsg", why_no_messages);
     }
     length = why_no_messages == 0;
@@ -561,9 +611,10 @@ static void snapshot(int file, const char *moment, const char *root, const char 
     if (text.data != NULL) {
         const double begin = uptime_s();
         append_files(&text, root);
+        append_shared_memory(&text, root);
         append_nvlink(&text, root);
         if (*ending != '\0') {
-            append_messages(&text);
+            append_messages(&text, root);
         }
         if (*root == '\0') {
             append_interfaces(&text);

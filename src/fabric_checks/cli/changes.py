@@ -3,32 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timezone
 
 import click
 
-from fabric_checks.cli import selection
-from fabric_checks.cli.conditions import GATED, fail_on_option, margin_text
 from fabric_checks.cli.verb import (
     FAILED,
     FOUND,
     UNUSABLE,
-    end_by,
+    ending,
     json_option,
     option,
     sources_argument,
     verb,
 )
-from fabric_checks.comparison.changes import (
-    FIELDS,
-    OPEN,
-    Changes,
-    events_of,
-    find_changes,
-)
-from fabric_checks.comparison.verdicts import WORSE
+from fabric_checks.comparison.changes import FIELDS, events_of, find_changes
 from fabric_checks.core import console
+from fabric_checks.records import reader
+from fabric_checks.records.sources import chosen
 from fabric_checks.report import change_text
 
 _EPILOG = """
@@ -36,26 +28,29 @@ _EPILOG = """
 Examples:
   fabric-checks changes                                     in all results of this clone
   fabric-checks changes .fabric/results,system=cbc --json   also every series
-  fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
+  fabric-checks changes --since 2026-11-20                  that began on that day or later
 """
 
 
-@verb("changes", _EPILOG, {FAILED: UNUSABLE, FOUND: GATED})
+@verb(
+    "changes",
+    _EPILOG,
+    {
+        FAILED: UNUSABLE,
+        FOUND: "a metric is worse and stays so, beyond noise and chance",
+    },
+)
 @sources_argument
 @option(
     "--since",
     "Only changes whose first run is at or after this time (UTC).",
     type=click.DateTime(),
 )
-@fail_on_option(
-    "worse, or worse:5%: exit with status 3 if such a change is open.", [WORSE]
-)
 @json_option
 def command(
     sources: tuple[str, ...],
     *,
     since: datetime | None,
-    gates: Mapping[str, float],
     as_json: bool,
 ) -> None:
     """Find where the level of a metric changed, by how much, and what else changed at the time.
@@ -63,29 +58,14 @@ def command(
     A change is open if the value has been worse since, closed if the value is back where it was, or better.
     One bad run is not a change; three are. Series of fewer than 8 runs are too short.
     """
-    loaded = selection.load(sources, FIELDS, compact=True)
+    loaded = reader.load(chosen(sources), FIELDS, compact=True)
     found = find_changes(
         loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None
     )
-    objections = _objections(found, gates)
     events = events_of(found.changes)
     if as_json:
-        console.print_json(
-            change_text.as_json(found, events, objections, loaded.faults)
-        )
+        console.print_json(change_text.as_json(found, events, loaded.faults))
     else:
         console.print_rich(change_text.render(found, events))
-    end_by(loaded.faults, objections)
-
-
-def _objections(found: Changes, gates: Mapping[str, float]) -> list[str]:
-    """Return why changes fail, a line each; empty if they pass."""
-    lines = []
-    for margin in gates.values():
-        count = sum(
-            change.state == OPEN and change.at_least >= margin
-            for change in found.changes
-        )
-        if count:
-            lines.append(f"{count} series are worse{margin_text(margin)}")
-    return lines
+    console.warn(loaded.faults)
+    raise ending(found=any(map(found.is_news, events)), failed=loaded.faults)

@@ -26,7 +26,7 @@ class Verb(NamedTuple):
 
 
 _OWN = {
-    "nightly": (DAILY, "Run a level, judge and archive it, and report what is new."),
+    "nightly": (DAILY, "Run a level, judge it, and report what is new."),
     "vet": (DAILY, "Check the health of every node: good, slow or faulty."),
     "findings": (
         DAILY,
@@ -40,7 +40,6 @@ _OWN = {
         "Find when the level of a metric changed, and what else changed.",
     ),
     "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
-    "archive": (CLOSER, "Compress results into an archive that is fast to read."),
     "demo": (SITE, "Show how a slow node is named, from saved results."),
     "init": (SITE, "Detect this machine and write its configuration."),
     "doctor": (

@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 import click
+import polars as pl
 
-from fabric_checks.cli.conditions import GATED, fail_on_option, objections, share
 from fabric_checks.cli.verb import (
     FAILED,
     FOUND,
     UNUSABLE,
     csv_option,
     end_by,
-    flag,
     json_option,
+    number_option,
     option,
-    read_by,
     refuse_together,
     verb,
 )
-from fabric_checks.comparison.compare import compare, select
-from fabric_checks.comparison.verdicts import MISSING, WORSE
+from fabric_checks.comparison.compare import Comparison, compare, select
+from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, WORSE
 from fabric_checks.core import console
 from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
@@ -32,49 +31,51 @@ from fabric_checks.report import comparison as forms
 _EPILOG = """
 \b
 Examples:
-  fabric-checks compare old=/archive/2025 new=.fabric/results
+  fabric-checks compare old=/data/2025 new=.fabric/results
   fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
-  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --all
-  fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
-  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --json
+  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman
+  fabric-checks compare base.jsonl new.jsonl --fail-on worse --fail-on missing --margin 5
+  fabric-checks compare base.jsonl new.jsonl --repeatable 5 --json
 """
 
 
-@verb("compare", _EPILOG, {FAILED: UNUSABLE, FOUND: GATED})
+@verb("compare", _EPILOG, {FAILED: UNUSABLE, FOUND: "--fail-on found something"})
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
-@option(
+@number_option(
     "--repeatable",
-    "How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
-    callback=read_by(share),
-    metavar="SHARE",
+    "How closely values are known to repeat, in per cent: judge by it where there are few runs.",
+    least=0,
+    show_default=False,
 )
-@flag("--across-versions", "Also compare values of different programs or releases.")
-@fail_on_option(
-    "Exit with status 3 if there is any of this: worse, worse:5%, missing; may be repeated.",
-    [WORSE, MISSING],
+@option(
+    "--fail-on",
+    "Exit with status 3 if a metric is worse, or missing; may be repeated.",
+    "gates",
+    multiple=True,
+    type=click.Choice([WORSE, MISSING]),
+)
+@number_option(
+    "--margin",
+    "By how many per cent (of shares: points) a metric has to be worse for certain.",
+    least=0,
+    default=0.0,
 )
 @json_option
 @csv_option
-@flag(
-    "--all",
-    "Print a row for each metric: curves not folded, and missing ones.",
-    "every_point",
-)
 def command(
     sources: tuple[str, ...],
     *,
     repeatable: float | None,
-    across_versions: bool,
-    gates: Mapping[str, float],
+    gates: tuple[str, ...],
+    margin: float,
     as_json: bool,
     as_csv: bool,
-    every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
 
     Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if
     not, the smallest difference that could have been detected is shown with it. Metrics that cannot be
-    compared have the reason; tests that one side never ran are counted, and `--all` lists them.
+    compared have the reason; tests that one side never ran are counted, and `--csv` lists them.
     """
     refuse_together(json=as_json, csv=as_csv)
     if len(sources) < 2:
@@ -88,17 +89,41 @@ def command(
         )
     faults: list[str] = []
     loaded = reader.load_aggregated(sets, COMPARED, faults)
-    found = compare(
-        loaded, labels, repeatable=repeatable, across_versions=across_versions
-    )
-    failed = objections(found, gates)
+    share = None if repeatable is None else repeatable / 100
+    found = compare(loaded, labels, repeatable=share)
+    failed = objections(found, gates, margin)
     rows = select(found.frame)
     if as_json:
         console.print_json(forms.as_json(found, rows, failed, faults))
     elif as_csv:
         console.print_csv(rows.to_dicts())
     else:
-        console.print_rich(
-            forms.render(forms.page(found, rows, every_point=every_point))
-        )
+        console.print_rich(forms.render(forms.page(found, rows)))
     end_by(faults, failed)
+
+
+def objections(
+    comparison: Comparison, gates: Collection[str], margin: float
+) -> list[str]:
+    """Return why a comparison fails, a line each; empty if it passes.
+
+    The gate :data:`WORSE` fails a comparison in which nothing could be judged.
+
+    :param margin: by how many per cent the whole interval has to be worse; of values in per cent in points.
+    """
+    is_worse = (pl.col("verdict") == WORSE) & (pl.col("at_least") >= margin)
+    counts = {
+        WORSE: comparison.frame.filter(is_worse).height,
+        MISSING: comparison.count(MISSING),
+    }
+    beyond = f" by at least {margin:g} % for certain" if margin else ""
+    lines = [
+        f"{counts[gate]} {gate}{beyond if gate == WORSE else ''}"
+        for gate in gates
+        if counts[gate]
+    ]
+    if WORSE in gates and not any(
+        map(comparison.count, (WORSE, BETTER, NO_DIFFERENCE))
+    ):
+        lines.append("no metric could be compared")
+    return lines

@@ -26,7 +26,8 @@ def _completed(
 
 
 def _systems() -> Iterable[str]:
-    return [path.stem for path in paths.ROOT.glob("config/systems/[!_]*.py")]
+    own = paths.ROOT.glob("config/systems/[!_]*.py")
+    return [path.stem for path in (*own, *paths.ROOT.glob("config/twins/*.yaml"))]
 
 
 def _sessions() -> Iterable[str]:

@@ -11,7 +11,7 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reader
 from fabric_checks.records.cost import Estimate
-from fabric_checks.records.sources import default
+from fabric_checks.records.sources import default, perflogs
 
 _EPILOG = """
 \b
@@ -30,7 +30,7 @@ def command(plan_file: Path, *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
     folder, plan = paths.results(), cost.read_plan(plan_file)
     past: dict[str, float] = {}
-    if any((folder / "perflogs").rglob("*.jsonl")):
+    if perflogs(folder):
         loaded = reader.load([default()], cost.COLUMNS, compact=True)
         console.warn(loaded.faults)
         past = cost.durations(loaded.frame)

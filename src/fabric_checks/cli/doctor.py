@@ -20,7 +20,7 @@ from reframe.core.exceptions import ReframeError
 
 from fabric_checks.cli.verb import FAILED, FILE, json_option, option, verb
 from fabric_checks.core import console
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import ChoiceError, FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, names_text, one_line
 from fabric_checks.fabric_map import names, slurm_topology, topology_files
@@ -87,7 +87,8 @@ def _show_cases(files: Sequence[str], system: str | None, *, as_json: bool) -> N
             found = examined(named, system, Path(folder))
     except ReframeError as error:
         cause = one_line(str(error)).removeprefix(f"{named[0]}: ")
-        raise FabricError(f"{', '.join(named)}: {cause}") from None
+        kind = ChoiceError if isinstance(error, ChoiceError) else FabricError
+        raise kind(f"{', '.join(named)}: {cause}") from None
     if as_json:
         console.print_json(found)
     else:

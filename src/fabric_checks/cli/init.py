@@ -7,13 +7,11 @@ import socket
 import sys
 from collections.abc import Iterable
 
-import click
-
 from fabric_checks.cli.verb import flag, option, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import first_of
-from fabric_checks.onboarding import examples, installation, questions, site_files
+from fabric_checks.onboarding import installation, questions, site_files
 from fabric_checks.onboarding.detection import look
 from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.launchers import SCHEDULERS
@@ -27,7 +25,6 @@ Examples:
   fabric-checks init                                      looks, asks, writes
   fabric-checks init --name ada --link-MBps 25000         asks only what these two leave open
   fabric-checks init --name ada --partition batch --yes   asks nothing, accepts the guesses
-  fabric-checks init --example pbs                        prints the file of an invented site with PBS
 """
 
 
@@ -57,22 +54,12 @@ Examples:
 @flag("--this-host", "Describe this host alone; ask no scheduler.")
 @flag("--spack", "Write scopes for programs that Spack builds, too.")
 @flag("--yes", "Accept the guess where nothing else is given.")
-@option(
-    "--example",
-    "Look at nothing, write nothing: print the file of a system as an example.",
-    type=click.Choice(list(examples.SCHEDULERS)),
-)
-def command(
-    *, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None
-) -> None:
+def command(*, yes: bool, this_host: bool, spack: bool, **given: str | None) -> None:
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It
     overwrites nothing. At the end its modules are loaded, and ReFrame tries the system in a dry run.
     """
-    if example is not None:
-        console.print_document(examples.system(example))
-        return
     if given["name"] is not None:
         questions.free_name(
             given["name"], installation.is_free
@@ -135,7 +122,6 @@ _MOST = 20
 def shown(facts: Facts) -> Iterable[str]:
     """Return the facts in lines."""
     scheduler = f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip()
-    tree = f"{facts.switches} leaf switches" if facts.switches else ""
     links = [
         f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s"
         for each in facts.links
@@ -149,7 +135,6 @@ def shown(facts: Facts) -> Iterable[str]:
     rows = {
         "scheduler": [scheduler],
         "nodes": first_of(list(map(_queue_text, facts.queues)), most=_MOST),
-        "topology": filter(None, [tree]),
         "link": links,
         "MPI": mpis or ["none of the site's own; the wheels of ci/run are used"],
         "suite": [f"{suite.software}: {suite.name}" for suite in facts.suites],

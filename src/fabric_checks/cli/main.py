@@ -10,7 +10,7 @@ import click
 
 from fabric_checks import __version__
 from fabric_checks.cli.commands import Commands
-from fabric_checks.cli.verb import FAILED, INTERRUPTED, NO_SUCH, USAGE
+from fabric_checks.cli.verb import FAILED, INTERRUPTED
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 
@@ -53,7 +53,7 @@ def _status() -> int | str | None:
             return end.code
     except FabricError as error:
         console.error(f"error: {error}")
-        return USAGE if NO_SUCH.search(str(error)) else error.status
+        return error.status
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
         console.error(f"error: {path}{error.strerror or error}")

@@ -9,7 +9,6 @@ import click
 
 from fabric_checks.cli.verb import (
     FAILED,
-    FOLDER,
     FOUND,
     flag,
     json_option,
@@ -33,8 +32,8 @@ from fabric_checks.records import runs, sessions
 
 _EPILOG = """
 \b
-ci/nightly sets up what is missing and then runs this command; it also takes --mpi, --stack, --mirror and
---reservation, as ci/run does.
+ci/nightly sets up what is missing and then runs this command; it also takes --mpi, --stack, --mirror,
+--reservation and --one-job, as ci/run does.
 
 \b
 Examples:
@@ -57,16 +56,13 @@ _STATUSES = {
 @option(
     "--level",
     "The level to run.",
+    "--mode",
+    "level",
     type=click.Choice(list(LEVELS)),
     default="nightly",
     show_default=True,
 )
 @system_option
-@option(
-    "--archive",
-    "Folder of the archive.  [default: archive in the results]",
-    type=FOLDER,
-)
 @name_option("--session", "Judge this run, and run nothing.", "judged", metavar="NAME")
 @metrics_option
 @option(
@@ -80,7 +76,6 @@ _STATUSES = {
 def command(
     level: str,
     system: str | None,
-    archive: Path | None,
     judged: str | None,
     *,
     metrics: Path | None,
@@ -89,8 +84,7 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Run a level, judge it by its references, its own analysis and history, archive it, and report what is
-    new.
+    """Run a level, judge it by its references, its own analysis and history, and report what is new.
 
     What is behind -- goes to ci/run. nightly/SYSTEM/SESSION in the results keeps summary.md, which is also
     printed, report.html, night.json, ReFrame's junit.xml and run.log, the output of the run; `latest` is the
@@ -102,16 +96,22 @@ def command(
     _require_sound_names(name, system)
     results = paths.results().absolute()
     results.mkdir(parents=True, exist_ok=True)
-    archive = (archive or results / "archive").absolute()
     plan = Plan(
-        system, level, name, results, archive, options, runs=not judged,
+        system, level, name, results, options, runs=not judged,
         metrics=metrics and metrics.absolute(), on_finding=on_finding or "",
     )  # fmt: skip
     _require_its_run(plan)
     if not quiet:
         _announce(plan)
     with only_one(plan.folder / "lock") as descriptor:
-        summary = spend(plan, descriptor)
+        try:
+            summary = spend(plan, descriptor)
+        except SystemExit:
+            console.error(
+                f"error: interrupted, and nothing is judged: {plan.files / 'run.log'} has what was measured;"
+                f" `ci/nightly --system {system} --level {level} --session {name}` judges that"
+            )
+            raise
     if not (quiet and summary.all_quiet):
         _show(summary, as_json=as_json)
     raise SystemExit(summary.verdict.exit_status)

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
-from fabric_checks.cli import selection
 from fabric_checks.cli.verb import (
     FOUND,
     Verbs,
@@ -25,6 +24,8 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
+from fabric_checks.records import reader
+from fabric_checks.records.sources import chosen
 from fabric_checks.references import (
     audit,
     cases,
@@ -91,7 +92,11 @@ def propose_command(
     report counts them. The report goes to standard error.
     """
     path = _folder() / f"{sound_name('--system', system)}.yaml"
-    loaded = selection.load(sources, propose.COLUMNS, {"system": system})
+    of_system = [
+        replace(each, where={**each.where, "system": system})
+        for each in chosen(sources)
+    ]
+    loaded = reader.load(of_system, propose.COLUMNS)
     proposals = propose.propose(loaded.frame, proposed.load_or_new(path), min_passes)
     difference = proposed.write(path, proposals)
     target = str(proposed.path_of(path)) if difference else None

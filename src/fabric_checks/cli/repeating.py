@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import service
 from fabric_checks.records import repeats, runs
-from fabric_checks.records.record import Record, case_name
+from fabric_checks.records.record import Record
 from fabric_checks.schedulers import in_job, reservations
 
 #: A repeat is one pass, without retries, and leaves the file of test results to the run.
@@ -45,17 +45,13 @@ class Repeater:
 
         Each whose miss is confirmed is measured once more on other nodes, if enough are free.
         """
-        wanted = _missed(self._load().records)
-        if not wanted or runs.ended_early(self.results, self.session):
+        if runs.ended_early(self.results, self.session):
             return False
-        if all(self._repeat(wanted) for _ in range(times)):
-            elsewhere = _elsewhere(self._load().records, wanted)
-            if elsewhere:
-                self._repeat(elsewhere)
-        return not runs.verdict(self._load())
+        found = repeats.measure_again(times, self._records, self._repeat, cache(_free))
+        return found and not runs.verdict(runs.load_session(self.results, self.session))
 
-    def _load(self) -> runs.Session:
-        return runs.load_session(self.results, self.session)
+    def _records(self) -> Sequence[Record]:
+        return runs.load_session(self.results, self.session).records
 
     def _repeat(self, cases: Mapping[str, Sequence[str]]) -> bool:
         """Run cases on their nodes in a session of its own; return whether that ran to its end."""
@@ -67,37 +63,6 @@ class Repeater:
         status = self.run([*self.line, *_ONCE], env)
         path.unlink()
         return status in (0, 1) and not runs.ended_early(self.results, name)
-
-
-def _missed(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Return the cases to repeat, with their nodes.
-
-    A case that ran several times in the run is no miss by chance, and a simulation repeats itself.
-    """
-    times = Counter((case_name(each), each["metric"]) for each in records)
-    return {
-        case_name(each): each["nodelist"] or []
-        for each in filter(repeats.is_miss, records)
-        if times[case_name(each), each["metric"]] == 1 and not each["evidence"]
-    }
-
-
-def _elsewhere(
-    records: Sequence[Record], wanted: Mapping[str, Sequence[str]]
-) -> dict[str, list[str]]:
-    """Return the cases whose misses are confirmed, each with as many other nodes, where these are free."""
-    confirmed = [
-        each for each in filter(repeats.is_miss, records) if each.get("confirmation")
-    ]
-    places = {f"{each['system']}:{each['partition']}" for each in confirmed}
-    free = {place: _free(place) for place in places}
-    found = {}
-    for record in confirmed:
-        nodes = wanted[case_name(record)]
-        others = free[f"{record['system']}:{record['partition']}"].difference(nodes)
-        if nodes and len(others) >= len(nodes):
-            found[case_name(record)] = sorted(others)[: len(nodes)]
-    return found
 
 
 def _free(place: str) -> set[str]:

@@ -21,7 +21,7 @@ from fabric_checks.core import console, files
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import journals
-from fabric_checks.records.sources import Source, default, parse
+from fabric_checks.records.sources import Source, chosen
 from fabric_checks.report.page import report
 
 _EPILOG = """
@@ -63,13 +63,15 @@ def command(
         raise click.UsageError(
             f"{output.parent}: there is no such folder; make it, or name another one with -o"
         )
-    chosen = [parse(text) for text in sources] or [default()]
+    named = chosen(sources)
     unread: list[str] = []
-    opened = [line for source in chosen for line in _open(source, unread)]
-    text, results = report(chosen, title, opened=opened, published=published)
+    opened = [line for source in named for line in _open(source, unread)]
+    text, results = report(named, title, opened=opened, published=published)
     files.write_text(output, text)
+    # One with several MPIs is there with each.
+    machines = {name.rpartition(", ")[0] or name for name in results.machines}
     counts = (
-        count_text(len(results.machines), "machine"),
+        count_text(len(machines), "machine"),
         count_text(len(results.values), "value"),
     )
     console.print(f"{output}: {', '.join(counts)}")

@@ -13,16 +13,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 import click
 
-from fabric_checks.cli.verb import NO_SUCH, USAGE, flag
+from fabric_checks.cli.verb import USAGE, flag
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, unknown_name
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import one_line, uncoloured
-from fabric_checks.records.sessions import session_id
+from fabric_checks.records import repeats
+from fabric_checks.records.sessions import NO_MATCH, session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import in_job, reservations
 
@@ -51,12 +54,13 @@ def command(
         sys.exit(_run_as_is(line))
     if reservation := reservations.asked_for():
         _require(reservation, line)
+    times = _times(line, confirm)
     if one_job:
         os.environ[in_job.VARIABLE] = one_job
+        os.environ[repeats.TIMES] = f"{times}"
         line = (sys.executable, "-m", f"{in_job.__name__}.session", *line[1:])
     began_s, state = time.monotonic(), progress.State()
     errors: list[str] = []
-    times = _times(line, confirm)
     with progress.shown(state) as follow:
         status = _run(line, follow, errors, _ending)
         if status == 1 and times:
@@ -72,14 +76,17 @@ def _end(
     :param status: ReFrame's; :param errors: the lines of its standard error.
     """
     folder, session = paths.results(), session_id()
-    if not (folder / "logs" / f"{session}.log").exists():
+    log = folder / "logs" / f"{session}.log"
+    if not log.exists():
         # ReFrame did not start: its own message is the only one.
         said = re.sub(r"(?m)^Log file\(s\) saved in .*\n?", "", "\n".join(state.lines))
         console.error(*re.sub("(?m)^ERROR: ", "error: ", said).splitlines())
-        return USAGE if NO_SUCH.search(said) else status
+        # Of a process only the text is left, not the class of its error.
+        return USAGE if unknown_name(said) else status
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
-        # A check or the configuration has refused to start, and said why.
+        # A check or the configuration has refused to start, and said why: that was no run.
+        log.unlink()
         return status
     messages = tuple(dict.fromkeys([*failures, *state.messages]))
     is_success = _ending().end(folder, session, elapsed_s, messages)
@@ -100,12 +107,15 @@ def _measure_again(
     errors: list[str],
     state: progress.State,
 ) -> int:
-    """Measure misses again, and return the exit status of the run."""
+    """Measure misses again, unless the run has begun with that; return its exit status."""
     from fabric_checks.cli.repeating import Repeater  # noqa: PLC0415  (slow to import)
+    from fabric_checks.records import runs  # noqa: PLC0415  (slow to import)
 
     folder, session = paths.results(), session_id()
     if not (folder / "logs" / f"{session}.log").exists():
         return 1
+    if state.again:
+        return int(bool(runs.verdict(runs.load_session(folder, session))))
 
     def run(again: Sequence[str], env: Mapping[str, str]) -> int:
         state.begin_again()
@@ -115,12 +125,25 @@ def _measure_again(
 
 
 def _run_as_is(line: Sequence[str]) -> int:
-    """Run a command with its output as it is, but for wrong options; return its exit status."""
-    with subprocess.Popen(
-        line, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as process:
-        _pass_on(process.stderr or (), [])
-    return process.returncode
+    """Run a command that lists, or makes job scripts, with its output; return its exit status, or 1 for no
+    script."""
+    said: list[str] = []
+
+    def follow(text: str) -> None:
+        said.append(text)
+        if text.startswith("ERROR: "):
+            console.error(f"error: {text.removeprefix('ERROR: ')}")
+        else:
+            console.print(text)
+
+    status = _run(line, follow, [], lambda: None)
+    output = "\n".join(said)
+    if unknown_name(output):
+        return USAGE
+    if re.search(r"Ran 0/\d+ test case", output):
+        console.error(f"error: no job script: {NO_MATCH}")
+        return status or 1
+    return status
 
 
 def _require(reservation: str, line: tuple[str, ...]) -> None:
@@ -168,6 +191,12 @@ def _run(
         # waited for.
         if number == signal.SIGTERM:
             process.terminate()
+        elif not console.out().isatty():
+            # What reads the output, as `tee`, ends by the same interrupt, and the screen would be lost.
+            with suppress(OSError), Path("/dev/tty").open("w") as terminal:
+                terminal.write(
+                    f"\ninterrupted: `fabric-checks show --session {session_id()}` has what was measured\n"
+                )
 
     before = {
         number: signal.signal(number, interrupted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks show``: the metrics of a run, and the nodes that runs used."""
+"""``fabric-checks show``: the metrics of a run, or the list of runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Examples:
   fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     all runs
   fabric-checks show --session 20261121T080000Z-8c1d
-  fabric-checks show archive --list             the runs of an archive, or of any other set of records
+  fabric-checks show perflogs --list            the runs of a set of records
   fabric-checks show --json                     its perflog records, as one JSON array
 """
 
@@ -93,7 +93,7 @@ def _folder(source: str | None) -> Path:
         return paths.results()
     if not Path(source).exists():
         raise RecordError(
-            f"{source}: there is no such file or folder; name an archive, or a folder of results"
+            f"{source}: there is no such file or folder; name a folder of results, or a file of records"
         )
     return Path(source)
 

@@ -5,7 +5,6 @@ options."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,6 @@ from fabric_checks.core import console
 #: The exit statuses of all verbs: nothing wrong, the command itself failed, wrong usage, and something is
 #: wrong.
 DONE, FAILED, USAGE, FOUND = 0, 1, 2, 3
-#: Messages about a name on the command line, which is wrong usage whoever reads it.
-NO_SUCH = re.compile(r"there is no (?:system|mode) '|the system \S+ has no partition '")
 #: The exit status of a command that was interrupted, as shells have it.
 INTERRUPTED = 130
 
@@ -37,8 +34,8 @@ _MEANINGS = {
     USAGE: "wrong usage",
 }
 _SOURCE = (
-    "A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]: a folder of results, an archive, a file of records"
-    " or an offer, and which of its records; without one, the results of this clone."
+    "A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]: a folder of results, a file of records or an"
+    " offer, and which of its records; without one, the results of this clone."
 )
 
 
@@ -132,6 +129,9 @@ def _usage_text(error: click.ClickException) -> str:
         if context.command.hidden:
             path = f"ci/{context.command.name}"
         see = f"; see {path} --help"
+        is_passed_on = any(each.name == "options" for each in context.command.params)
+        if is_passed_on and isinstance(error, click.NoSuchOption):
+            see = f"; options of ci/run go behind `--`{see}"
     return f"{text[:1].lower()}{text[1:]}{see}"
 
 

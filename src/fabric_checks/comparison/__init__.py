@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results, find changes over time, and summarize nodes."""
+"""Compare sets of results, and find changes over time."""

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import pdtrc
 
-from fabric_checks.analysis.statistics import bootstrap, change_points
+from fabric_checks.analysis.statistics import change_points
 from fabric_checks.comparison.verdicts import by_difference
 from fabric_checks.core.text import signed, sizes_text, test_text
 from fabric_checks.records.record import SERIES, machine_name
@@ -118,9 +119,7 @@ class Change:
     :param n_before: how many runs the level before held; :param n_after: the level after.
     :param median_before: in ``unit``; :param median_after: in ``unit``.
     :param by_difference: whether ``change`` is in ``unit``, because the value can be 0, or else in per cent.
-    :param change: from before to after; :param change_low, change_high: the ends of its interval from the
-        bootstrap.
-    :param at_least: by how much it is certainly worse, see :func:`fabric_checks.comparison.verdicts.judged`.
+    :param change: from before to after.
     :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat
         exactly.
     :param state: one of :data:`STATES`.
@@ -148,9 +147,6 @@ class Change:
     median_after: float
     by_difference: bool
     change: float
-    change_low: float
-    change_high: float
-    at_least: float
     noise: float
     state: str
     circumstances: tuple[Circumstance, ...] = ()
@@ -183,6 +179,11 @@ class Changes:
             count > TIMES_CHANCE * self.by_chance
             and float(pdtrc(count - 1, self.by_chance)) < CHANCE
         )
+
+    def is_news(self, event: Event) -> bool:
+        """Tell whether an event is for the worse and lasts, and no noise or chance explains it."""
+        is_clear = self.exceed_chance or any(map(stands_out, event.changes))
+        return event.state == OPEN and is_clear
 
 
 def stands_out(change: Change) -> bool:
@@ -252,6 +253,7 @@ def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
     out = []
     for number, middle in enumerate(split.starts):
         before, after = segments[number], segments[number + 1]
+        old, new = float(np.median(before)), float(np.median(after))
         out.append(
             Change(
                 **{name: row[name] for name in _OF_SERIES},
@@ -259,10 +261,10 @@ def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
                 run=middle,
                 n_before=len(before),
                 n_after=len(after),
-                median_before=float(np.median(before)),
-                median_after=float(np.median(after)),
+                median_before=old,
+                median_after=new,
                 by_difference=row["by_difference"],
-                **_size(before, after, row),
+                change=_change(old, new, row),
                 noise=split.noise,
                 state=_state(before, after, segments[-1], row, split),
                 circumstances=circumstances_between(
@@ -273,38 +275,17 @@ def _changes_of(row: Row, split: change_points.Split) -> list[Change]:
     return out
 
 
-def _size(
-    before: bootstrap.Floats, after: bootstrap.Floats, row: Row
-) -> dict[str, Any]:
-    """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and
-    ``at_least``."""
+def _change(before: float, after: float, row: Row) -> float:
+    """Return the change of a median: of values that can be 0 the difference, of others per cent."""
     if row["by_difference"]:
-        found = bootstrap.difference([before], [after])
-        ends = [float(each[0]) for each in (found.estimate, found.low, found.high)]
-        largest = max(abs(float(np.median(each))) for each in (before, after))
-    else:
-        found = bootstrap.ratio([before], [after])
-        ends = [
-            100 * (float(each[0]) - 1)
-            for each in (found.estimate, found.low, found.high)
-        ]
-        largest = 0.0
-    change, low, high = ends
-    at_least = low if row["better"] == "smaller" else -high
-    if largest and row["unit"] != "%":
-        at_least *= 100 / largest
-    return {
-        "change": change,
-        "change_low": low,
-        "change_high": high,
-        "at_least": at_least,
-    }
+        return after - before
+    return 100 * (after / before - 1)
 
 
 def _state(
-    before: bootstrap.Floats,
-    after: bootstrap.Floats,
-    last: bootstrap.Floats,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    last: NDArray[np.float64],
     row: Row,
     split: change_points.Split,
 ) -> str:

@@ -76,12 +76,15 @@ COLUMNS = (
 )
 #: The fields that rows share which :func:`aggregate` combines.
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
-#: Fields in which values that are compared always agree, and their names.
-_SAME = {"unit": "unit", "better": "which direction is better"}
-#: Fields by which values are of one program; :func:`compare` may ignore them.
-_PROGRAM = {"program": "program", "program_version": "program version"}
+#: Fields in which values that are compared agree, and those in which they may differ, with their names.
+_SAME = {
+    "unit": "unit",
+    "better": "which direction is better",
+    "program": "program",
+}
+_NOTED = {"program_version": "program version", "image_digest": "image"}
 #: The fields of each side that reasons and remarks are made from.
-_SAID = ("n", "failed", "fail_reason", "evidence", "image_digest", *_SAME, *_PROGRAM)
+_SAID = ("n", "failed", "fail_reason", "evidence", *_SAME, *_NOTED)
 Row = Mapping[str, Any]
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -93,15 +96,11 @@ class Comparison:
     :param baseline: the label of the set that the others are compared with; :param sides: theirs.
     :param frame: a row for each other set and each metric that it or the baseline has; the columns are
         :data:`COLUMNS`. A case that failed in both has a row without a metric.
-    :param confidence: of the intervals, such as 0.95.
-    :param repeatable: the share that few runs were judged by, or None.
     """
 
     baseline: str
     sides: tuple[str, ...]
     frame: pl.DataFrame
-    confidence: float
-    repeatable: float | None = None
 
     @property
     def bootstrapped(self) -> int:
@@ -114,7 +113,7 @@ class Comparison:
         varying = self.frame.filter(
             pl.col("bootstrapped") & (pl.col("detectable") > 0)
         ).height
-        return varying * (1 - self.confidence)
+        return varying * (1 - verdicts.CONFIDENCE)
 
     def count(self, verdict: str) -> int:
         """Return how many rows have a verdict."""
@@ -125,9 +124,7 @@ def compare(
     parts: Iterable[tuple[str, pl.DataFrame]],
     labels: Sequence[str],
     *,
-    confidence: float = 0.95,
     repeatable: float | None = None,
-    across_versions: bool = False,
 ) -> Comparison:
     """Compare sets of results with the first of them.
 
@@ -136,7 +133,6 @@ def compare(
     :param labels: the sides, the baseline first.
     :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
         :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
-    :param across_versions: compare values of different programs, or releases of one, and note it.
     :raises RecordError: if a side has no records, or do not say what belongs together.
     """
     found = gather(parts)
@@ -145,13 +141,8 @@ def compare(
             raise RecordError(
                 f"{quoted(label)} has no records in the given range with the given fields"
             )
-    rows = [
-        _two(found, labels[0], side, across_versions=across_versions)
-        for side in labels[1:]
-    ]
-    pairs = verdicts.judged(
-        pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable
-    )
+    rows = [_two(found, labels[0], side) for side in labels[1:]]
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), repeatable)
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -160,14 +151,10 @@ def compare(
             for side in ("baseline", "side")
         },
     )
-    return Comparison(
-        labels[0], tuple(labels[1:]), out.select(COLUMNS), confidence, repeatable
-    )
+    return Comparison(labels[0], tuple(labels[1:]), out.select(COLUMNS))
 
 
-def _two(
-    found: Gathered, baseline: str, side: str, *, across_versions: bool
-) -> pl.DataFrame:
+def _two(found: Gathered, baseline: str, side: str) -> pl.DataFrame:
     """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be
     compared."""
     labels = {"baseline": baseline, "side": side}
@@ -175,10 +162,9 @@ def _two(
     pairs = _with_failures(
         _matched(found.series, labels, key), found.failed, labels, key
     )
-    fields = _SAME if across_versions else _SAME | _PROGRAM
     rows = pairs.select(f"{name}_{which}" for name in _SAID for which in labels)
     said = [
-        (*_why_not(row, labels, fields), _note(row, labels))
+        (*_why_not(row, labels), _note(row, labels))
         for row in rows.iter_rows(named=True)
     ]
     text = dict.fromkeys(("why_not", "why", "note"), pl.String)
@@ -195,12 +181,10 @@ def _two(
     )
 
 
-def _why_not(
-    row: Row, labels: Mapping[str, str], fields: Mapping[str, str]
-) -> tuple[str | None, str | None]:
+def _why_not(row: Row, labels: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return verdict and reason if a pair cannot be compared.
 
-    :param labels: of ``baseline`` and ``side``. :param fields: in which both have to agree, with their names.
+    :param labels: of ``baseline`` and ``side``.
     """
     lacking = [
         _lack(row, which, label)
@@ -209,9 +193,8 @@ def _why_not(
     ]
     if lacking:
         return MISSING, "; ".join(lacking)
-    for field, words in fields.items():
-        several = field in _SAME and len(row[f"{field}_baseline"]) > 1
-        if several or _differ(row, field):
+    for field, words in _SAME.items():
+        if len(row[f"{field}_baseline"]) > 1 or _differ(row, field):
             return NOT_COMPARABLE, _against(row, field, words, labels)
     return None, None
 
@@ -227,10 +210,9 @@ def _note(row: Row, labels: Mapping[str, str]) -> str | None:
     """Return remarks on a pair that hold whatever its verdict is; None if there are none."""
     notes = []
     if None not in (row["n_baseline"], row["n_side"]):
-        fields = _PROGRAM | {"image_digest": "image"}
         notes += [
             _against(row, field, words, labels)
-            for field, words in fields.items()
+            for field, words in _NOTED.items()
             if _differ(row, field)
         ]
     for which, label in labels.items():
@@ -368,11 +350,10 @@ def select(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:
+def aggregate(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a row for all metrics of a quantity that are better or worse, and one for all others of a case.
 
     :param frame: as :func:`select` returns it; the order of the first rows is kept.
-    :param every_point: whether each metric has a row of its own, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
         ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of
         ``sizes_B``; ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are
@@ -380,11 +361,7 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
         appended to the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
-    which = (
-        pl.int_range(pl.len())
-        if every_point
-        else pl.when(differs).then(pl.col("quantity"))
-    )
+    which = pl.when(differs).then(pl.col("quantity"))
     measure = (
         pl.when(pl.col("by_difference") & pl.col("change").is_not_null())
         .then(pl.col("unit"))

@@ -25,6 +25,8 @@ _TOGETHER = 4_000_000
 
 #: Fewer runs on a side show no spread.
 MIN_RUNS = 5
+#: Of the intervals.
+CONFIDENCE = 0.95
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
@@ -38,9 +40,7 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
     return (can_be_zero | (least <= 0)).fill_null(False)
 
 
-def judged(
-    pairs: pl.DataFrame, confidence: float, repeatable: float | None
-) -> pl.DataFrame:
+def judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 
     Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the
@@ -48,7 +48,6 @@ def judged(
 
     :param pairs: a row a pair, with ``values_baseline`` and ``values_side``, lists or null where a side has
         none; ``better``, ``unit``, ``by_difference``, and ``comparable``.
-    :param confidence: such as 0.95.
     :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged
         too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
@@ -63,17 +62,15 @@ def judged(
     enough = pairs["comparable"] & known[0] & known[1]
     columns: dict[str, pl.Series] = {"bootstrapped": enough}
     for side, values, which in zip(("baseline", "side"), both, known, strict=True):
-        low, high = _intervals([values], which, bootstrap.median, confidence)
+        low, high = _intervals([values], which, bootstrap.median)
         columns |= {
             f"median_{side}": values.list.median(),
             f"low_{side}": low,
             f"high_{side}": high,
         }
     by_difference = pairs["by_difference"]
-    differences = _intervals(
-        both, enough & by_difference, bootstrap.difference, confidence
-    )
-    ratios = _intervals(both, enough & ~by_difference, bootstrap.ratio, confidence)
+    differences = _intervals(both, enough & by_difference, bootstrap.difference)
+    ratios = _intervals(both, enough & ~by_difference, bootstrap.ratio)
     for name, difference, ratio in zip(
         ("low", "high"), differences, ratios, strict=True
     ):
@@ -131,7 +128,6 @@ def _intervals(
     values: Sequence[pl.Series],
     chosen: pl.Series,
     method: Callable[..., bootstrap.Intervals],
-    confidence: float,
 ) -> tuple[pl.Series, pl.Series]:
     """Return the ends of the intervals of some rows, null for others.
 
@@ -152,7 +148,7 @@ def _intervals(
                 .reshape(len(which), -1)
                 for each in values
             ]
-            found = method(*tables, confidence)
+            found = method(*tables, CONFIDENCE)
             ends[:, which.to_numpy()] = found.low, found.high
     low, high = (pl.Series(each).fill_nan(None) for each in ends)
     return low, high

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+
+#: ReFrame's message about a name that this clone's settings refuse: its process hands on nothing else.
+_NO_SUCH = re.compile(
+    r"(?:there is no (?:system|mode) '|the system \S+ has no partition ').*"
+)
 
 
 class FabricError(Exception):
@@ -51,12 +56,10 @@ class RequestError(RecordError):
     status = 2
 
 
-class FileError(RecordError):
-    """A file of results that cannot be used as a whole."""
-
-    def __init__(self, path: Path, cause: str) -> None:
-        super().__init__(f"{path}: {cause}")
-        self.path, self.cause = path, cause
+def unknown_name(text: str) -> str:
+    """Return what the output of ReFrame says of an unknown system, partition or mode; empty if nothing."""
+    found = _NO_SUCH.search(text)
+    return found[0] if found else ""
 
 
 def quoted(text: str, limit: int = 80) -> str:

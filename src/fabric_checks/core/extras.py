@@ -155,7 +155,6 @@ class EnvironExtras:
         "the scopes of Spack that build its programs", make=dict
     )
     not_set_up: str = option("why it cannot be used yet", "")
-    traces: str | None = option("the folder of the traces to replay")
     others: tuple[str, ...] = option(
         "keys of other suites that look like one of these", ()
     )

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import ChoiceError, FabricError
 from fabric_checks.core.paths import LIBRARY, ROOT
 
 
@@ -26,6 +26,7 @@ def written_by(
     """Return what a module writes as JSON; it is called with a subject, the file to write, and more words.
 
     :param failed: how the message of a failure begins. :param variables: of the environment.
+    :raises ChoiceError: if it ends with that status.
     :raises FabricError: with the last line of what the module printed, if it wrote nothing.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +57,6 @@ def written_by(
             ) from None
         if done.returncode or not path.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
-            raise FabricError(
-                f"{failed}: {lines[-1] if lines else 'no reason is given'}"
-            )
+            kind = ChoiceError if done.returncode == ChoiceError.status else FabricError
+            raise kind(f"{failed}: {lines[-1] if lines else 'no reason is given'}")
         return json.loads(path.read_text())

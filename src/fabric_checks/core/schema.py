@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 import math
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
@@ -354,13 +353,3 @@ def _instance(kind: type, value: Data, keys: Keys) -> Any:
         return kind(**own)
     except ValueError as error:
         raise _Refused(keys, error) from None
-
-
-def as_text(kind: Any, title: str, **more: Any) -> str:
-    """Return the JSON Schema of a type, with more keywords, as the text of a file in docs/schemas."""
-    head = {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "$comment": "SPDX-License-Identifier: BSD-3-Clause; written by ci/schemas",
-        "title": title,
-    }
-    return json.dumps(head | json_schema(kind) | more, indent=1) + "\n"

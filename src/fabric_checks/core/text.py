@@ -232,9 +232,10 @@ def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:
 def signed(value: float) -> str:
     """Return a change with its sign and three significant digits.
 
-    >>> [signed(value) for value in (9.123, -0.04, 0.0)]
+    >>> [signed(value) for value in (9.123, -0.04, 1e-14)]
     ['+9.12', '-0.04', '0']
     """
+    value = round(value, 9)
     text = f"{value:+.3g}" if abs(value) < 1000 else f"{value:+.0f}"
     return "0" if float(text) == 0 else text
 

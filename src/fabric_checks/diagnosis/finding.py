@@ -60,6 +60,14 @@ def note(
     )
 
 
+def advised(
+    look: str, *details: str, severity: Severity = Severity.FAULT, **of: Any
+) -> RankFinding:
+    """Return a finding with what to do next, which comes after its details; empty ones are left out."""
+    lines = (*filter(None, details), look)
+    return RankFinding(severity=severity, advice=look, details=lines, **of)
+
+
 def not_measured(lines: Iterable[str]) -> list[RankFinding]:
     """Return what was not measured as observations."""
     return [note(NOT_MEASURED, f"not measured: {line}") for line in lines]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fabric_checks.diagnosis.finding import RankFinding, faults
+
 #: By part (``node``, ``pair``, ``cable``, ``leaf``; ``node both ways`` for both directions at once) the
 #: smallest loss of bandwidth, as a share; with ``_us`` that of latency, in microseconds; with ``of turn N``
 #: of the pairs that this turn measures. None where none would have been found.
@@ -36,6 +38,23 @@ def text(limits: Limits, *, further: bool = False) -> str:
         f"{' and '.join([', '.join(first), last]) if first else last} would have been found, if slow"
         " throughout"
     )
+
+
+class Analysed:
+    """A run with its findings, and the smallest faults that it would have found."""
+
+    findings: tuple[RankFinding, ...]
+    limits: Limits
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether anything is slow or misplaced for certain."""
+        return bool(faults(self.findings))
+
+    @property
+    def limits_text(self) -> str:
+        """What would have been found, as a sentence."""
+        return text(self.limits, further=self.has_faults)
 
 
 def _fault(quantity: str, size: float) -> str:

@@ -10,7 +10,7 @@ from types import ModuleType
 from fabric_checks.core.errors import OutputError
 from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest, plain
 from fabric_checks.matrices.model import End, PairTable
-from fabric_checks.parsers import latency_map, rotate
+from fabric_checks.parsers import latency_map, launch_errors, rotate
 from fabric_checks.parsers import plain as plain_text
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
@@ -26,11 +26,18 @@ _OF_NODES = {
 }
 #: What begins a line of an output that has no pairs, and what it has and what to give instead.
 _WITHOUT_PAIRS = {
-    r"# OSU |#\s+Intel\(R\) MPI Benchmarks|# Benchmarking |\|\s+Stage |\[ ID\] Interval": (
+    # OSU, Intel's, UCX; iperf 3, 2 and their JSON and CSV; libfabric, qperf, NetPIPE, nuttcp; netperf, ping,
+    # verbs; HPCC, GPCNet, NIXL and NVSHMEM
+    r"# OSU |# Size +[BL]|#\s+Intel\(R\) MPI Benchmarks|# Benchmarking |\|\s+(?:Stage|Test) |iterations,50"
+    r"|\[ ID\] Interval|\{\s*\"start\":|\d{14},[\d.]+,\d|bytes +(?:#sent|iters) |[a-z]+_\w+:\n +\w+ += "
+    r"|.*\d bytes +\d+ times|[ \t]*[\d.]+ MB / |sockperf: |(?:MIGRATED )?(?:TCP|UDP)\b.* TEST"
+    r"|PING |---.* statistics ---|\d+ bytes in [\d.]+ seconds = |.*HPC Challenge|Latency-Bandwidth-Benchmark"
+    r"|NetworkTests v|NIXLBench|#shmem_|\| size \(B\)|START mpiBench|b_eff = |job size: +\d": (
         "this is of one pair, or one value of many, and names no hosts: write the value of each pair as CSV"
         " (`from,to,value`), or measure all with rotate"
     ),
-    r".*P2P=(?:En|Dis)abled|nvbandwidth |[ \t]+GPU0[ \t]+GPU1": (
+    r".*P2P=(?:En|Dis)abled|nvbandwidth |[ \t]+GPU0[ \t]+GPU1"
+    r"|.*\bp2p-bandwidth |TransferBench|.*RocmBandwidthTest": (
         "this is of the GPUs of one host, whose pairs are not judged: give pairs of GPUs on different hosts"
     ),
     r"dgnettest has (?:PASSED|FAILED)|Per node bandwidth stats|nprocs=\d+ sets=\d+ maxbytes=": (
@@ -42,12 +49,36 @@ _WITHOUT_PAIRS = {
         "the analysis of nccl-tests names the fastest and slowest process of a collective, but no pairs: give"
         " the outputs of sendrecv_perf between two hosts at a time"
     ),
-    r"\A\s*\{(?s:.*)\"nccl_version\"": "nccl-tests wrote this JSON: give the text that the same run printed",
+    r"\A\s*\{(?s:.*)\"nccl_version\"|size,count,type,": (
+        "nccl-tests wrote this JSON or CSV: give the text that the same run printed"
+    ),
+    r"\A\s*\{\s*test_info": (
+        "perftest wrote this JSON: give the text that it prints, and a line `# n1 -> n2` before each run"
+    ),
+    r"Switch\s+\d+ \"|Unicast lids|SwitchName=": "this is a map of the fabric: give it with --topology",
     r"\A\s*\{(?s:.*)\"Links\"\s*:": (
         "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt from the same"
         " folder"
     ),
+    r".*[\0-\x08\ufffd]": "this is no text: unpack it, or save its table as CSV",
+    r"\A(?!(?:#.*\n|\s)*\Z)(?:[-+\d.e\[\],; \t]*\n|#.*\n)+\Z": (
+        "these are numbers without names of hosts: give a matrix a row and a column of names, and begin it"
+        " with its unit, as `# unit: GB/s`"
+    ),
+    r"[\w.:\"-]*[,\t](?:[\w.:\"-]*[,\t])+\"?[\d.]+\"?$": (
+        "this is a table without a unit: begin it with a line such as `# unit: GB/s`"
+    ),
+    r"[ \t]+\w+(?:[ \t]+\w+)+\n\w[\w.:-]*(?:[ \t]+[-\d.]+){2,}$": (
+        "this is a table with blanks between columns: use commas or tabs, and begin it with its unit, as"
+        " `# unit: GB/s`"
+    ),
+    r"\A\s*(?:\{\s*\"|\[\s*[\[{\"])": (
+        "this is JSON of an unknown layout: write the value of each pair as CSV (`from,to,value`)"
+    ),
 }
+
+#: A line of a launcher that says no cause.
+_FAREWELL = re.compile(r"(?m)^(?:srun: |\[(?:mpiexec|proxy)[@:]).*")
 
 
 def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
@@ -83,6 +114,11 @@ def _why_unknown(text: str) -> str:
             return cause
     if not text.strip():
         return "the file is empty"
+    said = launch_errors.known(text) or launch_errors.first_error(text)
+    if not said and (farewell := _FAREWELL.search(text)):
+        said = farewell[0]
+    if said:
+        return f"there are no pairs in it, and it reports: {said.strip()}"
     known = ", ".join(each.NAME for each in READERS if each is not plain)
     return (
         f"format not recognized; docs/blame.md has an example of each that is known (rotate, {known}); begin"

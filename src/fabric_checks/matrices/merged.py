@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from fabric_checks.analysis.pair_matrix import MOST_PAIRS, natural
-from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import kinds
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, levels_of_nodes
@@ -26,8 +25,7 @@ from fabric_checks.parsers.table import require
 
 #: Devices of two names are compared with the same two on other hosts if so many pairs have them.
 FEWEST_OF_CLASS = 6
-#: A class of devices, or a file, is mentioned from this loss on; a node's loss in one file counts from it on,
-#: too.
+#: A class of devices is mentioned from this loss on.
 NOTED = 0.10
 #: A file whose values are so many times those of another is mentioned: its unit may be another.
 UNLIKE = 1.5
@@ -103,7 +101,6 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
             lines,
         )
     frame, findings = _levelled(frame)
-    findings += _in_one_file(frame, files, ends)
     return Run(
         files, _bandwidths(frame, first, ends), first, ends, lines, tuple(findings)
     )
@@ -266,42 +263,6 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     return rows.with_columns(
         rate=pl.col("rate") + pl.col("slower").fill_null(0.0)
     ), findings
-
-
-def _in_one_file(
-    frame: pl.DataFrame, files: tuple[str, ...], ends: tuple[End, ...]
-) -> list[Finding]:
-    """Return the nodes that were slow in one file only: these are not slow any more, or the traffic of others
-    was."""
-    pair = ("sender", "receiver")
-    off = frame.with_columns(off=pl.col("rate") - pl.col("rate").max().over(pair))
-    off = off.filter(pl.col("file").n_unique().over(pair) > 1)
-    sides = pl.concat([off.select("file", "off", rank=side) for side in pair])
-    low = (
-        sides.group_by("rank", "file")
-        .agg(pl.col("off").median(), pl.len())
-        .sort("rank", "file")
-    )
-    spread = OF_MAD * float(off["off"].abs().median() or 0.0)  # type: ignore[arg-type]  # of numbers
-    low = low.filter(
-        pl.col("len") >= FEWEST_OF_CLASS, pl.col("off") < -max(HEALTHY * spread, NOTED)
-    )
-    found = []
-    for rank, file, level, _ in low.iter_rows():
-        name, share = str(ends[rank]), float(np.exp(level))
-        rest = f"at {share:.2f} of its rate in the others: not blamed"
-        found.append(
-            Finding(
-                kind="past",
-                severity=Severity.SUSPECT,
-                text=f"{name} was slow in {files[file]} only, {rest}",
-                part=name,
-                hosts=(name,),
-                size=1 - share,
-                data={"ranks": [rank]},
-            )
-        )
-    return found
 
 
 def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:

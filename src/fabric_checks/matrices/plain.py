@@ -86,6 +86,11 @@ def _blocks(text: str) -> list[_Lines]:
     )
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
     separator = "\t" if any("\t" in line for _, line in rows) else ","
+    require(
+        not any(re.search("[;|]", line) for _, line in rows)
+        and all(separator in line for _, line in rows if line),
+        "columns are separated by commas or tabs, and decimals have a point",
+    )
     table = [
         (at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows
     ]
@@ -117,7 +122,10 @@ def _of_pairs(lines: _Lines) -> Iterator[Row]:
 def _of_matrix(lines: _Lines) -> Iterator[Row]:
     """Yield the cells of a matrix with senders down."""
     (first, (corner, *names)), *rows = lines
-    is_of_pairs = [corner.lower(), *map(str.lower, names[:1])] == _LONG[:2]
+    second = rows[0][1][1:2] if rows else []
+    is_of_pairs = [corner.lower(), *map(str.lower, names[:1])] == _LONG[:2] or any(
+        cell[:1].isalpha() and cell.lower() not in _MISSING for cell in second
+    )
     require(
         not is_of_pairs,
         f"a table with a row for each pair has the header {','.join(_LONG)}",

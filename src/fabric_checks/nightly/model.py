@@ -130,6 +130,7 @@ class Night(msgspec.Struct, frozen=True, tag="night", omit_defaults=True):
     :param limits: by case, the smallest faults that it would have named; :param blind: why no slow node would
         have been named, a line for each partition of which that is true.
     :param unconfirmed: the misses of references that repeats do not confirm, a line each; nobody is alarmed.
+    :param incomplete: how many of its cases ran, if it was interrupted before all had.
     :param busy: the load of the hosts, if other processes had so many cores that values say little.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
@@ -150,6 +151,7 @@ class Night(msgspec.Struct, frozen=True, tag="night", omit_defaults=True):
     limits: Mapping[str, Mapping[str, float | None]] = {}
     blind: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
+    incomplete: str = ""
     busy: str = ""
     nights: int = 0
     elapsed_s: float | None = None

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import structs
 
 from fabric_checks.core import files
-from fabric_checks.nightly import carriers, journal, retention, summary
+from fabric_checks.nightly import journal, retention, summary
 from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
@@ -55,9 +55,9 @@ def spend(plan: Plan, lock: int) -> Summary:
     if session:
         night = observed(night, session)
         trouble.failures += night.failures
-    left_out = None
     if night.measured:
-        night, left_out = _archived(plan, night, trouble)
+        step = partial(trends, plan.results, night)
+        night = trouble.attempt("the history", step) or night
     known = {line for each in before[-NIGHTS_OF_A_WARNING:] for line in each.warnings}
     due = [line for line in night.warnings if line not in known]
     # What later steps add to the failures is the night's, too.
@@ -67,39 +67,13 @@ def spend(plan: Plan, lock: int) -> Summary:
     judged = Summary(night, journal.news(journal.read(plan.journal, []), night), due)
     trouble.attempt("the journal", lambda: journal.append(plan.journal, night))
     if night.measured:
-        trouble.attempt("the report", partial(_report, plan, left_out, session))
+        trouble.attempt(
+            "the report",
+            lambda: retention.write_report(
+                plan.results, plan.system, plan.files / "report.html", session=session
+            ),
+        )
     return _written(plan, judged, trouble, session)
-
-
-def _archived(
-    plan: Plan, night: Night, trouble: Trouble
-) -> tuple[Night, list[str] | None]:
-    """Add the records of a night to the archive, and to the night what its history shows.
-
-    :returns: also the records that are left out of the archive, a line each; None if it has none of them.
-    """
-    left_out = trouble.attempt(
-        "the archive",
-        lambda: retention.archive_results(plan.results, plan.archive, plan.session),
-    )
-    if left_out is None:
-        return night, None
-    night = night.with_more(warnings=left_out)
-    steps = {"the history": trends, "the ports of cases": carriers.changes}
-    for what, step in steps.items():
-        night = trouble.attempt(what, partial(step, plan.archive, night)) or night
-    return night, left_out
-
-
-def _report(plan: Plan, left_out: list[str] | None, session: Session | None) -> None:
-    retention.write_report(
-        plan.results,
-        plan.system,
-        plan.files / "report.html",
-        archive=None if left_out is None else plan.archive,
-        left_out=left_out or (),
-        session=session,
-    )
 
 
 def _cut_short(plan: Plan, last: list[Night]) -> list[str]:

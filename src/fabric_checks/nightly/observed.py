@@ -176,15 +176,18 @@ def _notes(failed: Mapping[str, Sequence[_Failure]]) -> list[str]:
 
 
 def _counted(session: Session) -> dict[str, Any]:
-    """Return the fields of a night that count its cases and values, and say whether it was busy or
-    simulated."""
+    """Return the fields of a night that count its cases and values, and say whether it was incomplete, busy
+    or simulated."""
     load, is_busy = load_text(session.records)
-    cases = [
-        case
-        for case in session.cases
-        if not case.fixture and case.result not in ("skip", "abort")
+    selected = [
+        case for case in session.cases if not case.fixture and case.result != "skip"
     ]
+    cases = [case for case in selected if case.result != "abort"]
+    is_whole = len(cases) == len(selected)
     return {
+        "incomplete": ""
+        if is_whole
+        else f"{len(cases)} of {count_text(len(selected), 'case')} ran",
         "busy": load if is_busy else "",
         "cases": len(cases),
         "passed": sum(is_success(case.result) for case in cases),

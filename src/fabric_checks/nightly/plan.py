@@ -23,7 +23,7 @@ class Plan:
 
     :param system: of ReFrame; :param level: one of :data:`fabric_checks.core.levels.LEVELS`; :param session:
         its name.
-    :param results: the folder of results; :param archive: the folder of the archive.
+    :param results: the folder of results.
     :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise the run of this name is judged.
     :param metrics: the folder of the gauges; that of the system's nights if None.
@@ -34,7 +34,6 @@ class Plan:
     level: str
     session: str
     results: Path
-    archive: Path
     options: tuple[str, ...] = ()
     runs: bool = True
     metrics: Path | None = None

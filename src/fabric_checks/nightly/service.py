@@ -6,47 +6,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from fabric_checks.core.errors import FabricError, RequestError
-from fabric_checks.core.text import one_line, uncoloured
+from fabric_checks.core.commands import printed
+from fabric_checks.core.errors import FabricError, RequestError, unknown_name
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.flux import output as flux
 from fabric_checks.schedulers.model import Node, faults, listed
 from fabric_checks.schedulers.pbs import output as pbs
 from fabric_checks.schedulers.slurm import output as slurm
 
-#: How long a command may take.
-TIMEOUT_S = 60
-
 
 class ReservationError(FabricError):
     """A reservation that no job can run in."""
-
-
-def printed(command: Sequence[str]) -> str:
-    """Return the standard output of a command.
-
-    :raises FabricError: if it fails, cannot be started or does not answer.
-    """
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise FabricError(
-            f"{command[0]}: {getattr(error, 'strerror', None) or 'it does not answer'}"
-        ) from None
-    if done.returncode:
-        cause = (
-            done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}"
-        ).splitlines()[-1]
-        raise FabricError(
-            f"{' '.join(command)}: {one_line(uncoloured(cause)).removeprefix('ERROR: ')}"
-        )
-    return done.stdout
 
 
 def configuration(system: str | None) -> dict[str, Any]:
@@ -61,10 +34,8 @@ def configuration(system: str | None) -> dict[str, Any]:
     try:
         text = printed(["reframe", *named, "--show-config=systems/0"])
     except FabricError as error:
-        if unknown := re.search(
-            r"(?:there is no system '|the system \S+ has no partition ').*", str(error)
-        ):
-            raise RequestError(f"--system: {unknown[0]}") from None
+        if unknown := unknown_name(str(error)):
+            raise RequestError(f"--system: {unknown}") from None
         raise
     try:
         return dict(json.loads(text))

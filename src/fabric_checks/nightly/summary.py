@@ -24,8 +24,8 @@ from fabric_checks.records.sessions import started
 _TEMPLATE = Path(__file__).with_name("summary.jinja")
 #: The members of a night and of a finding that programs get.
 _OF_NIGHT = (
-    "session", "system", "level", "failures", "blind", "busy", "warnings", "unconfirmed", "cases", "passed",
-    "records", "elapsed_s", "simulated",
+    "session", "system", "level", "failures", "incomplete", "blind", "busy", "warnings", "unconfirmed",
+    "cases", "passed", "records", "elapsed_s", "simulated",
 )  # fmt: skip
 _OF_FINDING = ("title", "kind", "subject", "hosts", "details")
 _OF_OPEN = ("id", "since", "last", "nights", "acknowledged", "beyond", "why_open")
@@ -53,7 +53,11 @@ class Summary:
         """How the night ended, by what it saw and nobody has acknowledged."""
         night, alarming = self.night, self.of(State.NEW, State.STILL)
         return verdict(
-            failed=night.failures, findings=alarming, blind=night.blind, busy=night.busy
+            failed=night.failures,
+            incomplete=night.incomplete,
+            findings=alarming,
+            blind=night.blind,
+            busy=night.busy,
         )
 
     @property
@@ -72,6 +76,8 @@ def headline(summary: Summary) -> str:
     text = word.value
     if word is Verdict.FINDINGS:
         text = count_text(states[State.NEW] + states[State.STILL], "finding")
+    if word is Verdict.INCOMPLETE:
+        text += f": {night.incomplete}"
     if states:
         text += f" ({', '.join(f'{states[each]} {each.value}' for each in State if states[each])})"
     if night.blind:

@@ -33,15 +33,15 @@ from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
 
 
-def trends(archive: Path, night: Night) -> Night:
+def trends(results: Path, night: Night) -> Night:
     """Return a night with what the history of its series shows: changes for the worse that last.
 
     Those that began on one night together are one finding; records that cannot be read are warnings.
 
-    :param archive: the archive, with the records of the night.
+    :param results: the folder of results, with the records of the night.
     :raises RecordError: if there is none.
     """
-    source = Source("history", archive, None, None, {"system": night.system})
+    source = Source("history", results, None, None, {"system": night.system})
     loaded = reader.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
     if nights < MIN_RUNS:

@@ -137,9 +137,6 @@ def _slurm(now: Look) -> Facts:
             "the partition", now.parsed("sinfo", slurm.queues, groups, limits)
         ),
         pmis=tuple(now.parsed("srun --mpi=list", slurm.mpi_types, types) or ()),
-        switches=slurm.leaf_switches(
-            ask("scontrol", "--oneliner", "show", "topology") or ""
-        ),
     )
 
 
@@ -293,17 +290,14 @@ _LIBRARIES = (
 def _pmi_library(now: Look) -> str:
     """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual
     folder."""
-    listed = {
-        f"{folder}/{name}"
-        for folder in _LIBRARIES
-        for name in now.machine.listed(folder)
-    }
-    usual = (f"{folder}/libpmi2.so{end}" for folder in _LIBRARIES for end in ("", ".0"))
-    found = next((path for path in usual if path in listed), "")
-    if not found:
-        why = "Intel MPI may need one in I_MPI_PMI_LIBRARY to be started by srun"
-        now.notes.append(f"no libpmi2.so was found; {why}")
-    return found
+    for folder in _LIBRARIES:
+        listed = now.machine.listed(folder)
+        for name in ("libpmi2.so", "libpmi2.so.0"):
+            if name in listed:
+                return f"{folder}/{name}"
+    why = "Intel MPI may need one in I_MPI_PMI_LIBRARY to be started by srun"
+    now.notes.append(f"no libpmi2.so was found; {why}")
+    return ""
 
 
 def _pmi(family: str, offered: tuple[str, ...]) -> str:

@@ -39,9 +39,9 @@ class Mpi:
 class Facts:
     """The facts about a machine.
 
-    :param host: its name; :param scheduler: slurm, pbs, lsf, flux, or local where there is none.
+    :param host: its name; :param scheduler: slurm, pbs, flux, or local where there is none.
     :param cluster: the scheduler's name of it, or empty; :param queues: those whose names can be used.
-    :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
+    :param pmis: the values that `srun --mpi` offers.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
     :param suites: the modules of suites, of which nothing shows with which MPI they were built.
@@ -54,7 +54,6 @@ class Facts:
     cluster: str = ""
     queues: tuple[Queue, ...] = ()
     pmis: tuple[str, ...] = ()
-    switches: int = 0
     links: tuple[Link, ...] = ()
     cores: int | None = None
     modules: str = "nomod"

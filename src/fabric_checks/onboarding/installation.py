@@ -32,31 +32,24 @@ def is_free(name: str, config: Path = CONFIG) -> bool:
 
 
 def write(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
-    """Write files below a folder, and return where they are; all or none of them, and none that is there.
+    """Write files below a folder, and return where they are; none if one is there already.
 
-    :raises FabricError: if one is there already, or cannot be written.
+    :raises FabricError: if one is, or cannot be written.
     """
-    made: list[Path] = []
-    try:
-        for name, text in files.items():
-            path = config / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x") as file:
-                made.append(path)
-                file.write(text)
-    except OSError as error:
-        for path in made:
-            path.unlink(missing_ok=True)
-            for folder in path.relative_to(config).parents:
-                if not any((config / folder).iterdir()):
-                    (config / folder).rmdir()
-        what = (
-            "already exists and is left unchanged"
-            if isinstance(error, FileExistsError)
-            else error.strerror
+    paths = {config / name: text for name, text in files.items()}
+    for path in filter(Path.exists, paths):
+        raise FabricError(
+            f"{path}: already exists and is left unchanged; nothing was written"
         )
-        raise FabricError(f"{error.filename}: {what}; nothing was written") from None
-    return made
+    try:
+        for path, text in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    except OSError as error:
+        raise FabricError(
+            f"{error.filename}: {error.strerror}; delete what was written of this system below {config}"
+        ) from None
+    return list(paths)
 
 
 def load_modules(machine: Machine, mpi: Mpi) -> str:

@@ -162,8 +162,8 @@ def _cores(facts: Facts, queue: Queue | None) -> Question:
     if queue is None and facts.cores:
         why, certain = "", True
     elif queue is not None and queue.cores is not None:
-        guess, certain = queue.cores, not queue.doubt
-        why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
+        guess, certain = queue.cores, True
+        why = "the fewest, as the nodes differ" if queue.differ else ""
     text = "How many cores does a node have"
     return Question("cores", text, guess, why, certain, _count)
 

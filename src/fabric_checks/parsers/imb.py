@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC, IMB-RMA and IMB-P2P.
+"""Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC and IMB-RMA.
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes =
 N", then a line of column titles and a row for each message size; a program with ``-DCHECK`` adds a column
@@ -35,7 +35,6 @@ PARTS = {
     "IMB-MPI1-GPU": "MPI-1 (GPU)",
     "IMB-NBC": "MPI-NBC",
     "IMB-RMA": "MPI-RMA",
-    "IMB-P2P": "IMB-P2P",
 }
 #: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
 COLLECTIVES = (
@@ -46,8 +45,7 @@ COLLECTIVES = (
 #: last four of these one process moves a message from or to each of the others in this time, and IMB counts
 #: one of them.
 _MESSAGES = {"Sendrecv": 2, "Exchange": 4} | dict.fromkeys((
-    "PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPing", "PingPingSpecificSource",
-    "PingPingAnySource", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local",
+    "PingPong", "PingPing", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local",
     "Accumulate", "Get_accumulate", "Compare_and_swap", "Fetch_and_op", "Put_all_local", "Get_all_local",
     "One_put_all", "One_get_all",
 ), 1)  # fmt: skip
@@ -72,7 +70,6 @@ _COLUMNS = {
 #: The formats of a table, after the size where there is one.
 _TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
 _TIME_AND_BANDWIDTH = "#repetitions t[usec] Mbytes/sec"
-_TIME_AND_RATES = f"{_TIME_AND_BANDWIDTH} Msg/sec"
 _OVERLAP = "#repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
 #: Those of the benchmarks of IMB-MPI1 and IMB-RMA, but for :data:`_TIME_AND_BANDWIDTH`.
 _TITLES = {
@@ -90,11 +87,11 @@ _WHY = {
     ),
 }
 #: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
-#: operations; and what they are where the call does not have them (``IMB_settings.h`` and ``imb_p2p.c``).
+#: operations; and what they are where the call does not have them (``IMB_settings.h``).
 _ITERATIONS = re.compile(
     r"(?m)^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)"
 )
-_BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
+_BY_DEFAULT = ("1000", "40", "100")
 _GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
 _KINDS = {"repetitions": table.whole, "message_rate_per_s": table.whole}
 
@@ -211,9 +208,8 @@ def _require_repetitions(
     """
     if "-iter_policy" in text:
         return
-    default = _BY_DEFAULT_P2P if program == "IMB-P2P" else _BY_DEFAULT
     call = _ITERATIONS.search(text)
-    asked = zip(call.groups() if call else default, default, strict=True)
+    asked = zip(call.groups() if call else _BY_DEFAULT, _BY_DEFAULT, strict=True)
     number, volume_MiB, single = (int(given or other) for given, other in asked)
     most = single if mode == NON_AGGREGATE else number
     for row in sorted(rows, key=lambda row: row.size_B):
@@ -228,13 +224,11 @@ def _require_repetitions(
 
 
 def _titles(program: str, benchmark: str) -> list[str]:
-    """Return the column titles of a benchmark; see ``IMB_output.c`` and ``imb_p2p.c`` of IMB."""
+    """Return the column titles of a benchmark; see ``IMB_output.c`` of IMB."""
     name = benchmark.lower()
-    of_program = {
-        "IMB-P2P": _TIME_AND_RATES,
-        "IMB-NBC": _TIMES if name.endswith("_pure") else _OVERLAP,
-    }
-    titles = of_program.get(program) or _TITLES.get(name, _TIME_AND_BANDWIDTH)
+    titles = _TITLES.get(name, _TIME_AND_BANDWIDTH)
+    if program == "IMB-NBC":
+        titles = _TIMES if name.endswith("_pure") else _OVERLAP
     return [*([] if "barrier" in name else ["#bytes"]), *titles.split()]
 
 

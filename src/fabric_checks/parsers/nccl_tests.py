@@ -7,8 +7,6 @@ the number of ranks: nccl-tests, doc/PERFORMANCE.md.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -303,31 +301,3 @@ def _timing(
         algorithm = size_B / time_us / 1e3
         bus = bus if factor is None else factor * algorithm
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus), of_bus
-
-
-def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[float]]:
-    """Return the times of the iterations out of place in us, by size, from the JSON of ``-I 1 -J FILE``
-    (2.19.2).
-
-    An iteration lasts from the end of the one before until the slowest process has it done; the first one
-    begins when a process gets there, so it includes that it waits for others.
-
-    :param out_of_place: what the same run printed, by the size that was asked for.
-    :raises OutputError: if the JSON is not whole, or is of another run.
-    """
-    found = {}
-    try:
-        results = json.loads(text)["results"]
-        for result, (size_B, out) in zip(results, out_of_place.items(), strict=True):
-            found[size_B] = times_us = result["out_of_place_per_iter"]["times_us"]
-            time_us = result["out_of_place"]["time"]
-            is_same = math.isclose(time_us, out.time_us, rel_tol=_FEW_DIGITS)
-            require(
-                is_same and times_us and all(0 < each < math.inf for each in times_us),
-                "the JSON with the iterations is of another run than the text, or damaged",
-            )
-    except (LookupError, TypeError, ValueError) as error:
-        raise OutputError(
-            f"the JSON with the iterations is not as nccl-tests writes it: {quoted(repr(error))}"
-        ) from None
-    return found

@@ -10,92 +10,23 @@ percentiles (``-z``) and derived data types (``-D``) are refused.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import osu_columns, plain, table
 from fabric_checks.parsers.table import Row, require, require_intact, rounded
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
-_MOVES = (
-    "allgather",
-    "allgatherv",
-    "barrier",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-)
-_COLLECTIVES = {name: name.capitalize() for name in (*_SUMS, *_MOVES)} | {
-    "alltoall": "All-to-All Personalized Exchange",
-    "alltoallv": "All-to-Allv Personalized Exchange",
-    "alltoallw": "All-to-Allw Personalized Exchange",
-    "bcast": "Broadcast",
-}
-_NEIGHBOURHOOD = {
-    "allgather": "Allgather",
-    "allgatherv": "Allgatherv",
-    "alltoall": "Alltoall",
-    "alltoallv": "All-to-Allv",
-    "alltoallw": "Alltoallw",
-}
-_ONE_SIDED = {
-    "put_latency": "Put Latency",
-    "get_latency": "Get Latency",
-    "acc_latency": "Accumulate Latency",
-    "get_acc_latency": "Get_accumulate Latency",
-    "cas_latency": "Compare_and_swap Latency",
-    "fop_latency": "Fetch_and_op Latency",
-    "put_bw": "Put Bandwidth",
-    "get_bw": "Get Bandwidth",
-    "put_bibw": "Put Bi-directional Bandwidth",
-}
-#: The collectives of the programs in ``xccl``, which call NCCL or RCCL in place of MPI.
-_OF_NCCL = ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")
 #: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in
-#: capitals.
-TITLES = {
-    "latency": "MPI Latency Test",
-    "latency_mt": "MPI Multi-threaded Latency Test",
-    "latency_mp": "MPI Multi-process Latency Test",
-    "latency_persistent": "MPI Latency Persistent Test",
-    "bw": "MPI Bandwidth Test",
-    "bw_persistent": "MPI Bandwidth Persistent Test",
-    "bw_fan_in": "MPI Bandwidth Test",
-    "bw_fan_out": "MPI Bandwidth Test",
-    "bibw": "MPI Bi-Directional Bandwidth Test",
-    "bibw_persistent": "MPI Bi-Directional Bandwidth Persistent Test",
-    "multi_lat": "MPI Multi Latency Test",
-    "mbw_mr": "MPI Multiple Bandwidth / Message Rate Test",
-    **{name: f"MPI {title} Latency Test" for name, title in _COLLECTIVES.items()},
-    **{
-        f"{name}_persistent": f"MPI {title} Persistent Latency Test"
-        for name, title in _COLLECTIVES.items()
-    },
-    **{
-        f"i{name}": f"MPI Non-blocking {title} Latency Test"
-        for name, title in _COLLECTIVES.items()
-    },
-    "ialltoall": "MPI Non-blocking All-to-All Latency Test",
-    **{
-        f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test"
-        for name, title in _NEIGHBOURHOOD.items()
-    },
-    # 7.3 prints the title of the benchmark that goes over all processes.
-    "neighbor_alltoallw": f"MPI {_COLLECTIVES['alltoallw']} Latency Test",
-    **{
-        f"ineighbor_{name}": f"MPI Non-blocking Neighborhood {name.capitalize()} Latency Test"
-        for name in _NEIGHBOURHOOD
-    },
-    **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
-    # RCCL stands there for NCCL where the programs are built with it.
-    **{f"xccl_{name}": f"NCCL {_COLLECTIVES[name]} Latency Test" for name in _OF_NCCL},
-    "xccl_latency": "NCCL Latency Test",
-    "xccl_bw": "NCCL Bandwidth Test",
-    "xccl_bibw": "NCCL Bi-Directional Bandwidth Test",
-}
+#: capitals. The programs in ``xccl`` call NCCL or RCCL in place of MPI; RCCL stands there for NCCL where the
+#: programs are built with it. neighbor_alltoallw of 7.3 prints the title of the benchmark over all processes.
+TITLES: dict[str, str] = json.loads(
+    resources.files(__package__).joinpath("osu_titles.json").read_text()
+)
 #: Benchmarks that reduce what they send.
 REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
 #: The synchronisations of the one-sided benchmarks, as they print them, by the value of their option ``-s``.

@@ -21,14 +21,12 @@ class PortChange:
     :param port: as it was at the end.
     :param sent_B: bytes; None if its counters cannot tell. :param received_B: likewise.
     :param grown: by how much each of its other counters grew.
-    :param why_uncounted: why ``sent_B`` is None, a phrase.
     """
 
     port: Port
     sent_B: int | None
     received_B: int | None
     grown: Mapping[str, int]
-    why_uncounted: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,9 @@ class NodeChange:
     :param node: its name; :param seconds: how long the program ran there.
     :param ports: by name; :param tcp: by how much the counters of TCP grew.
     :param host: as it was at the end; :param load_before: its load before the program.
-    :param slowest_ms: the time of the slower snapshot.
-    :param lost: the devices of PCIe that were there before the program and not after it, in words.
-    :param whole: whether both snapshots are, so that what is not in them is not there.
+    :param devices: its GPUs and its adapters but for interfaces, in words, after the program.
+    :param lost: those that were there before the program and not after it.
+    :param is_whole: whether neither snapshot was cut, so that what is not in them is not there.
     :param nvlink_before: as :attr:`Host.nvlink`, before the program.
     """
 
@@ -50,9 +48,9 @@ class NodeChange:
     tcp: Mapping[str, int] = field(default_factory=dict)
     host: Host = field(default_factory=Host)
     load_before: float | None = None
-    slowest_ms: float = 0.0
+    devices: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    whole: bool = True
+    is_whole: bool = True
     nvlink_before: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -82,7 +80,7 @@ def of_node(file: NodeFile) -> NodeChange | str:
     seconds = after.uptime_s - before.uptime_s
     if seconds <= 0:
         return "the node rebooted in between"
-    is_whole = not (before.cut or after.cut)
+    devices = _devices(after)
     return NodeChange(
         file.node,
         seconds,
@@ -93,20 +91,16 @@ def of_node(file: NodeFile) -> NodeChange | str:
         _growth(before.host.tcp, after.host.tcp),
         after.host,
         before.host.load,
-        max(before.took_ms, after.took_ms),
-        _lost(before, after) if is_whole else (),
-        is_whole,
+        devices,
+        tuple(device for device in _devices(before) if device not in devices),
+        not (before.cut or after.cut),
         before.host.nvlink,
     )
 
 
-def _lost(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    gpus = [f"GPU {at}" for at in before.host.gpus if at not in after.host.gpus]
-    ports = [
-        name
-        for name, port in before.ports.items()
-        if port.path and name not in after.ports
-    ]
+def _devices(snapshot: Snapshot) -> tuple[str, ...]:
+    gpus = [f"GPU {address}" for address in snapshot.host.gpus]
+    ports = [port.name for port in snapshot.ports.values() if port.kind != "interface"]
     return (*gpus, *ports)
 
 
@@ -121,22 +115,17 @@ def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, in
 
 def _of_port(before: Port | None, after: Port) -> PortChange:
     if before is None:
-        return PortChange(
-            after, None, None, {}, "the port did not exist before the program ran"
-        )
-    sent_B, why = _bytes(before.sent_B, after.sent_B)
-    received_B, _ = _bytes(before.received_B, after.received_B)
+        return PortChange(after, None, None, {})
     return PortChange(
-        after, sent_B, received_B, _growth(before.counters, after.counters), why
+        after,
+        _bytes(before.sent_B, after.sent_B),
+        _bytes(before.received_B, after.received_B),
+        _growth(before.counters, after.counters),
     )
 
 
-def _bytes(before: int | None, after: int | None) -> tuple[int | None, str]:
-    """Return the growth of a count of bytes, or None and why it is unknown."""
-    if before is None or after is None:
-        return None, "sent bytes are not counted"
-    if after == FULL_DATA_B:
-        return None, "sent bytes have stopped at the largest value of 32 bits"
-    if after < before:
-        return None, "sent bytes were reset"
-    return after - before, ""
+def _bytes(before: int | None, after: int | None) -> int | None:
+    """Return the growth of a count of bytes; None if it is not counted, has stopped or was reset."""
+    if before is None or after is None or after == FULL_DATA_B or after < before:
+        return None
+    return after - before

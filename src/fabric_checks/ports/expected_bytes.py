@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from operator import ne
+from collections.abc import Iterable, Sequence
 
 from fabric_checks.core.errors import OutputError
 
@@ -47,27 +46,6 @@ def osu_bandwidth_B(
         before = before if warmup is None else warmup
         messages_B += size_B * (timed + before)
     return messages_B * (window or OSU_WINDOW) * pairs * (2 if both_ways else 1)
-
-
-def imb_ring_B(
-    repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool
-) -> int:
-    """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at
-    least.
-
-    On top of the repetitions that it prints, IMB does one more, a tenth as warm-up, and before that up to as
-    many as it prints, to find out how many there is time for (src_c/IMB_warm_up.c, IMB_init_buffers_iter).
-    The last ones are not printed and not counted here. Releases after 2021.11 warm up with 10 at least.
-
-    :param repetitions: as the output has them, by message size in bytes.
-    :param nodes: the node of each rank, in their order in the ring.
-    """
-    crossing: int = sum(map(ne, nodes, [*nodes[1:], *nodes[:1]]))
-    sent_B = sum(
-        size_B * (int(count) + int(count) // 10 + 1)
-        for size_B, count in repetitions.items()
-    )
-    return sent_B * crossing * (2 if both_ways else 1)
 
 
 def rotate_B(

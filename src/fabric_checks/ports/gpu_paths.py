@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ways of GPUs to other nodes, as NCCL logs them: another network, shared adapters, and hosts unlike the
-others."""
+"""The ways of GPUs to other nodes, as NCCL logs them: another network, and hosts unlike the others."""
 
 from __future__ import annotations
 
@@ -10,11 +9,10 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
 from fabric_checks.ports.outliers import (
-    MOST_SHOWN,
     finding,
     grouped,
     nodes_text,
-    unlike_gpus,
+    usual,
 )
 
 #: Providers of libfabric that go through TCP or UDP, also below another one, as in ``tcp;ofi_rxm``.
@@ -43,7 +41,7 @@ def disproof(ranks: Mapping[int, RankNetwork], fabric: Sequence[str]) -> str | N
 
 
 def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
-    """Return what stands out: hosts unlike the others, and adapters that GPUs share while others idle.
+    """Return what stands out: hosts unlike the others, and that no GPU reaches its adapter directly.
 
     :param ranks: by rank; those that send to no other node tell nothing about adapters.
     """
@@ -62,8 +60,40 @@ def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
             host: {device: value_of(way) for device, way in of.items()}
             for host, of in hosts.items()
         }
-        found += unlike_gpus(values, verb, about)
-    return [*found, *_shared(hosts), *_not_direct(hosts)]
+        found += _unlike(values, verb, about)
+    return [*found, *_not_direct(hosts)]
+
+
+def _unlike(
+    values: Mapping[str, Mapping[int, str]], verb: str, about: str
+) -> Iterator[Finding]:
+    """Yield a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
+    number.
+
+    :param values: in words, by host and number of the GPU; empty ones are unknown.
+    :param verb: as in ``sends through {}``. :param about: what distinguishes the finding from others.
+    """
+    known = (
+        (number, (host, value))
+        for host, of in values.items()
+        for number, value in of.items()
+        if value
+    )
+    differing: list[tuple[str, str]] = []
+    for number, pairs in sorted(grouped(known).items()):
+        most = usual(dict(pairs))
+        differing += [
+            (
+                host,
+                f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most)}",
+            )
+            for host, value in pairs
+            if most not in (None, value)
+        ]
+    for host, texts in sorted(grouped(differing).items()):
+        count = len(texts)
+        more = f" ({count} GPUs of {len(values[host])} differ)" if count > 1 else ""
+        yield finding("gpu", [host], f"node {host}: {texts[0]}{more}", about)
 
 
 def _is_tcp(of: RankNetwork) -> bool:
@@ -79,25 +109,6 @@ _WAYS = {
     True: "goes by GPUDirect RDMA",
     False: "goes through the host's memory",
 }
-
-
-def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> Iterator[Finding]:
-    """Yield a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
-    shared = []
-    for host, of in sorted(hosts.items()):
-        users = grouped(
-            (name, str(device))
-            for device, way in sorted(of.items())
-            for name in way.adapters
-        )
-        counts = {name: len(devices) for name, devices in users.items()}
-        name = max(counts, key=counts.__getitem__, default="")
-        if users and min(counts.values()) < counts[name]:
-            what = f"GPUs {names_text(users[name], MOST_SHOWN)} share {name}"
-            shared.append((what, host))
-    for what, named in grouped(shared).items():
-        text = f"{nodes_text(named)}: {what}, while others have an adapter alone"
-        yield finding("gpu", named, text, "shared adapters")
 
 
 def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:

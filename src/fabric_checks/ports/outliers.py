@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding, Severity
@@ -19,10 +20,16 @@ CHANCE = 1e-6
 
 
 def is_chance(count: float, expected: float) -> bool:
-    """Tell whether chance explains that so many events were counted where fewer are expected."""
-    from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and needed where a counter grew)
+    """Tell whether chance explains that so many events were counted where fewer are expected.
 
-    return count < 1 or bool(pdtrc(count - 1, expected) >= CHANCE)
+    By Chernoff's bound on a Poisson number (Mitzenmacher and Upfal, Probability and Computing, theorem 5.4):
+    at least x of m come with a probability of at most e^(x - m) (m / x)^x.
+    """
+    if count < 1 or count <= expected:
+        return True
+    if expected == 0:
+        return False
+    return count - expected - count * math.log(count / expected) >= math.log(CHANCE)
 
 
 def finding(
@@ -68,38 +75,6 @@ def usual(values: Mapping[str, Value]) -> Value | None:
         return None
     value, count = Counter(values.values()).most_common(1)[0]
     return value if 2 * count > len(values) else None
-
-
-def unlike_gpus(
-    values: Mapping[str, Mapping[int, str]], verb: str, about: str
-) -> Iterator[Finding]:
-    """Yield a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
-    number.
-
-    :param values: in words, by host and number of the GPU; empty ones are unknown.
-    :param verb: as in ``is nearest to {}``. :param about: what distinguishes the finding from others.
-    """
-    known = (
-        (number, (host, value))
-        for host, of in values.items()
-        for number, value in of.items()
-        if value
-    )
-    differing: list[tuple[str, str]] = []
-    for number, pairs in sorted(grouped(known).items()):
-        most = usual(dict(pairs))
-        differing += [
-            (
-                host,
-                f"GPU {number} {verb.format(value)}, on most nodes it {verb.format(most)}",
-            )
-            for host, value in pairs
-            if most not in (None, value)
-        ]
-    for host, texts in sorted(grouped(differing).items()):
-        count = len(texts)
-        more = f" ({count} GPUs of {len(values[host])} differ)" if count > 1 else ""
-        yield finding("gpu", [host], f"node {host}: {texts[0]}{more}", about)
 
 
 def nodes_text(names: Sequence[str]) -> str:

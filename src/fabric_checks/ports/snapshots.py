@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, Literal
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -63,23 +62,22 @@ _BYTES = (
 _OF_COUNTERS = ("counters", "hw_counters", "device/telemetry", "statistics")
 _SINGLE = ("carrier_changes",)
 
+#: The address of a bridge or a device on PCIe: domain, bus, device and function.
+_ADDRESS = r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
 #: A GPU that a driver has; the lanes of a device or bridge; a module of the kernel.
-_GPU = re.compile(r"/sys/bus/pci/drivers/(?:nvidia|amdgpu)/([^/]+)")
-_NUMA_OF_GPU = re.compile(rf"{_GPU.pattern}/numa_node")
-_LANES = re.compile(r"/sys/devices/(?:.*/)?([^/]+)/current_link_width")
+_GPU = re.compile(rf"/sys/bus/pci/drivers/(?:nvidia|amdgpu)/{_ADDRESS}")
+_LANES = re.compile(rf"/sys/devices/(?:.*/)?{_ADDRESS}/current_link_width")
 _MODULE = re.compile(r"/sys/module/([\w-]+)/version")
 #: The state of an interface of Slingshot, and the name of the interface of a port of verbs.
 _OF_CXI = re.compile(r"device/net/([^/]+)/operstate")
-_ANY, _NAME, _NUMA = re.compile(r".*"), re.compile(r"[^!].*"), re.compile(r"\d{1,4}")
-#: A root of PCIe, or the address of a bridge or a device: domain, bus, device and function.
-_PCIE = re.compile(
-    r"pci[0-9a-f]{4,8}:[0-9a-f]{2}|[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
-)
+_ANY, _NAME = re.compile(r".*"), re.compile(r"[^!].*")
 #: The widths of PCIe; virtual devices have 0, 63 or 255.
 _WIDTH = re.compile("1|2|4|8|12|16|32")
 
 #: The kernel's log, and the error of a file that cannot be read.
 _MESSAGES, _ERROR = "/dev/kmsg", re.compile(r"!E\w{1,15}")
+#: Free and all bytes of the shared memory.
+_SHARED_MEMORY = re.compile(r"(\d{1,20}) (\d{1,20})")
 #: A link of a GPU, or its registration in the fabric.
 _NVLINK = re.compile(r"nvlink/(\d{1,3})/(\d{1,3}|fabric)")
 
@@ -96,8 +94,6 @@ class Port:
     :param rate_MBps: of one direction, in 10^6 bytes a second.
     :param driver: of an interface, and its version.
     :param pcie: the current speed and width of its slot, as in ``8.0 GT/s x8``.
-    :param path: the root of PCIe, the bridges above it, and its own address, as in ``("pci0000:17",
-        "0000:17:01.0", "0000:18:00.0")``; empty if unknown.
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
     :param counters: its other counters, by name.
     :param aliases: names of the interfaces that are the same port.
@@ -113,20 +109,11 @@ class Port:
     firmware: str | None = None
     numa: str | None = None
     pcie: str | None = None
-    path: tuple[str, ...] = ()
     sent_B: int | None = None
     received_B: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     aliases: Sequence[str] = ()
     stacked: bool = False
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """A GPU that its driver has: its NUMA node, if known, and its path as :attr:`Port.path`."""
-
-    path: tuple[str, ...]
-    numa: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,21 +124,23 @@ class Host:
     :param settings: of the node, in words: ``governor``, ``huge pages``, ``largest frequency``, and the
         versions of modules.
     :param load: the load average of the last minute.
-    :param gpus: by address, in the order of addresses.
-    :param lanes: of the PCIe link of a device, or of a bridge above one, by address.
+    :param gpus: the addresses of those that their driver has, in their order.
+    :param lanes: of the PCIe link of a GPU, or of a bridge above a GPU or an adapter, by address.
     :param nvlink: the state of each NVLink by GPU and link, as in ``{("3", "5"): "25.781 GB/s"}``, and each
         registration of a GPU in the fabric by GPU and ``fabric``.
     :param messages: of the kernel while the program ran; :param unread: why they could not be read.
+    :param shared_memory_B: the free and all bytes of /dev/shm, if known.
     """
 
     tcp: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     load: float | None = None
-    gpus: Mapping[str, Gpu] = field(default_factory=dict)
+    gpus: tuple[str, ...] = ()
     lanes: Mapping[str, int] = field(default_factory=dict)
     nvlink: Mapping[tuple[str, str], str] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     unread: str = ""
+    shared_memory_B: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -238,13 +227,6 @@ def _whole(text: str) -> int | None:
     return number if number < 2**64 else None
 
 
-def _path(target: str) -> tuple[str, ...]:
-    """Return the parts of PCIe of the path that a device's link leads to; none for a device of another
-    bus."""
-    parts = tuple(part for part in target.split("/") if _PCIE.fullmatch(part))
-    return parts if parts and not parts[-1].startswith("pci") else ()
-
-
 def _of_Gbps(rate: str) -> float:
     return 125 * float(rate)
 
@@ -267,7 +249,6 @@ _FIELDS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
     ("mtu", "mtu", r"([1-9]\d{0,8})", int),
     ("numa", "device/numa_node", r"(\d{1,4})", str),
     ("pcie", "slot", r"(\d+(?:\.\d+)? GT/s x[1-9]\d{0,2})", str),
-    ("path", "device", "(.*)", _path),
 )
 
 
@@ -415,6 +396,24 @@ _SETTINGS = {
 
 def _host(rows: Rows) -> Host:
     first = dict(reversed([(path, value) for path, value in rows]))
+    load = re.match(r"\d{1,6}\.\d{2} ", first.get("/proc/loadavg", ""))
+    messages = [value for path, value in rows if path == _MESSAGES]
+    room = _SHARED_MEMORY.fullmatch(first.get("/dev/shm", ""))
+    error = next((value for value in messages if _ERROR.fullmatch(value)), "")
+    return Host(
+        _tcp(rows, first),
+        _settings(first),
+        float(load[0]) if load else None,
+        tuple(sorted(_values(first, _GPU, _ANY))),
+        _lanes(first),
+        _nvlinks(first),
+        () if error else tuple(messages),
+        error.removeprefix("!"),
+        (int(room[1]), int(room[2])) if room else None,
+    )
+
+
+def _settings(first: Mapping[str, str]) -> dict[str, str]:
     settings = {
         f"version of {name}": version
         for name, version in _values(first, _MODULE, _NAME).items()
@@ -422,24 +421,20 @@ def _host(rows: Rows) -> Host:
     for name, (path, form) in _SETTINGS.items():
         if found := re.fullmatch(form, first.get(path, "")):
             settings[name] = found[1]
-    load = re.match(r"\d{1,6}\.\d{2} ", first.get("/proc/loadavg", ""))
-    lanes = {at: int(width) for at, width in _values(first, _LANES, _WIDTH).items()}
-    messages = [value for path, value in rows if path == _MESSAGES]
-    error = next((value for value in messages if _ERROR.fullmatch(value)), "")
-    return Host(
-        _tcp(rows, first),
-        settings,
-        float(load[0]) if load else None,
-        _gpus(first),
-        lanes,
-        {
-            (found[1], found[2]): value
-            for path, value in rows
-            if (found := _NVLINK.fullmatch(path))
-        },
-        () if error else tuple(messages),
-        error.removeprefix("!"),
-    )
+    return settings
+
+
+def _lanes(first: Mapping[str, str]) -> dict[str, int]:
+    """Return the lanes of links of PCIe but for those of adapters, which are states of their ports."""
+    links = [target for path, target in first.items() if path.endswith("/device")]
+    adapters = {target.rpartition("/")[2] for target in links}
+    lanes = _values(first, _LANES, _WIDTH)
+    return {at: int(width) for at, width in lanes.items() if at not in adapters}
+
+
+def _nvlinks(first: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    found = ((_NVLINK.fullmatch(path), state) for path, state in first.items())
+    return {(link[1], link[2]): state for link, state in found if link}
 
 
 def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:
@@ -452,12 +447,3 @@ def _tcp(rows: Rows, first: Mapping[str, str]) -> dict[str, int]:
                 if (count := _whole(text)) is not None:
                     found[name] = count
     return found
-
-
-def _gpus(first: Mapping[str, str]) -> dict[str, Gpu]:
-    paths = map(_path, _values(first, _GPU, _ANY).values())
-    numa = _values(first, _NUMA_OF_GPU, _NUMA)
-    return {
-        at[-1]: Gpu(at, numa.get(at[-1]))
-        for at in sorted(filter(None, paths), key=itemgetter(-1))
-    }

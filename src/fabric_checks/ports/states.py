@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Link states and settings of ports and hosts that differ from those on the other nodes of a job."""
+"""Link states, settings and devices of ports and hosts that differ from those on the other nodes of a job."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from statistics import median
@@ -13,7 +14,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.ports import events
 from fabric_checks.ports.counter_growth import Nodes, port_changes
-from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 from fabric_checks.ports.transport import named
 
@@ -83,10 +84,35 @@ def _values(
     for node in nodes:
         for what, value in node.host.settings.items():
             yield ("host", what, ""), node.node, value
+        for address, lanes in node.host.lanes.items():
+            yield ("host", f"number of PCIe lanes at {address}", ""), node.node, lanes
         for what, count in events.active_nvlinks(node).items():
             yield ("gpu", what, ""), node.node, count
     for host, value in bindings.items():
         yield ("host", "binding", ""), host, value
+
+
+def missing_devices(nodes: Nodes) -> Iterator[Finding]:
+    """Yield a finding for each node that has lost devices during the case, or has not all that most nodes
+    have."""
+    whole = [node for node in nodes if node.is_whole]
+    on_most = _on_most(whole)
+    for node in whole:
+        verb, how, names = "lost", "during the case", list(node.lost)
+        if not names:
+            verb, how = "has no", "as most nodes have"
+            names = [device for device in on_most if device not in node.devices]
+        if names:
+            what = f"{verb} {names_text(names, MOST_SHOWN)}, {how}"
+            text = f"node {node.node} {what}; look at lspci and the kernel's log"
+            yield finding("host", [node.node], text, f"missing {' '.join(names)}")
+
+
+def _on_most(nodes: Nodes) -> list[str]:
+    """Return the devices that more than half of several nodes have."""
+    count_of = Counter(device for node in nodes for device in node.devices)
+    least = max(2, len(nodes) // 2 + 1)
+    return [device for device, count in count_of.items() if count >= least]
 
 
 def slow_links(

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text, plural_text
 from fabric_checks.ports.counter_growth import (
     Nodes,
@@ -141,7 +140,7 @@ def unproven(
     ]
     whys += [
         (
-            f"it is not proven what carried the bytes: {name}: {change.why_uncounted}",
+            f"it is not proven what carried the bytes: {name} does not count what it sent, or was reset",
             host,
         )
         for host, name, change in named(nodes, fabric)
@@ -178,33 +177,11 @@ def rails(nodes: Nodes, fabric: Sequence[str]) -> dict[str, dict[str, float]]:
     }
 
 
-#: The metrics of a run whose nodes have several rails.
-OF_RAILS = (
-    Metric(
-        "least_rail_share",
-        "%",
-        "larger",
-        about="Traffic of the least used rail relative to an equal share; 100: all carried the same",
-    ),
-)
-
-
-def rail_values(shares: Shares) -> dict[str, float]:
-    """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal
-    share.
-
-    :param shares: what :func:`rails` returns. :returns: nothing without rails.
-    """
-    least = [100 * len(of) * min(of.values()) for of in shares.values()]
-    return {"least_rail_share": min(least)} if least else {}
-
-
-def low_rails(shares: Shares, gpus: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+def low_rails(shares: Shares) -> list[Finding]:
     """Return a finding for each rail that carried next to nothing while another did, or much less than on
     most nodes.
 
-    :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node
-        and rail.
+    :param shares: what :func:`rails` returns.
     """
     usual_of, low = _low(shares)
     found = []
@@ -212,15 +189,13 @@ def low_rails(shares: Shares, gpus: Mapping[str, Mapping[str, str]]) -> list[Fin
         of = shares[hosts[0]]
         best = max(of, key=of.__getitem__)
         who = "all nodes" if 2 < len(hosts) == len(shares) else nodes_text(hosts)
-        gpu = gpus.get(hosts[0], {}).get(name)
-        rail = f"{name}, the rail of {gpu}," if gpu else name
         what, usual = (
             ("is idle: it carried", "")
             if is_idle
             else ("carried", f"; on most nodes it carried {100 * usual_of[name]:.2g} %")
         )
         text = (
-            f"{who}: {rail} {what} {100 * of[name]:.2g} % of what the {len(of)} rails of a node moved, {best}"
+            f"{who}: {name} {what} {100 * of[name]:.2g} % of what the {len(of)} rails of a node moved, {best}"
             f" {100 * of[best]:.0f} %{usual}"
         )
         about = f"{name} {'idle' if is_idle else 'uneven'}"

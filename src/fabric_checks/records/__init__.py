@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The record, its writer and readers, series, sessions and runs, archives, and what a run will cost."""
+"""The record, its writer and readers, series, sessions and runs, and what a run will cost."""

@@ -122,27 +122,25 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """
-    durations_s = [
-        past.get(case_name(msgspec.structs.asdict(case))) for case in plan.cases
-    ]
-    known = [
-        (case.nodes, time_s)
-        for case, time_s in zip(plan.cases, durations_s, strict=True)
-        if time_s is not None
-    ]
-    expected = [case.expected for case in plan.cases if case.expected]
+    timed_jobs = 0
+    node_s = job_s = scan_s = output_B = 0.0
+    for case in plan.cases:
+        time_s = past.get(case_name(msgspec.structs.asdict(case)))
+        if time_s is not None:
+            timed_jobs += plan.passes
+            node_s += plan.passes * case.nodes * time_s
+            job_s += plan.passes * time_s
+        if case.expected:
+            scan_s += plan.passes * case.expected.least_s
+            output_B += plan.passes * case.expected.output_B
     return Estimate(
         plan.system,
         plan.passes,
         jobs=len(plan.cases) * plan.passes,
         nodes=max((case.nodes for case in plan.cases), default=0),
-        node_minutes=round(
-            plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3
-        ),
-        job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
-        timed_jobs=len(known) * plan.passes,
-        scan_minutes=round(
-            plan.passes * sum(each.least_s for each in expected) / 60, 3
-        ),
-        output_MB=round(plan.passes * sum(each.output_B for each in expected) / 1e6, 3),
+        node_minutes=round(node_s / 60, 3),
+        job_minutes=round(job_s / 60, 3),
+        timed_jobs=timed_jobs,
+        scan_minutes=round(scan_s / 60, 3),
+        output_MB=round(output_B / 1e6, 3),
     )

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read files of JSON lines line by line, while others may append to them."""
+"""Read files of JSON lines line by line, while others may append to them, and packed ones."""
 
 from __future__ import annotations
 
 import fcntl
+import gzip
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +25,12 @@ def lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that are not empty, with their numbers; the last one may lack its end.
 
     :param report: gets number and cause of a line that is too long to be a record; it is the last.
-    :raises OSError: if the file cannot be read.
+    :raises OSError: if the file cannot be read. :raises EOFError, zlib.error: if a packed one is broken.
     """
-    with path.open("rb") as file:
-        left = _settled_size(file.fileno())
+    with path.open("rb") as raw:
+        is_packed = path.suffix == ".gz"
+        file: Any = gzip.GzipFile(fileobj=raw) if is_packed else raw
+        left = sys.maxsize if is_packed else _settled_size(raw.fileno())
         number = 0
         while line := file.readline(min(left, LONGEST_LINE_B)):
             number += 1

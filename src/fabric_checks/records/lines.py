@@ -27,7 +27,7 @@ from msgspec import Meta
 
 from fabric_checks.records import jsonlines, validation
 from fabric_checks.records.folding import unfolded, unfolded_ranks
-from fabric_checks.records.record import FIELDS, OF_CASE, OF_GROUP, OF_VALUE
+from fabric_checks.records.record import OF_CASE, OF_GROUP, OF_VALUE
 from fabric_checks.records.table import COLUMNS, NESTED, PLACEMENT, REPEATED
 from fabric_checks.records.writing import PASSED
 
@@ -83,26 +83,6 @@ def case_of(line: bytes, columns: frozenset[str]) -> Any:
     if "placement" in columns and case.placement is not None:
         unfolded_ranks(case.placement)  # which is kept, as it is a thousandth of that
     return case
-
-
-def records_of(case: Any) -> list[dict[str, Any]]:
-    """Return the records of a case, as :func:`case_of` returns it with all fields: plain data of JSON.
-
-    A case without values has one, whose metric and value are null.
-    """
-    common = {name: getattr(case, name) for name in OF_CASE}
-    common["time"] = case.time.astimezone(timezone.utc).isoformat()
-    if case.jobid is not None:
-        common["jobid"] = str(case.jobid)
-    if case.placement is not None:
-        common["placement"] = unfolded_ranks(case.placement)
-    facts = dict.fromkeys(FIELDS) | common
-    records = []
-    for group in case.metrics:
-        shared = facts | {name: getattr(group, name) for name in OF_GROUP}
-        for value in group.values:
-            records.append(shared | {name: getattr(value, name) for name in OF_VALUE})
-    return records or [facts]
 
 
 class Table:

@@ -4,24 +4,22 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import polars as pl
 
-from fabric_checks.core.errors import FileError, RecordError
+from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
-from fabric_checks.records import archive, jsonlines, lines
+from fabric_checks.records import jsonlines, lines
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.repeats import original
 from fabric_checks.records.series import aggregated, by_time
 from fabric_checks.records.sources import Faults, Source, condition, files_of
-from fabric_checks.records.table import COLUMNS, Report
+from fabric_checks.records.table import COLUMNS, Report, record_of
 
 #: The bytes of lines that are turned into a table at once.
 BATCH_B = 2**23
@@ -97,7 +95,7 @@ def load_aggregated(
 def records(
     source: Source, columns: Collection[str], faults: Faults
 ) -> Iterator[pl.DataFrame]:
-    """Yield the records of a source, each once: perflogs in parts, an archive month by month.
+    """Yield the records of a source, each once, some at a time.
 
     :param columns: those that are wanted.
     :param faults: gets the records and files that are left out.
@@ -108,30 +106,17 @@ def records(
         raise RecordError(
             f"{source.path}: there is no such file or folder; name other results, or start a run with ci/run"
         )
-    files = files_of(source.path, faults)
-    # The records of an archive were freed of duplicates when it was written.
-    needed = {
-        "time",
-        "session",
-        *columns,
-        *source.where,
-        *(("case",) if files.json_lines else ()),
-    }
+    needed = frozenset({"time", "session", *columns, *source.where})
+    session, rule = source.where.get("session", ""), condition(source)
     seen: set[str] = set()
     nothing = True
-    archived = (
-        frame.filter(~pl.col("case").cast(pl.String).is_in(list(seen)))
-        if seen
-        else frame
-        for month in _months(files.parquet, source)
-        for frame in _parquet(month, _in_order(needed), source, faults)
-    )
-    for frame in chain(
-        _perflogs(files.json_lines, needed, source, faults, seen), archived
-    ):
-        if frame.height:
-            nothing = False
-            yield frame.select(columns)
+    for path in files_of(source.path, faults):
+        with _left_out(path, faults):
+            for frame in _batches(path, needed, faults.reporter(path), seen, session):
+                chosen = _filtered(frame, rule)
+                if chosen.height:
+                    nothing = False
+                    yield chosen.select(columns)
     if nothing:
         raise RecordError(_nothing(source, list(faults.lines())))
 
@@ -149,17 +134,17 @@ def of_session(
     if not (results / "perflogs").is_dir():
         return []
     try:
-        paths = files_of(results, faults).json_lines
+        paths = files_of(results, faults)
     except RecordError:
         return []  # no case has come to its records, which the session's report names better
     late = [path for path in paths if path.stat().st_mtime >= earliest_s]
     seen: set[str] = set()
+    rule = condition(Source("", results, where={"session": session}, repeats=True))
     found: list[dict[str, Any]] = []
     for path in late:
         with _left_out(path, faults):
-            for case, _ in _cases(path, _ALL, faults.reporter(path), seen, session):
-                if session in (case.session, original(case.session)):
-                    found += lines.records_of(case)
+            for frame in _batches(path, _ALL, faults.reporter(path), seen, session):
+                found += map(record_of, _filtered(frame, rule).iter_rows(named=True))
     return found
 
 
@@ -169,8 +154,8 @@ def records_of(path: Path, report: Report) -> Iterator[dict[str, Any]]:
     :param report: gets number and cause of each line that is none.
     :raises OSError: if the file cannot be read.
     """
-    for case, _ in _cases(path, _ALL, report, set()):
-        yield from lines.records_of(case)
+    for frame in _batches(path, _ALL, report, set(), ""):
+        yield from map(record_of, frame.iter_rows(named=True))
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -193,20 +178,8 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
-def _perflogs(
-    paths: Sequence[Path],
-    columns: Collection[str],
-    source: Source,
-    faults: Faults,
-    seen: set[str],
-) -> Iterator[pl.DataFrame]:
-    """Yield the records of files of JSON lines that fulfil the conditions of a source."""
-    session, rule = source.where.get("session", ""), condition(source)
-    for path in paths:
-        with _left_out(path, faults):
-            report = faults.reporter(path)
-            for frame in _batches(path, frozenset(columns), report, seen, session):
-                yield frame if rule is None else frame.filter(rule)
+def _filtered(frame: pl.DataFrame, rule: pl.Expr | None) -> pl.DataFrame:
+    return frame if rule is None else frame.filter(rule)
 
 
 @contextmanager
@@ -214,8 +187,9 @@ def _left_out(path: Path, faults: Faults) -> Iterator[None]:
     """Note a file that cannot be read, and go on without it."""
     try:
         yield
-    except OSError as error:
-        faults.add(path, 0, f"{error.strerror}; the file is left out")
+    except (OSError, EOFError, zlib.error) as error:
+        cause = getattr(error, "strerror", None) or error
+        faults.add(path, 0, f"{cause}; the rest of the file is left out")
 
 
 def _batches(
@@ -265,37 +239,3 @@ def _cases(
 def _names_session(line: bytes) -> bool:
     """Tell whether a line is an object, as far as its ends show, and names a session."""
     return line.startswith(b"{") and line.endswith(b"}\n") and b'"session":' in line
-
-
-def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
-    """Return the files of an archive that may have records of a source, by their folders; a list for each
-    month."""
-    months: dict[str, list[Path]] = {}
-    for path in files:
-        if _may_have(path, source):
-            months.setdefault(path.parent.name, []).append(path)
-    return [months[month] for month in sorted(months)]
-
-
-def _may_have(path: Path, source: Source) -> bool:
-    name, _, system = (
-        path.parts[-3].partition("=") if len(path.parts) > 2 else ("", "", "")
-    )
-    return name != "system" or unquote(system) == source.where.get(
-        "system", unquote(system)
-    )
-
-
-def _parquet(
-    paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults
-) -> Iterator[pl.DataFrame]:
-    """Yield the records of the files of a month; in the order of time, so that the whole need not be
-    sorted."""
-    frames = []
-    for path in paths:
-        try:
-            frames.append(archive.read(path, columns, condition(source)))
-        except FileError as error:
-            faults.add(error.path, 0, error.cause)
-    if frames:
-        yield by_time(pl.concat(frames))

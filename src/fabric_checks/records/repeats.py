@@ -10,8 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -20,12 +28,17 @@ from typing import Any
 from fabric_checks.core.errors import cut
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import first_of, one_line, value_text
+from fabric_checks.records import sessions
 from fabric_checks.records.record import UNCONFIRMED, Record, case_name, is_success
 
 #: Stands between the name of a session and the number of its repeat.
 SUFFIX = "-repeat-"
 #: The file with the cases that a repeat runs, each with its nodes: see :func:`asked_for`.
 VARIABLE = "FABRIC_REPEAT"
+#: How often a run that holds its nodes repeats its own misses; what it prints before each repeat.
+TIMES, BEGUN = "FABRIC_CONFIRM", "==> measuring misses again"
+#: What this process repeats, if it is the run itself.
+_OWN: dict[str, Sequence[str]] = {}
 
 
 def original(session: str | None) -> str:
@@ -38,11 +51,80 @@ def is_repeat(record: Record) -> bool:
     return SUFFIX in str(record["session"])
 
 
-@lru_cache(maxsize=1)
 def asked_for() -> Mapping[str, Sequence[str]] | None:
     """Return the cases that this process is to repeat, by name, with their nodes; None if it is no repeat."""
+    return _OWN or _asked_of_process()
+
+
+@lru_cache(maxsize=1)
+def _asked_of_process() -> Mapping[str, Sequence[str]] | None:
     path = os.environ.get(VARIABLE)
     return json.loads(Path(path).read_text()) if path else None
+
+
+@contextmanager
+def repeating(cases: Mapping[str, Sequence[str]], number: int) -> Iterator[None]:
+    """Let this process, which is a run, be its own repeat of this number."""
+    name = sessions.session_id()
+    sessions.rename(f"{name}{SUFFIX}{number}")
+    _OWN.update(cases)
+    try:
+        yield
+    finally:
+        _OWN.clear()
+        sessions.rename(name)
+
+
+def measure_again(
+    times: int,
+    load: Callable[[], Sequence[Record]],
+    repeat: Callable[[Mapping[str, Sequence[str]]], bool],
+    free: Callable[[str], Collection[str]],
+) -> bool:
+    """Repeat the misses of a run so often; return whether there are any. Each that is confirmed is measured
+    once more on other nodes, if enough are free.
+
+    :param load: returns the records, judged by what was repeated so far; :param repeat: runs cases on their
+        nodes, and returns whether that came to its end; :param free: returns the free nodes of
+        SYSTEM:PARTITION.
+    """
+    wanted = _missed(load())
+    if wanted and all(repeat(wanted) for _ in range(times)):
+        elsewhere = _nodes_elsewhere(load(), wanted, free)
+        if elsewhere:
+            repeat(elsewhere)
+    return bool(wanted)
+
+
+def _missed(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the cases to repeat, with their nodes.
+
+    A case that ran several times in the run is no miss by chance, and a simulation repeats itself.
+    """
+    times = Counter((case_name(each), each["metric"]) for each in records)
+    return {
+        case_name(each): each["nodelist"] or []
+        for each in filter(is_miss, records)
+        if times[case_name(each), each["metric"]] == 1 and not each["evidence"]
+    }
+
+
+def _nodes_elsewhere(
+    records: Sequence[Record],
+    wanted: Mapping[str, Sequence[str]],
+    free: Callable[[str], Collection[str]],
+) -> dict[str, list[str]]:
+    """Return the cases whose misses are confirmed, each with as many other nodes, where these are free."""
+    found = {}
+    for record in filter(is_miss, records):
+        nodes = wanted.get(case_name(record))
+        if not nodes or not record.get("confirmation"):
+            continue
+        of_place = free(f"{record['system']}:{record['partition']}")
+        others = sorted(set(of_place).difference(nodes))
+        if len(others) >= len(nodes):
+            found[case_name(record)] = others[: len(nodes)]
+    return found
 
 
 def judged(records: Sequence[Record]) -> list[Record]:

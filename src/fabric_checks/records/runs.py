@@ -2,8 +2,8 @@
 """Read runs: sessions from ReFrame's run report, its log and the records, and judge whether they were a
 success.
 
-A run report is one JSON object, so of a truncated one nothing is left. An archive has records alone: there
-the cases of a session are known by their records.
+A run report is one JSON object, so of a truncated one nothing is left. Where there are records alone, the
+cases of a session are known by these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import polars as pl
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import count_text, uncoloured
-from fabric_checks.records import reader, repeats, table
+from fabric_checks.records import reader, repeats, sources, table
 from fabric_checks.records.record import (
     FIELDS,
     SUCCESS,
@@ -33,7 +33,7 @@ from fabric_checks.records.record import (
     case_name,
     is_success,
 )
-from fabric_checks.records.sessions import started
+from fabric_checks.records.sessions import NO_MATCH, started
 from fabric_checks.records.sources import Faults, Source
 
 _NOTHING = "no run has left results here; start one with ci/run"
@@ -309,7 +309,7 @@ def _latest(results: Path, reports: Mapping[str, Path]) -> str:
     if runs := _listed(reports):
         return max(runs, key=lambda name: reports[name].stat().st_mtime_ns)
     # Of runs by a site's own settings, whose reports it has.
-    if any((results / "perflogs").glob("*/*/*.jsonl")):
+    if sources.perflogs(results):
         raise RecordError(
             f"{results}: only records, and no report of a run: name {results / 'perflogs'}"
         )
@@ -356,7 +356,7 @@ def _passed_over(log: str) -> tuple[str, ...]:
 
 
 def only_records(path: Path) -> bool:
-    """Tell whether a set of results has records only, as an archive, and not what else a run leaves."""
+    """Tell whether a set of results has records only, and not what else a run leaves."""
     return path.exists() and not any(
         (path / folder).is_dir() for folder in ("reports", "logs")
     )
@@ -503,10 +503,7 @@ def _why_no_case(session: Session, cases: Sequence[Case]) -> str:
     if cases:
         return "no case ran: every one was skipped"
     if session.report or session.selected_none:
-        return (
-            "no case ran: no check matches the selection; ci/run -l lists the checks there are,"
-            " `fabric-checks doctor --system NAME` says why others are left out"
-        )
+        return f"no case ran: {NO_MATCH}"
     return (
         "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its"
         " log"

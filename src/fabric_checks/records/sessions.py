@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import os
 import secrets
-import subprocess
 from datetime import datetime, timezone
 from functools import lru_cache
 
 from fabric_checks import __version__
-from fabric_checks.core.paths import ROOT, sound_name
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.git import git
+from fabric_checks.core.paths import sound_name
 
 #: What a run is made of, as git prints it.
 _RUN = ("checks/", "ci/", "src/")
+#: Why a session has no case.
+NO_MATCH = (
+    "no check matches the selection; ci/run -l lists the checks there are, `fabric-checks doctor --system"
+    " NAME` says why others are left out"
+)
 
 
 def new_session_id() -> str:
@@ -43,6 +49,12 @@ def session_id() -> str:
     )
 
 
+def rename(name: str) -> None:
+    """Let this process be a session of another name from now on."""
+    os.environ["FABRIC_SESSION"] = name
+    session_id.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def collection_version() -> str:
     """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was
@@ -51,30 +63,13 @@ def collection_version() -> str:
     New files count only where programs, checks or their set-up are: a site's own system and results change
     nothing.
     """
-    # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
-    git = [
-        "git",
-        "-C",
-        str(ROOT),
-        "-c",
-        f"safe.directory={ROOT}",
-        "-c",
-        "core.fsmonitor=false",
-    ]
     try:
-        commit = subprocess.run(
-            [*git, "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        changes = subprocess.run(
-            [*git, "status", "--porcelain"], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+        commit = git("rev-parse", "--short=12", "HEAD").strip()
+        changes = git("status", "--porcelain")
+    except FabricError:
         return f"{__version__}+unknown"
     is_changed = any(
         not line.startswith("??") or line[3:].startswith(_RUN)
-        for line in changes.stdout.splitlines()
+        for line in changes.splitlines()
     )
-    return f"{__version__}+g{commit.stdout.strip()}{'.dirty' if is_changed else ''}"
+    return f"{__version__}+g{commit}{'.dirty' if is_changed else ''}"

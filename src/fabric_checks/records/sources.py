@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -21,7 +21,6 @@ import polars as pl
 from fabric_checks.core import files, paths, plugins
 from fabric_checks.core.errors import RecordError, RequestError, cut, quoted
 from fabric_checks.core.text import one_line
-from fabric_checks.records import archive
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.repeats import SUFFIX
 from fabric_checks.records.table import COLUMNS, NESTED, Report
@@ -43,7 +42,7 @@ class Source:
     """A set of results.
 
     :param label: its name in tables.
-    :param path: a folder of results or of perflogs, a file of JSON lines, or an archive. A bundle is
+    :param path: a folder of results or of perflogs, or a file of JSON lines. A bundle is
         unpacked, and this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
     :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is
@@ -65,6 +64,11 @@ def default() -> Source:
     return Source(_sound(str(path)), path)
 
 
+def chosen(texts: Sequence[str]) -> list[Source]:
+    """Return the sets of results that a user names, see :func:`parse`; without any, those of this clone."""
+    return list(map(parse, texts)) or [default()]
+
+
 def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 
@@ -81,7 +85,8 @@ def parse(text: str) -> Source:
     path = Path(name).expanduser() if name else paths.results()
     if not path.exists():
         raise RecordError(
-            f"there is no file or folder {quoted(name)}; a set of results is {_FORM}"
+            f"there is no file or folder {quoted(name)}; name another, or start a run with ci/run; a set of"
+            f" results is {_FORM}"
         )
     return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
 
@@ -218,36 +223,36 @@ class Faults:
                 )
 
 
-@dataclass
-class Files:
-    """The files of a set of results, each kind in the order of their names."""
-
-    json_lines: list[Path] = field(default_factory=list)
-    parquet: list[Path] = field(default_factory=list)
-
-
-def files_of(path: Path, faults: Faults) -> Files:
-    """Find the files of a set of results: those that end in ``.parquet``, and all others as JSON lines.
+def files_of(path: Path, faults: Faults) -> list[Path]:
+    """Return the files of JSON lines of a set of results, in the order of their names.
 
     Links are followed within the folder only: results of somebody else must not disclose files of their
     reader.
 
-    :param path: a folder of results, of perflogs, or an archive; or one file.
+    :param path: a folder of results, of perflogs, or one file.
     :param faults: gets the files and folders that cannot be read.
     :raises RecordError: if there is no file.
     """
-    found = Files()
     if not path.is_dir():
-        _sort_in(path, None, found, faults)
-        return found
-    for file in _in_folder(path, faults):
-        _sort_in(file, path, found, faults)
-    if not (found.json_lines or found.parquet) and not list(faults.lines()):
+        return [path] if _can_be_read(path, None, faults) else []
+    found = [
+        file for file in _in_folder(path, faults) if _can_be_read(file, path, faults)
+    ]
+    if not found and not list(faults.lines()):
         raise RecordError(
-            f"{path}: no results here: no file *.jsonl or *.parquet in it or below it; start a run with"
-            " ci/run, or name a folder of results, a file of JSON lines, or an archive"
+            f"{path}: no results here: no file *.jsonl or *.jsonl.gz in it or below it; start a run with"
+            " ci/run, or name a folder of results, or a file of JSON lines"
         )
     return found
+
+
+def perflogs(results: Path, system: str = "") -> list[Path]:
+    """Return the perflogs of a folder of results, packed ones too, in the order of their names.
+
+    :param system: of this system alone.
+    """
+    found = (results / "perflogs" / system).rglob("*.jsonl*")
+    return sorted(path for path in found if _is_perflog(path.name))
 
 
 def _in_folder(path: Path, faults: Faults) -> Iterator[Path]:
@@ -262,9 +267,12 @@ def _in_folder(path: Path, faults: Faults) -> Iterator[Path]:
         for name in folders:
             if os.path.islink(f"{parent}/{name}"):  # noqa: PTH114  (`Path.is_symlink` raises for a path that is too long)
                 _is_outside(Path(parent, name), path, faults)
-        for name in sorted({*names} - archive.superseded(names)):
-            if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
-                yield Path(parent, name)
+        for name in sorted(filter(_is_perflog, names)):
+            yield Path(parent, name)
+
+
+def _is_perflog(name: str) -> bool:
+    return name.endswith((".jsonl", ".jsonl.gz")) and not name.startswith(".")
 
 
 def _note(error: OSError, faults: Faults) -> None:
@@ -281,12 +289,11 @@ def _is_outside(folder: Path, within: Path, faults: Faults) -> bool:
     return False
 
 
-def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> None:
-    """Add a file to those of its kind, if it can be read."""
+def _can_be_read(path: Path, within: Path | None, faults: Faults) -> bool:
+    """Tell whether a file can be read, and note one that cannot."""
     try:
         with files.opened(path, within):
-            (found.parquet if path.suffix == ".parquet" else found.json_lines).append(
-                path
-            )
+            return True
     except OSError as error:
         _note(error, faults)
+        return False

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,8 +11,6 @@ from fabric_checks.core.text import count_text, names_text
 from fabric_checks.records.record import case_name
 from fabric_checks.references.propose import Proposal
 
-#: The most nodes that a comment lists.
-_MOST_NODES = 4
 #: A bound at this share of its value or beyond judges little.
 _WIDE = 0.5
 
@@ -30,37 +27,13 @@ def comment(proposal: Proposal) -> str:
     parts = [f"from {passes} in {count_text(history.runs, 'run')} {days}"]
     if history.failed:
         parts.append(f"{history.failed} of them missed a reference")
-    parts += [
-        _nodes(history.nodes),
-        *(_latest(name, found) for name, found in history.versions.items() if found),
-    ]
+    if history.nodes:
+        many = count_text(len(history.nodes), "node")
+        parts.append(f"{many} {names_text(history.nodes, 4, ' ')}")
+    parts.append(history.program)
     if proposal.action == "loosened" and proposal.slot:
         parts.append(f"LOOSENED: was {_list(proposal.slot.reference)}")
-    return ", ".join(part for part in parts if part)
-
-
-def _nodes(nodes: Sequence[str]) -> str:
-    if not nodes:
-        return ""
-    many = len(nodes) > _MOST_NODES
-    names = f"{nodes[0]} .. {nodes[-1]}" if many else " ".join(nodes)
-    return f"{count_text(len(nodes), 'node')} {names}"
-
-
-def _latest(name: str, found: Sequence[str]) -> str:
-    """Return the latest of some versions in short, and the number of others."""
-    others = f" (and {len(found) - 1} other)" if len(found) > 1 else ""
-    last = found[-1]
-    if name == "hash":
-        last = f"hash {last[:7]}"
-    if name == "mpi":
-        # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number.
-        number = re.search(r"\d+(\.\d+)+", last)
-        last = (
-            f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()}"
-            f" {number[0] if number else ''}"
-        )
-    return f"{last.strip()}{others}"
+    return ", ".join(parts)
 
 
 def report(proposals: Iterable[Proposal]) -> list[str]:

@@ -23,24 +23,10 @@ from fabric_checks.references.reference_file import ReferenceFile
 
 #: The fields of records that a proposal is made from.
 COLUMNS = (
-    *SERIES,
-    "parameters",
-    *(
-        "session",
-        "time",
-        "tasks",
-        "ppn",
-        "value",
-        "better",
-        "case_result",
-        "evidence",
-        "nodelist",
-    ),
-    *("program", "program_version", "mpi", "compiler", "spec_hash"),
-    *("host_cores", "runnable_processes_before", "runnable_processes_after"),
-)
-#: Versions, in addition to the program's, that a report names if they differ between runs.
-_VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
+    *SERIES, "parameters", "session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence",
+    "nodelist", "program", "program_version", "host_cores", "runnable_processes_before",
+    "runnable_processes_after",
+)  # fmt: skip
 #: The least number of runs for a bound to become stricter: passes of one run are more alike than runs.
 MIN_RUNS_TO_TIGHTEN = 20
 #: A change of value and bound by less than this share of the reference is none.
@@ -56,7 +42,7 @@ class History:
     :param failed: the number of passes in which the case missed a reference.
     :param disturbed: the number of passes in which the case had to share its cores with other processes.
     :param first: and :param last: the days of the first and the last run.
-    :param versions: all versions of program, mpi, compiler and hash, the latest last.
+    :param nodes: those of any run. :param program: that of the last run, and its version.
     """
 
     values: tuple[float, ...]
@@ -66,7 +52,7 @@ class History:
     first: str
     last: str
     nodes: tuple[str, ...]
-    versions: Mapping[str, tuple[str, ...]]
+    program: str
 
 
 @dataclass(frozen=True)
@@ -127,6 +113,7 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
         passes.setdefault((record["session"], record["time"]), []).append(record)
     found = passes.values()
     days = _days(records)
+    last = records[-1]
     return History(
         values=tuple(median(each["value"] for each in several) for several in found),
         runs=len({each["session"] or each["time"] for each in records}),
@@ -135,7 +122,7 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
         first=days[0],
         last=days[-1],
         nodes=_nodes(records),
-        versions=_versions(records),
+        program=f"{last['program']} {last['program_version'] or ''}".rstrip(),
     )
 
 
@@ -151,18 +138,6 @@ def _has_failed(record: Mapping[str, Any]) -> bool:
 def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     lists = (json.loads(record["nodelist"] or "[]") for record in records)
     return tuple(dict.fromkeys(str(node) for nodes in lists for node in nodes))
-
-
-def _versions(records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """Return all versions of the program, and of what else may differ between runs, the latest last."""
-    found: dict[str, list[str]] = {name: [] for name in ("program", *_VERSIONS)}
-    for record in records:
-        program = f"{record['program']} {record['program_version'] or ''}"
-        found["program"].append(program.rstrip())
-        for name, column in _VERSIONS.items():
-            if record[column] is not None:
-                found[name].append(str(record[column]))
-    return {name: tuple(dict.fromkeys(versions)) for name, versions in found.items()}
 
 
 def _of_series(

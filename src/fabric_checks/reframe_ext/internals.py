@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -32,7 +32,8 @@ from reframe.frontend import cli, dependencies, executors
 from reframe.frontend.loader import RegressionCheckLoader
 from reframe.utility.osext import change_dir
 
-from fabric_checks.core.errors import cut, quoted
+from fabric_checks.core import console
+from fabric_checks.core.errors import ChoiceError, cut, quoted
 from fabric_checks.core.paths import ROOT
 
 TestCase: TypeAlias = executors.TestCase
@@ -263,12 +264,16 @@ def as_config_error(error: Exception, files: Iterable[str]) -> ConfigError:
     return ConfigError(f"{where}{type(error).__name__}: {error}")
 
 
+class UnknownNameError(ChoiceError, ConfigError):
+    """A system, partition or mode that the settings do not have."""
+
+
 def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
     """Refuse a system, or SYSTEM:PARTITION, that is not among those of the settings.
 
     Why: ReFrame's own message does not list what there is.
 
-    :raises ConfigError: with the names that there are.
+    :raises UnknownNameError: with the names that there are.
     """
     wanted, colon, partition = name.partition(":")
     partitions = {
@@ -276,11 +281,11 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
         for system in systems
     }
     if wanted not in partitions:
-        raise ConfigError(
+        raise UnknownNameError(
             f"there is no system {quoted(wanted)}: choose one of {', '.join(sorted(partitions))}"
         )
     if colon and partition not in partitions[wanted]:
-        raise ConfigError(
+        raise UnknownNameError(
             f"the system {wanted} has no partition {quoted(partition)}: choose one of"
             f" {', '.join(partitions[wanted])}"
         )
@@ -305,7 +310,8 @@ def answer(make: Callable[..., Any]) -> None:
     try:
         content = make(system, *more)
     except ReframeError as error:
-        sys.exit(f"{system}: {error}".splitlines()[0])
+        console.error(f"{system}: {error}".splitlines()[0])
+        sys.exit(getattr(error, "status", 1))
     Path(path).write_text(json.dumps(content))
 
 
@@ -409,6 +415,7 @@ def select_only(take: Callable[[list[TestCase], int], None]) -> None:
 
 def run_cases(
     choose: Callable[[list[TestCase], int, list[str]], list[TestCase]],
+    again: Callable[[], None],
     behind: Callable[[], None],
 ) -> None:
     """Be ReFrame's command line, except that something is done between the selection of cases and the first,
@@ -419,6 +426,7 @@ def run_cases(
 
     :param choose: gets the cases that are no fixtures, how often they would run, and the options of
         ``--job-option``; it returns those to run, in the order to run them.
+    :param again: is called when they have run; :param behind: however that ends.
     """
 
     class Choosing(executors.Runner):
@@ -431,6 +439,7 @@ def run_cases(
                     others, 1 + self._num_reruns, self._policy.sched_options
                 )
                 super().runall([*fixtures, *chosen], restored_cases)
+                again()
             finally:
                 behind()
 
@@ -440,6 +449,31 @@ def run_cases(
 
 #: The runner of this process.
 _RUNNERS: list[executors.Runner] = []
+
+
+def run_again(cases: Sequence[TestCase], number: int) -> bool:
+    """Run cases of the run once more, and return whether all of them came to their end.
+
+    Why: ReFrame's retries are of what failed for any reason, and its report has the last try for the case.
+    These leave no trace in it. What they need is built; it must stay, though ReFrame takes it away as soon as
+    a case that failed succeeds.
+
+    :param number: of the repeat; their folders have the names of such a retry.
+    """
+    runner, context = _RUNNERS[0], rt.runtime()
+    policy, run = runner.policy, context.current_run
+    needed = list(dict.fromkeys(dep for case in cases for dep in case.deps))
+    graph, _ = dependencies.build_deps([case.clone() for case in cases], needed)
+    for dep in needed:
+        policy._task_index[dep].ref_count += len(cases)
+    policy.stats = stats = executors.TestStats()
+    stats._alltasks = [[] for _ in range(run + number + 1)]
+    context._current_run = run + number
+    try:
+        runner._runall(dependencies.toposort(graph, is_subgraph=True))
+        return not any(task.skipped or task.aborted for task in stats.tasks())
+    finally:
+        policy.stats, context._current_run = runner.stats, run
 
 
 def poll_steadily() -> None:

@@ -37,12 +37,6 @@ OURS = {
     "flux": "fabric-flux",
     "lsf": "fabric-lsf",
 }
-#: What a partition lacks without some of its extras.
-OPTIONAL = {
-    "nodes": "every job is on one node",
-    "link_MBps": "no value is compared with the rate of a link",
-    "launch_options": "nothing is compared within one job, such as one process a node with more",
-}
 
 
 def adopt() -> None:
@@ -227,9 +221,6 @@ def _missing() -> Iterator[str]:
             yield f"{partition.fullname} is left out: none of its environments has the feature 'mpi'"
         if partition not in layout.partitions():
             continue
-        for key, without in OPTIONAL.items():
-            if key not in partition.extras:
-                yield f"{partition.fullname}: extras[{key!r}] is missing: {without}"
         if foreign := sorted(
             partition.extras.keys() - {*extras.names(extras.Extras), *extras.OF_REFRAME}
         ):

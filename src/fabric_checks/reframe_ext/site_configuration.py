@@ -181,7 +181,9 @@ def _require_names(systems: list[Data]) -> None:
         internals.require_system(wanted, systems)
     mode, levels = _option("--mode"), [each["name"] for each in modes()]
     if mode and mode not in levels:
-        raise ConfigError(f"there is no mode {mode!r}; {near(mode, levels)}")
+        raise internals.UnknownNameError(
+            f"there is no mode {mode!r}; {near(mode, levels)}"
+        )
 
 
 def _matches_any_machine(system: Data) -> bool:

@@ -69,22 +69,16 @@ def counts(found: Changes, events: Sequence[Event]) -> list[str]:
     return lines
 
 
-def as_json(
-    found: Changes,
-    events: Sequence[Event],
-    objections: Sequence[str],
-    faults: Sequence[str],
-) -> str:
+def as_json(found: Changes, events: Sequence[Event], faults: Sequence[str]) -> str:
     """Return changes as a JSON object.
 
     :param events: those that are wanted, with their changes.
-    :param objections: why a gate fails; :param faults: records that could not be used.
+    :param faults: records that could not be used.
     """
     content = {
         "series": found.series,
         "too_short": found.too_short,
         "by_chance": found.by_chance,
-        "objections": list(objections),
         "faults": list(faults),
         "events": [
             asdict(event) | {"state": event.state, "text": event.sentence()}

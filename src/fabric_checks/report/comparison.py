@@ -15,7 +15,13 @@ from rich.text import Text
 
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
-from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
+from fabric_checks.comparison.verdicts import (
+    CONFIDENCE,
+    MIN_RUNS,
+    NO_DIFFERENCE,
+    TOO_FEW,
+    VERDICTS,
+)
 from fabric_checks.core.text import (
     count_text,
     names_text,
@@ -56,25 +62,19 @@ class Page:
     notes: tuple[str, ...]
 
 
-def page(
-    comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False
-) -> Page:
-    """Return a comparison as texts.
+def page(comparison: Comparison, chosen: pl.DataFrame) -> Page:
+    """Return a comparison as texts: a row for all values that agree, and a line for tests that a side never
+    ran.
 
-    :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of
-        all.
-    :param every_point: a row a value, instead of one for all values that agree and one line for all tests
-        that one side never ran.
+    :param chosen: its rows, see :func:`fabric_checks.comparison.compare.select`.
     """
-    notes, lines = Footnotes(), counts(comparison)
-    if not every_point:
-        # A case that failed is missing as well, but somebody has to know.
-        never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
-            pl.col("^failed_.*$").is_null()
-        )
-        lines = [*_missing(comparison, chosen.filter(never_ran)), *lines]
-        chosen = chosen.filter(~never_ran)
-    rows = aggregate(chosen, every_point=every_point)
+    notes = Footnotes()
+    # A case that failed is missing as well, but somebody has to know.
+    never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
+        pl.col("^failed_.*$").is_null()
+    )
+    lines = [*_missing(comparison, chosen.filter(never_ran)), *counts(comparison)]
+    rows = aggregate(chosen.filter(~never_ran))
     tables = {}
     for side in comparison.sides:
         own = list(rows.filter(pl.col("side") == side).iter_rows(named=True))
@@ -116,7 +116,7 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
             if tests:
                 count = count_text(len(tests), "test")
                 lines.append(
-                    f"not in {label}: {count} ({names_text(tests)}); --all lists them"
+                    f"not in {label}: {count} ({names_text(tests)}); --csv lists them"
                 )
     return lines
 
@@ -134,14 +134,14 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.by_chance:
         lines.append(
-            f"{comparison.bootstrapped} were judged by intervals at {100 * comparison.confidence:g} %: if"
+            f"{comparison.bootstrapped} were judged by intervals at {100 * CONFIDENCE:g} %: if"
             f" nothing had changed, about {comparison.by_chance:.2g} would differ by chance, half of them for"
             " the worse"
         )
     if comparison.count(TOO_FEW):
         lines.append(
             f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat"
-            " within, for example, 5 %, --repeatable 5% judges by that"
+            " within, for example, 5 %, --repeatable 5 judges by that"
         )
     return lines
 
@@ -239,14 +239,7 @@ def as_json(
     :param rows: those of its frame that are wanted.
     :param objections: why a gate fails; :param faults: records that could not be used.
     """
-    names = (
-        "baseline",
-        "sides",
-        "confidence",
-        "repeatable",
-        "bootstrapped",
-        "by_chance",
-    )
+    names = ("baseline", "sides", "bootstrapped", "by_chance")
     content = {
         **{name: getattr(comparison, name) for name in names},
         "counts": {verdict: comparison.count(verdict) for verdict in VERDICTS},

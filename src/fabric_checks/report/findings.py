@@ -143,9 +143,8 @@ def references_text(records: Iterable[Record]) -> str:
 def where_text(of: Sequence[Record]) -> str:
     """Return partitions, nodes and MPIs of a run."""
     places = dict.fromkeys(machine_name(record).rpartition("+")[0] for record in of)
-    nodes = list(
-        dict.fromkeys(node for record in of for node in record["nodelist"] or ())
-    )
+    used = {node for record in of for node in record["nodelist"] or ()}
+    nodes = sorted(used, key=lambda name: (len(name), name))
     mpis = dict.fromkeys(mpi_text(record["mpi"]) for record in of if record["mpi"])
     names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
     parts = (

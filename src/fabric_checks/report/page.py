@@ -13,7 +13,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from fabric_checks import __version__
-from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import names_text, plural_text
 from fabric_checks.records import reader, runs
@@ -42,7 +41,6 @@ def report(
     published: bool,
     opened: Sequence[str] = (),
     outputs: Sequence[Path] = (),
-    left_out: Sequence[str] = (),
     session: runs.Session | None = None,
 ) -> tuple[str, Results]:
     """Return the page about sets of results, and its model.
@@ -51,14 +49,12 @@ def report(
     :param published: whether to show the published platforms next to the machines.
     :param opened: the findings of nights that are open, a line each.
     :param outputs: more folders of results that have outputs of the records.
-    :param left_out: records that were left out when the sources were made, a line each.
     :param session: the run that the page begins with; without one, the last of each case.
     :raises RecordError: if a source does not exist or has no record.
     """
     loaded = reader.load([replace(each, repeats=True) for each in sources], COLUMNS)
-    faults = tuple(dict.fromkeys((*left_out, *loaded.faults)))
     frame = loaded.frame.filter(~IS_REPEAT)
-    results = collect(frame, faults, loaded.frame.filter(IS_REPEAT))
+    results = collect(frame, loaded.faults, loaded.frame.filter(IS_REPEAT))
     if session:
         results.begin_with(session)
     shown = sections(
@@ -67,7 +63,6 @@ def report(
         changes=change_points(frame),
         published=published,
         opened=opened,
-        used=nodes_of(frame),
     )
     names = dict.fromkeys(name.partition(", ")[0] for name in results.machines)
     of_all = f"{plural_text(len(names), 'Interconnect')} of {names_text(list(names))}"
@@ -81,13 +76,12 @@ def sections(
     changes: tuple[Sequence[Changed], Sequence[str]] = ((), ()),
     published: bool = False,
     opened: Sequence[str] = (),
-    used: Sequence[Node] = (),
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: of the results: kept outputs have the values of all pairs.
     :param changes: of the values over time, see :func:`change_points`.
-    :param published, opened: see :func:`report`. :param used: the nodes of all runs.
+    :param published, opened: see :func:`report`.
     """
     last = dict.fromkeys(
         [results.session]
@@ -104,7 +98,6 @@ def sections(
         *families.sections(results, pairs.results_folders(paths)),
         over_time.section(results, *changes),
         closing.references(results),
-        closing.nodes(used) if len(used) > 1 else None,
         *(module.section(results, published) for module in report_sections()),
         closing.not_measured(results),
     ]

@@ -4,17 +4,22 @@ rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from fabric_checks.core.text import clean, count_text, names_text, value_text
-from fabric_checks.records.record import Record
 from fabric_checks.report.svg_panels import Line
 from fabric_checks.report.values import Value, bounds_text, case_text
 
 #: More nodes than this are counted.
 _MOST_NODES = 8
+
+#: The fields of a record that say where a value comes from.
+_OF_CASE = (
+    *("program", "program_version", "stack", "mpi", "compiler", "environ", "spec_hash"),
+    *("container", "image", "image_digest", "layout", "tasks", "binding", "nodelist"),
+    *("collection", "reframe"),
+)
 
 #: Labels and texts.
 Facts = tuple[tuple[str, str], ...]
@@ -64,24 +69,37 @@ class Provenance:
 def _value_facts(value: Value) -> Facts:
     record = value.record
     sessions = dict.fromkeys(name for _, name, _ in value.runs if name)
-    simulated = f"{value.evidence}, not measured on a machine"
-    facts = (
-        ("metric", value.quantity),
-        ("meaning", record["meaning"]),
-        ("runs", _runs_text(value)),
-        ("date (UTC)", _dates([time for time, _, _ in value.runs if time])),
-        ("session", names_text(list(sessions), 2)),
-        ("computed", value.derived),
-        ("kind", simulated if value.evidence else ""),
-        ("reference", "" if value.derived else _reference_text(record)),
-        ("verdict", value.verdict),
-        ("source", record["reference_source"]),
+    times = sorted(time for time, _, _ in value.runs if time)
+    dates = dict.fromkeys(
+        f"{time:%Y-%m-%d %H:%M}" for time in (*times[:1], *times[-1:])
     )
+    judged_by = bounds_text(record) or record["no_reference"] or "none"
+    facts = {
+        "metric": value.quantity,
+        "meaning": record["meaning"],
+        "runs": _runs_text(value),
+        "date (UTC)": " to ".join(dates),
+        "session": names_text(list(sessions), 2),
+        "computed": value.derived,
+        "evidence": value.evidence,
+        "reference": "" if value.derived else judged_by,
+        "verdict": value.verdict,
+        "source": record["reference_source"],
+    }
     return _known(facts)
 
 
-def _known(facts: Iterable[tuple[str, str | None]]) -> Facts:
-    return tuple((label, clean(text)) for label, text in facts if text)
+def _case_facts(value: Value) -> Facts:
+    facts = {"machine": value.machine, "test": case_text(value.record)}
+    return _known(facts | {name: value.record[name] for name in _OF_CASE})
+
+
+def _known(facts: Mapping[str, Any]) -> Facts:
+    return tuple((name, clean(_text(each))) for name, each in facts.items() if each)
+
+
+def _text(fact: Any) -> str:
+    return names_text(fact, _MOST_NODES) if isinstance(fact, list) else str(fact)
 
 
 def _runs_text(value: Value) -> str:
@@ -92,35 +110,3 @@ def _runs_text(value: Value) -> str:
     within = f"{value_text(min(values))} to {value_text(max(values))}"
     unit = f" {value.unit}" if value.unit != "1" else ""
     return f"{count_text(len(values), 'run')}, median; {within}{unit}"
-
-
-def _reference_text(record: Record) -> str:
-    why = record["no_reference"]
-    return bounds_text(record) or (f"none: {why}" if why else "none")
-
-
-def _dates(known: list[datetime]) -> str:
-    """Return from when to when, in UTC."""
-    ends = (min(known), max(known)) if known else ()
-    return " to ".join(dict.fromkeys(f"{time:%Y-%m-%d %H:%M}" for time in ends))
-
-
-def _case_facts(value: Value) -> Facts:
-    record = {name: text or "" for name, text in value.record.items()}
-    program = f"{record['program'] or 'not known'} {record['program_version']}"
-    image = (record[name] for name in ("container", "image", "image_digest"))
-    binding = record["binding"] or "not known"
-    facts = (
-        ("machine", value.machine),
-        ("test", case_text(value.record)),
-        ("program", f"{program}, {record['stack']}"),
-        ("MPI", record["mpi"]),
-        ("compiler", record["compiler"]),
-        ("environment", record["environ"]),
-        ("Spack", record["spec_hash"]),
-        ("image", " ".join(image).strip()),
-        ("layout", f"{value.layout}, {record['tasks']} processes, binding {binding}"),
-        ("nodes", names_text(record["nodelist"] or [], _MOST_NODES)),
-        ("collection", f"{record['collection']}, ReFrame {record['reframe']}"),
-    )
-    return _known(facts)

@@ -30,20 +30,3 @@ class FluxRunPmixLauncher(FluxRunLauncher):
     def command(self, job: Job) -> list[str]:
         """Return the words of the command."""
         return [*super().command(job), "-opmi=pmix"]
-
-
-@register_launcher("jsrun")
-class JsrunLauncher(JobLauncher):
-    """``jsrun`` of IBM's Job Step Manager: one resource set a node with all its cores, each task bound to one
-    core."""
-
-    def command(self, job: Job) -> list[str]:
-        """Return the words of the command."""
-        return [
-            "jsrun",
-            f"--nrs={_nodes(job)}",
-            "--rs_per_host=1",
-            f"--tasks_per_rs={job.num_tasks_per_node or 1}",
-            "--cpu_per_rs=ALL_CPUS",
-            "--bind=packed:1",
-        ]

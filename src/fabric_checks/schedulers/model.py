@@ -30,7 +30,6 @@ class Queue:
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
-    :param doubt: why the number of cores may be wrong; empty if nothing suggests it.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Queue:
     most_nodes: int | None = None
     out_of_service: int = 0
     gpus: str = ""
-    doubt: str = ""
 
     @classmethod
     def of_cores(
@@ -121,6 +119,11 @@ class ExitReason:
 
     text: str
     node_faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names_failed_node(self) -> bool:
+        """Whether it is the failure of nodes that are known: launchers name others, too."""
+        return NODE_FAILED in self.text and bool(self.node_faults)
 
 
 def faults(

@@ -68,17 +68,14 @@ def other_mpi(container: Container | None, reported: str | None) -> str:
 def digest_here(container: Container) -> str | None:
     """Return the digest of an image that is a file, or that is named by its digest; None of any other.
 
-    An EDF is a file that names the image: its own ``image`` counts.
+    An EDF is a file that names the image: of that nothing is known.
     """
     image = os.path.expandvars(container.image)
-    if container.platform == "EDF" and Path(image).is_file():
-        text = Path(image).read_text(errors="replace")
-        named = re.search(r"^\s*image\s*=\s*[\"']([^\"']+)", text, re.MULTILINE)
-        image = os.path.expandvars(named[1]) if named else ""
     if by_digest := re.search(r"@(sha256:[0-9a-f]{64})$", image):
         return by_digest[1]
     path = Path(image)
-    is_readable = path.is_file() and os.access(path, os.R_OK)
+    is_image = container.platform != "EDF" and path.is_file()
+    is_readable = is_image and os.access(path, os.R_OK)
     return _sha256(path, path.stat().st_mtime_ns) if is_readable else None
 
 

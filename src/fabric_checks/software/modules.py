@@ -12,7 +12,6 @@ from functools import cached_property
 #: first.
 FAMILIES = {
     "cray-mpich": r"cray-mpich",
-    "spectrum-mpi": r"spectrum-mpi",
     "hpcx-mpi": r"hpcx(-mt)?(-o?mpi)?",  # hpcx-mpi/2.25.1, hpcx-mt-ompi, mpi/hpcx-v2.5.0
     "openmpi": (
         r"open-?mpi"

@@ -50,13 +50,11 @@ class Package:
     :param name: its name in Spack, and of its folder.
     :param describe: returns the built program, given the requirement on it and its release.
     :param files: returns the files of a complete build below the view, given the same requirement.
-    :param broken: variants that the pinned recipes cannot build, with the reason and a remedy.
     """
 
     name: str
     describe: Callable[[str, str], Program]
     files: Callable[[str], list[str]]
-    broken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def environment(self) -> Path:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.records.record import Record
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.clauses import Clause, Contract
@@ -26,8 +25,6 @@ from fabric_offers.acceptance.sequential import (
     State,
 )
 
-#: The confidence of intervals.
-CONFIDENCE = 0.95
 #: Values are this much wider spread than agreed only by chance in one of so many cases.
 _CHANCE = 0.01
 
@@ -37,8 +34,7 @@ class Judged:
     """A clause, judged.
 
     :param plan: its test; :param state: where that stands.
-    :param estimate: the median of the units used that have a value; :param low, high: its interval, where
-        there is one.
+    :param estimate: the median of the units used that have a value, of shares their mean; None without any.
     :param notes: why it is still open, or what the verdict had to allow for.
     """
 
@@ -47,8 +43,6 @@ class Judged:
     plan: Design
     state: State
     estimate: float | None
-    low: float | None
-    high: float | None
     notes: tuple[str, ...]
 
     @property
@@ -70,8 +64,6 @@ class Judged:
             "units": [asdict(unit) for unit in self.observed.units],
             "excluded": self.observed.lines,
             "estimate": self.estimate,
-            "low": self.low,
-            "high": self.high,
             "left": self.left,
             "notes": self.notes,
             "evidence": self.state.path,
@@ -108,9 +100,9 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     if not observed.records:
         notes.append("no run of this case has a value yet")
     known = [value for value in values[: state.units] if value is not None]
-    return Judged(
-        clause, observed, plan, state, *_interval(clause, known), tuple(notes)
-    )
+    middle = np.mean if clause.quantity == "share" else np.median
+    estimate = float(middle(known)) if known else None
+    return Judged(clause, observed, plan, state, estimate, tuple(notes))
 
 
 def _by_spread(
@@ -152,26 +144,6 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
     is_wider = squares > stats.chi2.isf(_CHANCE, len(known) - 1)
     seen = float(np.std(known, ddof=1))
     return seen if is_wider else min(seen, model.spread)
-
-
-def _interval(
-    clause: Clause, values: Sequence[float]
-) -> tuple[float | None, float | None, float | None]:
-    """Return estimate and interval of the median of the units used that have a value; of shares the mean.
-
-    They do not allow for when the test ended, so they describe the units and decide nothing.
-    """
-    if not values:
-        return None, None, None
-    if clause.quantity == "share":
-        found = stats.binomtest(round(sum(values)), len(values)).proportion_ci(
-            CONFIDENCE, "wilson"
-        )
-        return float(np.mean(values)), float(found.low), float(found.high)
-    if len(values) < 5:
-        return float(np.median(values)), None, None
-    box = bootstrap.median(np.array([values]), CONFIDENCE)
-    return float(box.estimate[0]), float(box.low[0]), float(box.high[0])
 
 
 def overall(judged: Sequence[Judged]) -> str:

@@ -177,7 +177,6 @@ def _table(judged: Sequence[Judged]) -> Table:
         "verdict",
         "asked for",
         "measured",
-        "interval, 95 %",
         "units",
         "risks, seller and buyer",
     )
@@ -190,12 +189,6 @@ def _table(judged: Sequence[Judged]) -> Table:
             number_text(clause, each.estimate, unit)
             if each.estimate is not None
             else "nothing yet",
-            " to ".join(
-                number_text(clause, end, unit)
-                for end in (each.low, each.high)
-                if end is not None
-            )
-            or "-",
             f"{each.state.units} of at most {count_text(each.plan.most_units, clause.unit)}",
             f"{100 * clause.seller_risk:g} %, {100 * clause.buyer_risk:g} %",
         )
@@ -208,8 +201,7 @@ def _table(judged: Sequence[Judged]) -> Table:
     notes = (
         (
             "A unit is one number, of all runs, nodes and pairs of its day or session. The test is sequential"
-            " (Wald, 1945), with exact risks for units as correlated as agreed; intervals do not allow for"
-            " when it ended."
+            " (Wald, 1945), with exact risks for units as correlated as agreed."
         ),
         *(f"{each.clause.name}: {note}." for each in judged for note in each.notes),
     )

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from fabric_checks.core import schema
 from fabric_checks.core.errors import quoted
-from fabric_checks.core.text import names_text
 from fabric_checks.records.record import Record
 from fabric_checks.references import cases
 from fabric_checks.references.cases import Case
@@ -84,33 +83,17 @@ def require_measured(contract: Contract, system: str) -> None:
         system, sorted({name for each in contract.clauses for name in each.parameters})
     )
     for clause in contract.clauses:
-        _require_case(
-            clause,
-            known,
-            f"{contract.path}: clause {quoted(clause.name)}: nothing on {system}",
-        )
-
-
-def _require_case(clause: Clause, known: cases.Catalogue, nothing: str) -> None:
-    found = list(known.cases)
-    for name in ("check", "parameters", "layout", "metric"):
-        wanted = clause.select.get(name)
-        if wanted is None:
-            continue
-        there = (
-            set(known.checks)
-            if name == "check"
-            else {each for case in found for each in _values(case, name)}
-        )
-        found = [case for case in found if _fits(case, name, wanted)]
-        if not found:
-            near = difflib.get_close_matches(str(wanted), there, 1)
-            hint = (
-                f"did you mean {near[0]}?"
-                if near
-                else f"there are {names_text(sorted(there))}"
-            )
-            raise ClauseError(f"{nothing} measures {name} {wanted}: {hint}")
+        found: Sequence[Case] = known.cases
+        for name in ("check", "parameters", "layout", "metric"):
+            wanted = clause.select.get(name)
+            there = {each for case in found for each in _values(case, name)}
+            found = [case for case in found if not wanted or _fits(case, name, wanted)]
+            if not found:
+                where = f"{contract.path}: clause {quoted(clause.name)}"
+                hint = schema.near(str(wanted), sorted(there))
+                raise ClauseError(
+                    f"{where}: nothing on {system} measures {name} {wanted}; {hint}"
+                )
 
 
 def _values(case: Case, name: str) -> list[str]:

@@ -28,7 +28,8 @@ METRICS = {"OsuBarrier": 1, "OsuLatency": 24, "ImbBarrier": 1}
 class Session:
     """One session of ReFrame on a cluster of two nodes, in the background.
 
-    :param one_job: whether its cases are steps of one allocation; :param more: variables of its environment.
+    :param one_job: whether its cases are steps of one allocation; :param inside: submits a script, in which
+        that is, and waits for its end; :param more: variables of its environment.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Session:
         *options,
         name="20260101T000000Z-test",
         one_job=False,
+        inside="",
         **more,
     ):
         self.cluster, self.results, self.name = cluster, folder / "results", name
@@ -70,6 +72,10 @@ class Session:
             *cases,
         ]
         line = " ".join(f"'{part}'" for part in [*reframe, *options, "-r"])
+        if inside:
+            job = folder / f"{name}.sh"
+            job.write_text(f"#!/bin/bash\ncd {ROOT}\nexec {line}\n")
+            line = f"({inside.format(script=job)})"
         script = (
             f"cd {ROOT}; {line} & echo $! > {self.pid}; wait $!; echo status $?;"
             f" {sys.executable} {FABRIC_CHECKS} show --session {name} --gate; echo gate $?;"
@@ -193,6 +199,7 @@ class Commands:
     :param cancel, hold: with ``{id}``; :param cancel_all: cancel all jobs.
     :param free: print how many nodes take jobs; :param on_both: print the name of each node from a job on
         both.
+    :param alloc: run ``{script}`` in a job of both nodes, and wait for its end.
     :param limit: the shortest time limit that is kept within a minute.
     """
 
@@ -205,6 +212,7 @@ class Commands:
     free: str
     on_both: str
     cancel_all: str = ":"
+    alloc: str = ""
     limit: str = "20s"
 
 
@@ -230,6 +238,7 @@ COMMANDS = {
         hold="flux job urgency {id} hold",
         free="flux resource list --states=free --no-header --format='{nnodes}'",
         on_both="flux run -N2 hostname",
+        alloc="flux alloc -N2 --exclusive -t 10m bash {script}",
     ),
     "pbs": Commands(
         cancel="qdel {id}",
@@ -244,6 +253,10 @@ COMMANDS = {
             "cd /tmp; folder=$(mktemp -d); echo $(command -v pbsdsh) hostname | "
             "qsub -l select=2:ncpus=1 -l place=scatter -j oe -o $folder/out > /dev/null; "
             "until [ -s $folder/out ]; do sleep 0.1; done; cat $folder/out; rm -r $folder"
+        ),
+        alloc=(
+            "qsub -V -W block=true -l select=2:ncpus=2 -l place=scatter:exclhost -l walltime=0:10:0 -j oe"
+            " -o {script}.out {script}; status=$?; cat {script}.out; (exit $status)"
         ),
     ),
 }
@@ -270,15 +283,16 @@ def job(cluster, command):
 
 
 def heal(cluster, commands):
-    """Start what is dead, put n2 back in service, and wait until both nodes take jobs."""
+    """Start what is dead, put nodes back in service, and wait until both take jobs."""
     status = cluster("status")
     for service in ("slurmctld", "slurmdbd"):
         if f"{service} IS DEAD" in status:
             cluster("start", service)
-    if re.search("n2: (.* )?IS DEAD", status):
-        cluster("kill", "n2")  # with what its daemon had started
-    if re.search("n2: (.* )?IS D", status):
-        cluster("start", "n2")
+    for node in ("n1", "n2"):
+        if re.search(f"{node}: (.* )?IS DEAD", status):
+            cluster("kill", node)  # with what its daemon had started
+        if re.search(f"{node}: (.* )?IS D", status):
+            cluster("start", node)
     for line in (commands.cancel_all, commands.resume):  # it may be in service
         cluster.tried("head", "bash", "-c", line)
 
@@ -346,7 +360,9 @@ def slurmctld_restarted(cluster, commands, folder):
     wait_for(lambda: "slurmctld IS DEAD" in cluster("status"), "slurmctld does not end")
     release(session)
     for node in ("n1", "n2"):  # the job ends while the controller is down
-        ended = ["exec", node, "--", "pgrep", "-f", "hold.sh"]
+        # Not srun, which from Slurm 26.05 on waits for the controller.
+        tasks = "^[^ ]*(/ports|sh) .*hold.sh"
+        ended = ["exec", node, "--", "pgrep", "-f", tasks]
         wait_for(
             lambda ended=ended: cluster.call(*ended).returncode == 1,
             f"the job goes on on {node}",

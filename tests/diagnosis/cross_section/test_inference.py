@@ -17,7 +17,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
 )
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
 from fabric_checks.diagnosis.cross_section.search import Choice, Search
-from fabric_checks.fabric_map.model import UNMAPPED
+from fabric_checks.fabric_map.model import UNMAPPED, arcs_of
 from fabric_checks.parsers import rotate
 from lab import large
 from lab.big_fabric import Tree
@@ -163,6 +163,26 @@ def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_f
     assert {each.part.key for each in explain(mapped)[0] if each.sure} == (
         {pair[::-1]} if is_sure else set()
     )
+
+
+@pytest.mark.parametrize("was_slow, kind", [(True, "cable"), (False, "pair")])
+def test_one_pair_alone_names_the_cable_that_was_slow_in_the_scan(was_slow, kind):
+    """Where most pairs share cables, others are measured alone instead of those of a slow one."""
+    wiring, known = wired("fat tree 2", 32, "d-mod-k")
+    cable = int(arcs_of(known, np.array([8]), np.array([21]))[0, 0]) // 2
+    arcs = {2 * cable: 0.7, 2 * cable + 1: 0.7}
+    output = run(Fabric(wiring, known, Noise(0.03), 5, arcs=arcs))
+    mapped = on_map(of_output(output), output.hosts, known)
+    found = mapped.evidence
+    own = np.flatnonzero((mapped.arcs // 2 == cable).any(axis=1))
+    slow = own[(found.alone[own] < -0.2) & (mapped.rest[own] < -0.2)]
+    others = np.setdiff1d(own, slow[:1])
+    alone, repeats, rest = found.alone.copy(), found.repeats.copy(), mapped.rest.copy()
+    alone[others], repeats[others] = np.nan, 0
+    rest[others] = rest[others] if was_slow else 0.0
+    found = replace(found, alone=alone, repeats=repeats)
+    mapped = replace(mapped, evidence=found, rest=rest)
+    assert [each.part.kind for each in explain(mapped)[0] if each.sure] == [kind]
 
 
 def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(

@@ -3,11 +3,13 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section import evaluation, intermittent
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from lab.faults.fabric import Fabric, History, Noise, wired
 from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
@@ -223,3 +225,26 @@ def test_one_measurement_in_a_hundred_at_half_hides_nothing():
     for kind in ("host", "cable", "pair", "healthy"):
         trial = Trial(kind, 0.2, 32, noise="1 % at half")
         assert [outcome(trial, seed)[0] for seed in range(1000, 1003)] == ["right"] * 3
+
+
+@pytest.mark.parametrize(
+    "lows, is_of_paths", [((0, 12, 0), True), ((0, 4, 9), False), ((2, 4, 9), False)]
+)
+def test_what_is_low_with_nodes_of_one_other_switch_only_is_of_paths(lows, is_of_paths):
+    """Node 0 receives from nodes at its switch and at two others: behind a lossy cable 12 of 12 measurements
+    with one of these are low, and none of 34 with the other."""
+    counts = (3, 12, 34)
+    leaf = np.repeat(range(3), counts)
+    low = np.concatenate(
+        [np.arange(count) < own for count, own in zip(counts, lows, strict=True)]
+    )
+    pairs = np.arange(len(leaf))
+    mapped = SimpleNamespace(
+        evidence=SimpleNamespace(sender=pairs + 1),
+        leaf=np.zeros(1),
+        within=leaf == 0,
+        from_leaf=leaf,
+        to_leaf=np.zeros(len(leaf)),
+    )
+    ratio = intermittent._of_paths(mapped, 0, pairs, low, 0.03)
+    assert (ratio > 2 * SETTINGS.as_good) is is_of_paths

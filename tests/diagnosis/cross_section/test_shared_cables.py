@@ -78,7 +78,7 @@ def test_cables_of_the_same_pairs_are_named_together():
     (fault,) = faults(report.findings)
     ends = [fault.part, *fault.others]
     assert sorted(ends) == [f"cable {known.cables[number]}" for number in (0, 4)]
-    assert "would explain it too" in fault.details[0]
+    assert f"{fault.part} or {fault.others[0]} carries" in fault.text
 
 
 def test_one_direction_is_named_as_such():

@@ -11,6 +11,7 @@ import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
+from lab import patterns
 from lab.faults import suspects
 from tests.diagnosis.cross_section.model import Fabric
 
@@ -283,13 +284,11 @@ FAULTS += [(slow_spine, ranks) for ranks in (128, 512, 2000)]
 @pytest.mark.parametrize("fault, ranks", FAULTS)
 def test_the_rounds_of_a_culprit_have_a_bound(fault, ranks):
     numbers = np.array(
-        rotate_patterns.round_robin_rounds(
-            ranks, rotate_patterns.nightly_rounds(ranks)
-        ),
+        patterns.round_robin_rounds(ranks, rotate_patterns.nightly_rounds(ranks)),
         dtype=np.int32,
     )
     sender, receiver = (
-        each.ravel() for each in rotate_patterns.pairs("round-robin", ranks, numbers)
+        each.ravel() for each in patterns.pairs("round-robin", ranks, numbers)
     )
     scan = fault(
         Transfers(
@@ -322,3 +321,25 @@ def test_the_rounds_of_a_culprit_have_a_bound(fault, ranks):
         assert {sender for sender, _ in alone} == {7} and len(alone) == min(
             ranks - 1, 12
         )
+
+
+def test_what_is_slow_by_chance_is_fast_once_beside_few_others():
+    """Of 1,024 nodes; pairs of nodes at one switch to every sixteenth node share a cable, as by d-mod-k."""
+    ranks, rng = 1024, np.random.default_rng(3)
+    slow_pair, budget = (70, 500), suspects.budget(ranks)
+    some = rng.integers(ranks, size=(20_000, 2)).tolist()
+    pairs = sorted({(one, other) for one, other in some if one != other} | {slow_pair})
+    found = suspects.Suspects(1.0, {}, {}, np.array([], dtype=int), np.array([]))
+
+    def measure(rounds, _):
+        rates = {}
+        for here in rounds:
+            on = Counter((one // 16, other % 16) for one, other in here)
+            for pair in here:
+                own = 0.8 if pair == slow_pair else 1.0
+                noise = 0.03 * rng.standard_normal()
+                rates[pair] = own * math.exp(noise) / on[pair[0] // 16, pair[1] % 16]
+        return rates
+
+    slow = suspects.sift(found, pairs, 0.06, budget, measure)
+    assert list(slow) == [slow_pair]

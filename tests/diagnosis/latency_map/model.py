@@ -4,6 +4,7 @@
 import numpy as np
 
 from fabric_checks.parsers import fabric, rotate_patterns
+from lab import patterns
 
 NEAR_US, HOP_US = 1.2, 0.3
 
@@ -33,8 +34,8 @@ def text_of(
     nodes = len(latency_us)
     random = np.random.default_rng(seed)
     of_node = np.exp(own * random.standard_normal(nodes))
-    rounds = np.array(rotate_patterns.round_robin_rounds(nodes, shifts), dtype=np.int32)
-    starter, other = rotate_patterns.pairs("round-robin", nodes, rounds)
+    rounds = np.array(patterns.round_robin_rounds(nodes, shifts), dtype=np.int32)
+    starter, other = patterns.pairs("round-robin", nodes, rounds)
     lines = [
         "# fabric-checks latency_map 1",
         "# mpi: a model",

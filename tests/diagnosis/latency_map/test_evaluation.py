@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis import group_medians
+from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
 from fabric_checks.fabric_map.model import of_switches
@@ -55,10 +56,8 @@ SLOW_9, FAR = {("slow node", (9,), True)}, {("detour", (3, 40), True)}
         (latencies(LEAVES, node={9: 0.8}), SLOW_9),
         (latencies(LEAVES, node={9: 0.25}), SLOW_9),
         (latencies(ONE, node={9: 0.8}), SLOW_9),
-        (
-            latencies(ONE, node={9: 0.3}),
-            set(),
-        ),  # a hop farther: it may be alone behind a switch
+        # A hop farther: it may be alone behind a switch.
+        (latencies(ONE, node={9: 0.3}), {("lone nodes", (9,), False)}),
         (latencies(np.repeat([0, 1, 2], [31, 31, 2]), node={9: 0.8}), SLOW_9),
         (latencies(LEAVES, pair={(3, 40): 0.6}), FAR),
         # Groups of two have no expectation of their own.
@@ -80,6 +79,7 @@ def test_the_values():
     *_, slowest, groups = report.all_findings()
     assert report.limits["node_us"] is not None and slowest.hosts == ("n003", "n040")
     assert groups.text.startswith("4 groups of nodes nearer to each other than ")
+    assert groups.text.endswith(f"each of {np.bincount(LEAVES)[0]} nodes")
     assert json.loads(json.dumps(groups.as_dict()))["severity"] == "note"
 
 
@@ -316,3 +316,15 @@ def test_an_order_that_may_be_chance_blames_nobody():
     assert findings(latencies(leaf), noise=0.01) == set()
     leaf = np.repeat([0, 1, 2, 3], 8)
     assert findings(latencies(swapped(3, 12, leaf)), noise=0.01) != set()
+
+
+@pytest.mark.parametrize("nodes", [12, 64])
+def test_a_node_that_may_be_alone_behind_a_switch_is_noted_and_no_less_is_claimed(
+    nodes,
+):
+    """Another one like it would not have been found either."""
+    report = report_of(text_of(latencies(ONE[:nodes], node={9: 0.3}), noise=0.01))
+    (lone,) = report.findings
+    assert (lone.kind, lone.ranks, lone.severity) == ("lone nodes", (9,), Severity.NOTE)
+    assert "us farther from every other node" in lone.text and "alone" in lone.text
+    assert report.limits["node_us"] > 0.3

@@ -83,24 +83,32 @@ class Machine:
             if self.block
             else None
         )
-        vet = Vet(self.nodes, blocks)
-        rounds, answers = vet.rounds(), None
-        while True:
-            try:
-                groups = rounds.send(answers)
-            except StopIteration:
-                return vet.verdicts
-            assert len({node for group in groups for node in group}) == sum(
-                map(len, groups)
-            )
-            self.jobs += len(groups)
-            self.rounds += 1
-            answers = [self.outcome(group) for group in groups]
+        vet = Vet(self.nodes, self.run, blocks)
+        vet.judge()
+        return vet.verdicts
+
+    def run(self, groups):
+        assert len({node for group in groups for node in group}) == sum(
+            map(len, groups)
+        )
+        self.jobs += len(groups)
+        self.rounds += 1
+        return [self.outcome(group) for group in groups]
 
 
-def started(nodes):
-    vet = Vet(nodes)
-    return vet.verdicts, vet.rounds()
+def answered(nodes, *outcomes):
+    """Return the verdicts, and the rounds that were run, given the outcomes of each, of which the last counts
+    for all that follow."""
+    rounds = []
+
+    def run(groups):
+        rounds.append(groups)
+        found = outcomes[min(len(rounds), len(outcomes)) - 1]
+        return found if len(found) == len(groups) else found * len(groups)
+
+    vet = Vet(nodes, run)
+    vet.judge()
+    return vet.verdicts, rounds
 
 
 def test_a_healthy_machine_takes_one_job():
@@ -228,12 +236,7 @@ def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
 
 
 def test_a_failure_that_does_not_come_back_blames_nobody():
-    verdicts, rounds = started(names(8))
-    next(rounds)
-    with pytest.raises(StopIteration):
-        groups = rounds.send([Outcome(False, why="it hung")])
-        while True:
-            groups = rounds.send([Outcome(True)] * len(groups))
+    verdicts, _ = answered(names(8), [Outcome(False, why="it hung")], [Outcome(True)])
     assert verdicts.of(Word.GOOD) == names(8)
     assert verdicts.paths == [
         "a job on n0, n1, n2, n3, n4, n5, n6, n7 failed, but not when it was repeated: nothing is blamed"
@@ -255,24 +258,29 @@ def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(
 
 
 def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
-    verdicts, rounds = started(names(4))
-    assert next(rounds) == [tuple(names(4))]
-    assert rounds.send([Outcome(False, why="it hung")]) == [("n0", "n1"), ("n2", "n3")]
-    assert rounds.send([Outcome(True), Outcome(True)]) == [tuple(names(4))]
-    assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [
-        ("n0", "n2", "n3")
+    verdicts, rounds = answered(
+        names(4),
+        [Outcome(False, why="it hung")],
+        [Outcome(True), Outcome(True)],
+        [Outcome(False, {"n1": "is down"}, why="n1 is down")],
+        [Outcome(True)],
+    )
+    assert rounds == [
+        [tuple(names(4))],
+        [("n0", "n1"), ("n2", "n3")],
+        [tuple(names(4))],
+        [("n0", "n2", "n3")],
     ]
-    with pytest.raises(StopIteration):
-        rounds.send([Outcome(True)])
     assert verdicts.of(Word.FAULTY) == ["n1"] and not verdicts.paths
 
 
 def test_two_good_nodes_are_tested_again_if_unsure_and_one_never_alone():
-    _, rounds = started(names(2))
-    next(rounds)
-    assert rounds.send([Outcome(True, unsure="noise")]) == [("n0", "n1")]
-    with pytest.raises(StopIteration):
-        rounds.send([Outcome(True, slow={"n1": "n1 sends at 0.5"}, unsure="noise")])
+    _, rounds = answered(
+        names(2),
+        [Outcome(True, unsure="noise")],
+        [Outcome(True, slow={"n1": "n1 sends at 0.5"}, unsure="noise")],
+    )
+    assert rounds == [[("n0", "n1")]] * 2
 
 
 @pytest.mark.parametrize("job", [1, 2, 3, 6])

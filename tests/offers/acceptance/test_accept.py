@@ -247,16 +247,16 @@ def system():
     [
         (
             {**CLAUSE, "metric": "rat"},
-            "nothing on s measures metric rat: did you mean rate?",
+            "nothing on s measures metric rat; did you mean rate?",
         ),
-        ({**CLAUSE, "check": "B"}, "nothing on s measures check B: there are A"),
+        ({**CLAUSE, "check": "B"}, "nothing on s measures check B; known: A"),
         (
             {**CLAUSE, "layout": "16x1"},
-            "nothing on s measures layout 16x1: there are 8x1",
+            "nothing on s measures layout 16x1; known: 8x1",
         ),
         (
             {**CLAUSE, "parameters": {"pattern": "y"}},
-            "measures parameters .*: there are pattern=x",
+            "measures parameters .*; known: pattern=x",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core import console
+from fabric_checks.records import repeats
 from fabric_checks.report.terminal import progress
 
 #: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
@@ -50,6 +51,13 @@ def test_what_runs_is_what_began_first_and_has_not_ended():
         : next(at for at, line in enumerate(SAID) if "( 2/" in line or "(2/" in line)
     ]
     assert state(lines).text().endswith(", OsuLatency 1x2 @local:node+mpich")
+
+
+def test_a_run_that_measures_misses_again_begins_to_count_anew():
+    ended = "[     FAIL ] (1/1) A @s:p+e"
+    found = state([ended, repeats.BEGUN, ended, repeats.BEGUN])
+    assert (found.again, found.ended) == (2, 0)
+    assert found.text().startswith("measuring misses again, 2")
 
 
 @pytest.mark.parametrize("cases", [1, 2])

@@ -190,12 +190,35 @@ def test_inside_of_a_job_of_others_a_case_has_a_file_of_its_nodes(
     found = kind(Request(3, 600))
     found.follow()
     line = found.line("job.sh", found.usable[:2], 1, tmp_path)
-    assert line == ["env", f"{file}={tmp_path}/nodes-of-case", "job.sh"]
+    # MPICH and Intel MPI go by this one, not by the file: seen with MPICH 5.0.2.
+    more = ["LSB_MCPU_HOSTS=a 1 b 1"] if kind is allocation.Lsf else []
+    assert line == ["env", *more, f"{file}={tmp_path}/nodes-of-case", "job.sh"]
     assert (tmp_path / "nodes-of-case").read_text() == "a\nb\n"
     monkeypatch.delenv(job)
     outside = kind(Request(3, 600))
     outside.follow()
     assert f"{job} is not set" in outside.ended.text
+
+
+FLUX = """#!/bin/sh
+case "$*" in
+"getattr hostlist") echo 'n[1-3]' ;;
+"getattr jobid") echo f12 ;;
+"job id f12") echo 34 ;;
+"job timeleft") echo 90 ;;
+resource*) echo 'avail|n[1-2]|online|'; echo 'drain|n3|offline|lost' ;;
+esac
+"""
+
+
+def test_inside_of_flux_its_time_and_nodes_are_those_of_the_instance(tools):
+    (tools / "flux").write_text(FLUX)
+    (tools / "flux").chmod(0o755)
+    found = allocation.Flux(Request(2, 600))
+    found.follow()
+    assert (found.job, found.nodes) == ("34", ["n1", "n2", "n3"])
+    assert round(found.ends_s - found.began_s) == 90
+    assert list(found.note_faults()) == ["n3"] and found.usable == ["n1", "n2"]
 
 
 @pytest.mark.parametrize(

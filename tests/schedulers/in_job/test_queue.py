@@ -13,7 +13,7 @@ from reframe.core.schedulers import Job
 from fabric_checks.reframe_ext.internals import take_system
 from fabric_checks.schedulers import in_job as in_one_job
 from fabric_checks.schedulers.in_job import scheduler as in_job
-from fabric_checks.schedulers.in_job.allocation import Allocation, Request
+from fabric_checks.schedulers.in_job.allocation import Allocation, Request, Slurm
 from fabric_checks.schedulers.model import ExitReason
 from tests.guard import wait_for
 from tests.loading import SETTINGS
@@ -30,9 +30,12 @@ class Nodes(Allocation):
         self.asked += 1
         if not self.held and not self.ended:
             self.take("5", ["n1", "n2", "n3"])
+            self.ends_s = self.began_s + self.request.limit_s
 
     def line(self, script, nodes, ppn, folder):
         return ["env", f"NODES={' '.join(nodes)}", f"PPN={ppn}", "sh", script]
+
+    was_cut = Slurm.was_cut
 
     def is_ready(self):
         self.away -= 1
@@ -208,6 +211,15 @@ def test_a_lost_node_fails_its_case_and_those_that_fit_go_on_with_the_others(que
     assert "has 2 of 3 nodes left: n1 does not respond" in reason(wide)
     assert wide.scheduler.why_failed(wide).node_faults == {"n1": "n1 does not respond"}
     assert fits.nodelist == ["n2", "n3"]
+
+
+def test_a_script_whose_node_died_has_failed_though_srun_ends_with_0(queue):
+    """As of Slurm 22.05, where srun of a step in an allocation that goes on without a node ends so."""
+    queue.allocation.faults = {"n1": "n1 does not respond"}
+    hit = submitted("a", "echo srun: error: Node failure on n1 >&2", nodes=2)
+    assert ended(hit, submitted("b")) == ["FAILED", "COMPLETED"]
+    assert hit.exitcode == 0
+    assert "a node of it failed: n1 does not respond" in reason(hit)
 
 
 def test_a_case_that_names_its_nodes_has_those(queue):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks.records import runs
+from fabric_checks.records import repeats, runs
 from fabric_checks.report.findings import allocation_text
 from fabric_checks.schedulers import in_job
 from fabric_checks.schedulers.in_job import session
@@ -31,13 +31,19 @@ ranks=$SLURM_NTASKS
 unset ${!SLURM_*}
 exec mpiexec -launcher fork -n $ranks "$@"
 """
+#: No barrier takes a nanosecond.
+REFERENCES = """
+OsuBarrier:
+  $index: [layout]
+  1x2: {latency: [0.001, null, 0.1, us]}
+"""
 OPTIONS = ["--system", "minicluster", "-n", "^OsuBarrier%layout=1x2"]
 
 
 def test_the_time_is_that_of_the_cases_and_a_margin():
-    assert session.limit_s([60.0, 60.0], passes=1) == 240
-    assert session.limit_s([1.0], passes=1) == 60
-    assert session.limit_s([100.0], passes=5) == 660
+    assert session.limit_s([60.0, 60.0]) == 240
+    assert session.limit_s([1.0]) == 60
+    assert session.limit_s([100.0] * 5) == 660
 
 
 @pytest.fixture
@@ -84,6 +90,26 @@ def test_a_run_holds_one_allocation_and_another_runs_what_it_did_not(run):
     assert [each.name for each in again.cases if not each.fixture] == [] and not asked
 
 
+def test_a_miss_is_measured_again_before_the_allocation_is_given_back(run, tmp_path):
+    references = tmp_path / "references"
+    references.mkdir()
+    (references / "minicluster.yaml").write_text(REFERENCES)
+    of_references = {"RFM_REFERENCE_PREFIX": str(references)}
+    found, printed, asked = run(
+        *OPTIONS, name="20260101T000000Z-dddd", **{repeats.TIMES: "2"}, **of_references
+    )
+    assert "--time=6" in asked[0] and asked[1:] == ["back"]  # 60 s, and 3 more
+    assert printed.count(repeats.BEGUN) == 2
+    (miss,) = found.records
+    confirmation = miss["confirmation"]
+    assert (confirmation["missed"], confirmation["of"]) == (3, 3)
+    assert len(set(confirmation["values"])) == 3 and confirmation["elsewhere"] == []
+    (case,) = [each for each in found.cases if not each.fixture]
+    assert (case.result, case.failed_before) == ("fail", False)
+    stages = {path.name[-7:] for path in tmp_path.glob("results/stage/*/*/*/*/Osu*")}
+    assert {"_retry1", "_retry2"} < stages
+
+
 def test_a_run_continues_with_what_another_did_not_come_to(tmp_path, monkeypatch):
     cases = [
         case("A"),
@@ -107,6 +133,32 @@ def test_durations_that_cannot_be_read_are_unknown(tmp_path, monkeypatch):
         session, "getlogger", lambda: SimpleNamespace(warning=warned.append)
     )
     assert session.durations() == {} and "A.jsonl: No such file" in warned[0]
+
+
+def test_outside_of_a_job_it_is_refused_where_that_is_not_asked_for(run):
+    options = ["--system", "generic_pbs:hydra", "-n", "^OsuBarrier%layout=1x2"]
+    _, printed, _ = run(*options, name="20260101T000000Z-eeee")
+    why = "PBS_JOBID is not set: only Slurm is asked for an allocation; submit this command as a job"
+    assert f"error: --one-job: {why}" in printed and "RUN" not in printed
+    beside = {in_job.BESIDE: in_job.WITHIN}
+    _, printed, _ = run(*options, name="20260101T000000Z-ffff", **beside)
+    assert (
+        "error: --beside: in a job of PBS two cases were on its first node" in printed
+    )
+
+
+def test_a_case_in_a_job_of_lsf_has_a_script_without_options_of_a_job(tmp_path):
+    (tmp_path / "hosts").write_text("a\nb\n")
+    program = [sys.executable, "-m", session.__name__]
+    options = ["--system", "generic_lsf:hydra", "-n", "^OsuBarrier%layout=2x1"]
+    of_job = {"LSB_JOBID": "5", "LSB_DJOB_HOSTFILE": str(tmp_path / "hosts")}
+    done = sessions.call(
+        program, tmp_path / "results", *options, "--dry-run", **{in_job.VARIABLE: in_job.ALL}, **of_job,
+    )  # fmt: skip
+    (script,) = tmp_path.rglob("Osu*/rfm_job.sh")
+    text = script.read_text()
+    assert "#BSUB" not in text, text
+    assert re.search(r"(?m)^mpiexec -n 2 \S+/placement ", text), done.stdout
 
 
 def test_a_system_without_allocations_is_refused(run):

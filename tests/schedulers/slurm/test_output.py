@@ -294,22 +294,10 @@ def test_no_list_of_mpi_types():
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
-def test_sockets_of_one_core_are_doubted():
-    flat, real = slurm.queues("a|up|4|128|1|idle|n\nb|up|4|2|1|idle|n\n")
-    assert "128 sockets of one core" in flat.doubt and real.doubt == ""
-
-
-def test_settings_and_topology():
+def test_settings():
     assert (
         slurm.settings(
             "A         = x = y\nClusterName             = c\nNo value  = \n"
         )["ClusterName"]
         == "c"
     )
-    assert (
-        slurm.leaf_switches(
-            "SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n"
-        )
-        == 1
-    )
-    assert slurm.leaf_switches("No topology information available") == 0

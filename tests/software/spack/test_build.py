@@ -18,7 +18,6 @@ from tests.software.spack.tape import (
     COMMON,
     LOCAL,
     OSU,
-    TRANSCRIPTS,
     Tape,
     fail_to_compile,
     put,
@@ -96,27 +95,6 @@ def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypa
         assert (folder / VIEW / name).exists()
 
 
-def test_a_variant_that_the_pinned_recipe_cannot_build_is_refused_unless_it_is_an_external(
-    tape,
-):
-    text = "packages: {osu-micro-benchmarks: {require: '@7.5.1+rocm'}}\n"
-    put(tape.site / "packages.yaml", text)
-    with pytest.raises(
-        SpackError,
-        match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass",
-    ):
-        run(tape)
-    own = "'@7.5.1+rocm', externals: [{spec: osu-micro-benchmarks@7.5.1+rocm, prefix: /opt/osu}]"
-    put(tape.site / "packages.yaml", text.replace("'@7.5.1+rocm'", own))
-    scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
-    assert (
-        Environment.prepared(
-            OSU, scopes, tape.folder / "env", tape.variables
-        ).asked.version
-        == "7.5.1"
-    )
-
-
 def test_an_environment_is_a_copy_with_rendered_scopes(tape):
     run(tape)
     folder = tape.folder / "env"
@@ -127,13 +105,6 @@ def test_an_environment_is_a_copy_with_rendered_scopes(tape):
         in (folder / "scopes/common/repos.yaml").read_text()
     )
     assert not (OSU.environment / "spack.lock").exists()
-
-
-def other_mpi(tape):
-    tape.write(
-        "concretize.lock",
-        (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text(),
-    )
 
 
 def without_init(tape):
@@ -150,32 +121,21 @@ def without_init(tape):
     [
         (
             lambda tape: tape.fail("concretize", "concretize.unsatisfiable", 1),
-            "cannot be concretized.*mpich.*scopes",
+            "Cannot build mpich.*When Spack fails",
         ),
         (
             lambda tape: tape.fail("python", "concretize.no-repository", 1),
-            "no package repository.*spack-packages",
+            "No repo.yaml found.*When Spack fails",
         ),
-        (fail_to_compile, "the build failed.*error:.*spack-build-out.txt.*see the log"),
+        (fail_to_compile, "error:.*spack-build-out.txt.*When Spack fails"),
         (
             lambda tape: tape.fail("install", "install.killed", -9),
-            "it was interrupted.*run it again",
-        ),
-        (
-            other_mpi,
-            r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11",
+            "ended with exit status -9.*Executing phase",
         ),
         (without_init, "installed without libexec/.*/startup/osu_init.*build log"),
         (
             lambda tape: tape.commit(),
             "where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed",
-        ),
-        (
-            lambda tape: put(
-                tape.repository / "packages/zlib/package.py",
-                "class Zlib: version = 2\n",
-            ),
-            "'packages/zlib/package.py' differs from release v2026.06.0.*a repository of your own",
         ),
         (
             lambda tape: shutil.rmtree(tape.repository / ".git"),
@@ -184,12 +144,12 @@ def without_init(tape):
     ],
 )
 def test_a_failure_has_cause_and_remedy_and_no_result(tape, play, message):
-    """The causes are in `test_failure.py`; here is one for each call that can fail, and all else."""
+    """The texts are in `test_failure.py`; here is one for each call that can fail, and all else."""
     play(tape)
     with pytest.raises(SpackError) as raised:
         run(tape)
     assert re.search(message, str(raised.value), re.DOTALL), raised.value
-    assert len(str(raised.value).splitlines()) <= 9
+    assert len(str(raised.value).splitlines()) <= 10
     assert not (tape.folder / "env" / BUILT).exists()
 
 
@@ -249,9 +209,8 @@ def test_half_a_clone_of_the_repository_is_named(tape):
     with pytest.raises(SpackError) as raised:
         run(tape)
     message = str(raised.value)
-    assert message.startswith("Spack: no package repository")
+    assert message.startswith("Spack ended with exit status 0")
     assert "repository '/half'" in message
-    assert "delete the folder named" in message.splitlines()[-1]
 
 
 # Mirrors
@@ -294,6 +253,6 @@ def test_a_missing_source_is_named_with_the_package(tape):
     tape.fail("mirror", "install.no-source", 1)
     with pytest.raises(
         SpackError,
-        match=r"mirror is not complete: osu\S+ for mpich: Spack: no source can be",
+        match=r"(?s)mirror is not complete: osu\S+ for mpich: Spack .*All fetchers failed",
     ):
         mirror(tape)

@@ -84,7 +84,12 @@ def test_a_failed_build_is_reported_and_nothing_is_measured(tape):
         if case.name.startswith("OsuMicroBenchmarks")
     ]
     assert build.result == "fail" and build.fixture
-    for words in ("the build failed", "error:", "spack-build-out.txt", "see the log"):
+    for words in (
+        "ended with exit status 1",
+        "error:",
+        "spack-build-out.txt",
+        "When Spack fails",
+    ):
         assert words in build.reason, build.reason
         assert words in " ".join(done.shown.split()) or words in done.shown, done.shown
     assert not done.session.records

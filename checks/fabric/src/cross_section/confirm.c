@@ -22,9 +22,10 @@ static bool is_free(const struct fc_roster *roster, enum fc_pattern pattern, int
 
 /*
  * Rank 0: gives every slow suspect a round of a pass of the phase `together`, the first in which both its nodes are
- * free and fewer than `per_round` suspects are, as long as there are rounds left. Returns the number of rounds.
+ * free and fewer than `per_round` suspects are, as long as there are rounds left. Goes over the suspects in steps: those
+ * that follow each other are of nodes at one switch. Returns the number of rounds.
  */
-static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t per_round)
+static int pack_suspects(struct node *node, struct verdict *verdict, size_t most, size_t per_round, size_t step)
 {
     int rounds = 0;
     size_t packed = 0;
@@ -34,12 +35,14 @@ static int pack_suspects(struct node *node, struct verdict *verdict, size_t most
     while (packed < verdict->slow && (size_t)rounds < most) {
         size_t here = 0;
         fc_clear_roster(&node->roster);
-        for (size_t i = 0; i < verdict->slow && here < per_round; i++) {
-            struct suspect *const at = &verdict->suspects[i];
-            if (at->round == no_round && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
-                fc_add_pair(&node->roster, at->sender, at->receiver);
-                at->round = rounds;
-                here++;
+        for (size_t first = 0; first < step; first++) {
+            for (size_t i = first; i < verdict->slow && here < per_round; i += step) {
+                struct suspect *const at = &verdict->suspects[i];
+                if (at->round == no_round && is_free(&node->roster, node->layout.pattern, at->sender, at->receiver)) {
+                    fc_add_pair(&node->roster, at->sender, at->receiver);
+                    at->round = rounds;
+                    here++;
+                }
             }
         }
         packed += here;
@@ -130,10 +133,10 @@ enum { passes_least = 4 };
 
 /*
  * Collective: the phase `together`. All suspects are measured, then once more those that were slow every time, and so
- * on: fewer pairs, in other rounds, share with others and share less. That is done four times, and on, with as few in a
- * round as there are rounds for, until those that are left can be measured alone. Of more repeats than four the rounds
- * of a pass have their share: by chance every pair is fast once. A pass takes no more than half of the rounds that are
- * left. The slow ones are in front, the slowest first. Returns the number of rounds.
+ * on: fewer pairs, in other rounds, share with others and share less. While more are left than can be measured alone,
+ * as few are in a round as there are rounds for. That is done four times, and on until few enough are left. Of more
+ * repeats than four the rounds of a pass have their share: by chance every pair is fast once. A pass takes no more than
+ * half of the rounds that are left. The slow ones are in front, the slowest first. Returns the number of rounds.
  */
 static int measure_together(struct node *node, struct verdict *verdict, const struct budget *budget)
 {
@@ -146,8 +149,9 @@ static int measure_together(struct node *node, struct verdict *verdict, const st
         const size_t most = (left + 1) / 2;
         int rounds = 0;
         if (leads && verdict->slow > 0 && most > 0 && (pass < passes_least || verdict->slow > budget->alone)) {
-            const size_t per_round = pass < passes_least ? SIZE_MAX : (verdict->slow + most - 1) / most;
-            rounds = pack_suspects(node, verdict, most, per_round);
+            const bool spread = pass > 0 && verdict->slow > budget->alone;
+            const size_t per_round = spread ? (verdict->slow + most - 1) / most : SIZE_MAX;
+            rounds = pack_suspects(node, verdict, most, per_round, spread ? most : 1);
         }
         FC_MPI(MPI_Bcast(&rounds, 1, MPI_INT, 0, node->world->comm));
         if (rounds == 0) {

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.finding import RankFinding
+from fabric_checks.diagnosis.finding import RankFinding, advised
 
 _LOOK = (
     "look at its flow and congestion control (PFC, ECN, credits), its buffers and its counters; no cable"
@@ -85,14 +84,12 @@ def _of_leaf(switch: str, side: str, flows_of: pl.DataFrame) -> RankFinding | No
             f"pairs {side} {switch} reach {100 * share:.0f} % of the typical rate when {fewest} or more run"
             f" at once ({np.count_nonzero(many)} rounds), and {100 * alone:.0f} % when fewer do"
         )
-        return RankFinding(
+        return advised(
+            _LOOK,
             kind="congestion",
-            severity=Severity.FAULT,
             text=text,
             part=f"pairs {side} {switch}",
             size=1 - share,
-            advice=_LOOK,
-            details=(_LOOK,),
             data={"side": f"{side} it", "slow": int(np.count_nonzero(many))},
         )
     return None

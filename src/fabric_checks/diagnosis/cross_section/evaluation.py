@@ -45,7 +45,7 @@ _OF_ROTATE = (
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(of_report.Analysed):
     """One run of ``rotate``, analysed.
 
     :param output: the output of the program; :param matrix: its scan as a matrix.
@@ -66,16 +66,6 @@ class Report:
     limits: of_report.Limits
     missed: tuple[str, ...]
     ways: leaves.Ways | None = None
-
-    @property
-    def has_faults(self) -> bool:
-        """Whether anything is slow for certain."""
-        return bool(faults(self.findings))
-
-    @property
-    def limits_text(self) -> str:
-        """What would have been found, as a sentence."""
-        return of_report.text(self.limits, further=self.has_faults)
 
     def metrics(self) -> dict[str, float]:
         """Return the declared values of the check, see :func:`fabric_checks.analysis.bandwidths.values`.
@@ -148,14 +138,19 @@ class Report:
         )
 
     def _levels(self) -> Finding:
+        rates = np.sort(self.matrix.measured)[::-1]
+        ends = np.cumsum([*self.plateaus.values()]) * len(rates)
         levels = [
-            f"{100 * share:.1f} % reach about {_part_of_link(k)}"
-            for k, share in self.plateaus.items()
+            f"{100 * share:.1f} % reach {np.median(part) / self.link_MBps:.2f}"
+            for share, part in zip(
+                self.plateaus.values(),
+                np.split(rates, np.rint(ends[:-1]).astype(int)),
+                strict=True,
+            )
         ]
         is_given = self.link_MBps != bandwidths.link_rate_MBps(self.matrix)
         source = "" if is_given else ", as the fastest pairs show it"
-        link = f"a link: {self.link_MBps:.0f} MB/s{source}"
-        text = f"of the pairs, {', '.join(levels)} ({link})"
+        text = f"of the pairs, {', '.join(levels)} of a link's rate ({self.link_MBps:.0f} MB/s{source})"
         shares = {str(k): share for k, share in self.plateaus.items()}
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
@@ -167,15 +162,6 @@ class Report:
         ]
         text = f"the median of the scan is {', '.join(listed)} (by {self.mapped.known.source})"
         return [note("by switch", text, medians=medians)] if medians else []
-
-
-def _part_of_link(sharing: int) -> str:
-    """Return the share of a link that so many pairs on it have each."""
-    if sharing == 1:
-        return "the rate of a link"
-    return (
-        f"1/{sharing} of it{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
-    )
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:

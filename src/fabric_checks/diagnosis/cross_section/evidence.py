@@ -125,7 +125,7 @@ class Evidence:
     def able(self) -> Array:
         """The best rate of each rank as sender and as receiver, as logarithms of the fastest kind's; 0 if it
         never was."""
-        best = np.fmax(np.fmax(self.scan, self.bound), self.alone) + self.of_pair
+        best = np.fmax(self.bound, self.alone) + self.of_pair
         level = np.full((2, self.ranks), -np.inf)
         for own, ranks in zip(level, (self.sender, self.receiver), strict=True):
             np.fmax.at(own, ranks, best)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
+from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, Array, deviation
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.finding import RankFinding, note
+from fabric_checks.diagnosis.finding import RankFinding, advised, note
 from fabric_checks.parsers.rotate import EXCHANGES, RotateOutput, Transfers
 
 _LOOK = (
@@ -79,17 +79,23 @@ class Exchanges:
             return [note("both directions", f"{text}, {alike}")]
         return [self._slow(rank, usual) for rank in sure if rank not in named]
 
+    def clear(self, culprit: Culprit) -> bool:
+        """Return whether a node that is slow at the end of a run, as it seems, was as fast as others in
+        its exchanges, which come last: then its paths to some are slow."""
+        if self.missed:
+            return False
+        own = self.level[culprit.part.key[0]] - np.nanmedian(self.level)
+        return bool(own > np.log(culprit.share) / 2)
+
     def _slow(self, rank: int, usual: float) -> RankFinding:
         own, name = float(self.alone[rank]), words.of_rank(self.mapped, rank)
-        return RankFinding(
+        return advised(
+            _LOOK,
             kind="both directions",
-            severity=Severity.FAULT,
             text=f"{name} reaches {_text(own, usual)} (measured alone)",
             part=name,
             hosts=(self.mapped.hosts[rank],),
             size=1 - float(np.exp(own - usual)),
-            advice=_LOOK,
-            details=(_LOOK,),
             data={"ranks": [rank], "side": "both at once"},
         )
 

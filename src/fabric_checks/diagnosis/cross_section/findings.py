@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from fabric_checks.diagnosis.cross_section import intermittent, sentences
+from fabric_checks.diagnosis.cross_section import exchanges, intermittent, sentences
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     Culprit,
@@ -47,7 +47,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
         replace(each, sure=each.sure and _lasts(output, mapped, each))
         for each in culprits
     )
-    found = _blamed(output, mapped, culprits)
+    found = _blamed(output, mapped, culprits, unsure)
     if not output.is_table:
         found = _with_losing(found, _unexplained(output, mapped, culprits, unsure))
     if len(evidence.kinds) > 1:
@@ -80,9 +80,12 @@ def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bo
 
 
 def _blamed(
-    output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Culprit]
+    output: RotateOutput,
+    mapped: MappedEvidence,
+    culprits: Sequence[Culprit],
+    unsure: Numbers,
 ) -> list[RankFinding]:
-    """Return the faults; without any the suspects."""
+    """Return the faults; without any the suspects; :param unsure: pairs that no fault explains."""
     found = [
         sentences.slow(mapped, each)
         for each in culprits
@@ -92,7 +95,10 @@ def _blamed(
     if not certain:
         # Of a run of ours pairs that were slow alone are reported as inconclusive.
         return found[: SETTINGS.most_suspects] if output.is_table else []
-    return _joined(mapped, _by_traffic(_of_rail(mapped, certain)))
+    # Where routes are known, what is slow leaves no pair unexplained.
+    shares = np.exp(mapped.evidence.alone[unsure]) if mapped.known.has_routes else ()
+    pairs = sum(map(_is_fair, shares))
+    return _joined(mapped, _by_traffic(_of_rail(mapped, certain), pairs))
 
 
 def _of_rail(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFinding]:
@@ -108,15 +114,21 @@ def _of_rail(mapped: MappedEvidence, certain: list[RankFinding]) -> list[RankFin
     return [sentences.of_rail(mapped, devices), *rest]
 
 
-def _by_traffic(certain: list[RankFinding]) -> list[RankFinding]:
-    """Return what is slow for certain, with many parts at once as one suspicion if each has a fair share: as
-    beside traffic of others."""
+def _by_traffic(certain: list[RankFinding], pairs: int) -> list[RankFinding]:
+    """Return what is slow for certain, as one suspicion if many parts and pairs have a fair share at once: as
+    beside traffic of others.
+
+    :param pairs: the number of pairs that have one, and that no part explains.
+    """
     fair = [each for each in certain if _is_fair(each.share)]
     # Pairs may have a part in common.
     paths = [each for each in fair if each.kind not in (*OF_NODES, "pair")]
-    if len(paths) < SETTINGS.fewest_by_traffic:
+    if not fair or len(paths) + pairs < SETTINGS.fewest_by_traffic:
         return certain
-    return [sentences.by_traffic(fair), *(each for each in certain if each not in fair)]
+    # A pair beside several flows may have another share.
+    fair += [each for each in certain if each.kind == "pair" and each not in fair]
+    rest = [each for each in certain if each not in fair]
+    return [sentences.by_traffic(fair, pairs), *rest]
 
 
 def _is_fair(share: float) -> bool:
@@ -168,7 +180,6 @@ def _unexplained(
 
     :param unsure: positions of pairs that may be slow by chance.
     """
-    evidence = mapped.evidence
     explained = np.concatenate(
         [unsure[:0], *(each.part.pairs for each in culprits if each.sure)]
     )
@@ -176,18 +187,14 @@ def _unexplained(
     found = [sentences.changed(mapped, each) for each in changes]
     found += [sentences.paths_changed(mapped, paths)] if paths else []
     losing = [each.number for each in changes if each.lasts]
-    of_losing = np.isin(evidence.sender, losing) | np.isin(evidence.receiver, losing)
-    of_losing |= np.isin(mapped.arcs // 2 + evidence.ranks, losing).any(axis=1)
+    of_losing = np.isin(intermittent.parts_of(mapped), losing).any(axis=1)
     unsure = np.setdiff1d(unsure, [*explained, *np.flatnonzero(of_losing)])
-    if late := slow_since_scan(mapped, unsure):
+    late = slow_since_scan(mapped, unsure)
+    if late and not exchanges.of_output(output, mapped).clear(late):
         found.append(sentences.slow(mapped, late))
         unsure = np.setdiff1d(unsure, late.slow)
-    suspects, ranks = output.phases["alone"], evidence.ranks
-    again = suspects.sender.astype(np.int64) * ranks + suspects.receiver
-    noisy = unsure[
-        np.isin(evidence.sender[unsure] * ranks + evidence.receiver[unsure], again)
-    ]
-    return found + _noisy(mapped, noisy)
+    controls, _ = mapped.evidence.controls
+    return found + _noisy(mapped, np.setdiff1d(unsure, controls))
 
 
 def _noisy(mapped: MappedEvidence, noisy: Numbers) -> list[RankFinding]:
@@ -231,7 +238,7 @@ def _half_slow(mapped: MappedEvidence) -> list[RankFinding]:
     """Return that half of the nodes are slow, or share cables, if most pairs are far below the fastest
     ones."""
     evidence = mapped.evidence
-    best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
+    best = np.fmax(evidence.alone, evidence.bound)
     if len(best) <= SETTINGS.fewest_fast:
         return []
     fastest = float(np.sort(best)[-SETTINGS.fewest_fast])

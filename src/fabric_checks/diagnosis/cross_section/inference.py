@@ -407,9 +407,6 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     was_fast = evidence.scan > level / 2
     if len(own) < fewest or not was_fast[part.pairs].any():
         return None
-    # Where most were slow in the scan, too, they may have a cable in common.
-    if was_fast[own].sum() < (evidence.scan[own] <= level / 2).sum():
-        return None
     return Culprit(part, (), float(np.exp(level)), own, evidence.rounds[0], sure=False)
 
 
@@ -435,7 +432,8 @@ class _Shown:
         self.alone = evidence.alone[self.pairs]
         self.shown, self.own = search.own(part), search.levels(part, choice.level)
         others = [each for each in chosen if each is not choice]
-        self.by_others = search.predicted(others)[0, self.pairs] < self.own
+        self.without = search.predicted(others)[:, self.pairs]
+        self.by_others = self.without[0] < self.own
         is_slow = self.shown < self.middle
         if (evidence.repeats > 0).all():
             # With a partner of a slower kind a node may lose the difference before the pair is slow.
@@ -449,7 +447,8 @@ class _Shown:
         :param slowest: see :func:`least_loss`.
         """
         choice, slow, is_pair = self.choice, self.slow, self.part.kind == "pair"
-        if len(slow) < (1 if is_pair else SETTINGS.fewest_pairs):
+        fewest = 1 if is_pair or self._is_slow_in_scan() else SETTINGS.fewest_pairs
+        if len(slow) < fewest:
             return None
         level = float(np.median(self.shown[self.is_slow]))
         doubt = self._is_doubtful_pair if is_pair else self._is_doubtful_node
@@ -478,6 +477,17 @@ class _Shown:
         )
         kind = kind if len(slow) > 1 else "pair"
         return -level <= least_loss(self.mapped, errors, kind, ends, slowest=slowest)
+
+    def _is_slow_in_scan(self) -> bool:
+        """Return whether enough pairs were as slow in the scan as the part makes them, by what they
+        shared."""
+        search, choice, scan = self.search, self.choice, self.search.scan[self.pairs]
+        by_it = search.through(self.without, self.part, choice.level, choice.since)[1]
+        should = (by_it < self.without[1] - search.floor) & ~np.isnan(scan)
+        is_low = should & (scan < (by_it + self.without[1]) / 2)
+        count = int(should.sum())
+        is_enough = count >= SETTINGS.fewest_pairs_of_cable
+        return is_enough and int(is_low.sum()) >= SETTINGS.least_slow * count
 
     def _is_partial(self) -> bool:
         """Return whether too few of the pairs that should be slow are."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
+from scipy.special import bdtrc, xlogy
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
+from fabric_checks.fabric_map.model import NONE
 
 #: Of each pair the ranks of its two nodes, and the numbers of the cables on its route, which follow those of
 #: ranks; -1 for none.
@@ -63,6 +64,13 @@ class Paths:
     lasts: bool
 
 
+def parts_of(mapped: MappedEvidence) -> Parts:
+    """Return the parts of each pair."""
+    evidence, arcs = mapped.evidence, mapped.arcs
+    cables = np.where(arcs >= 0, evidence.ranks + arcs // 2, NONE)
+    return np.column_stack((evidence.sender, evidence.receiver, cables))
+
+
 def of_parts(
     mapped: MappedEvidence, blamed: Numbers
 ) -> tuple[list[Change], Paths | None]:
@@ -79,10 +87,7 @@ def of_parts(
         & ~np.isin(series.pair, blamed)
         & (series.alone | ~np.isnan(series.dip))
     )
-    cables = np.where(mapped.arcs >= 0, evidence.ranks + mapped.arcs // 2, -1)
-    parts = np.column_stack((evidence.sender, evidence.receiver, cables))[
-        series.pair[usable]
-    ]
+    parts = parts_of(mapped)[series.pair[usable]]
     pairs, when, losses = series.pair[usable], series.when[usable], _losses(evidence)
     some = [blamed[:0]]
     lowest = losses[usable]
@@ -95,11 +100,10 @@ def of_parts(
         lasts = _lasts(evidence, usable[own], losses)
         if number < evidence.ranks:
             during = own[(when[own] >= begin) & (when[own] <= end)]
-            is_near = _is_near(mapped, number, side)[pairs[during]]
-            is_far_only = not _is_low_near(is_near, ~np.isnan(lowest[during]), usual)
-            few = len(np.unique(pairs[during][is_near])) < SETTINGS.fewest_partners
+            is_low = ~np.isnan(lowest[during])
+            of_paths = _of_paths(mapped, number, pairs[during], is_low, usual)
             # Without pairs at its switch a node that loses time looks like its path.
-            if is_far_only and (lasts or not few):
+            if of_paths > (-1 if lasts else 2) * SETTINGS.as_good:
                 some.append(usable[own])
                 continue
         found.append(
@@ -122,26 +126,32 @@ def of_parts(
     return found, paths
 
 
-def _is_low_near(is_near: Mask, low: Mask, usual: float) -> bool:
-    """Return whether the pairs of a node with nodes at its switch are low as often as the others.
+def _of_paths(
+    mapped: MappedEvidence, rank: int, pairs: Numbers, low: Mask, usual: float
+) -> float:
+    """Return how much likelier what is low is by the paths of a node than by itself: twice the logarithm of
+    the ratio.
 
-    :param is_near: which of its measurements these are; :param low: which are low; :param usual: the share of
-        measurements that is low by chance.
+    By itself a node that sends, or receives, is low as often with all others. By its paths it is as often as
+    usual with nodes at its switch, and with those at each other switch as often as it may be.
+
+    :param pairs: of its measurements; :param low: which of these are low.
+    :param usual: the share of measurements that is low by chance.
     """
-    if is_near.all():
-        return True
-    lows, count = np.count_nonzero(low & is_near), np.count_nonzero(is_near)
-    share = (np.count_nonzero(low & ~is_near) + 1) / (np.count_nonzero(~is_near) + 2)
-    high = (count - lows) * np.log((1 - share) / (1 - usual))
-    return bool(2 * (lows * np.log(share / usual) + high) > SETTINGS.as_good)
-
-
-def _is_near(mapped: MappedEvidence, rank: int, side: str) -> Mask:
-    """Return which pairs have both nodes at the switch of one, which is at a side of them, or any."""
     evidence = mapped.evidence
-    is_near = mapped.within if mapped.leaf[rank] >= 0 else evidence.near
-    ends = {"sending": evidence.sender, "receiving": evidence.receiver}
-    return np.asarray(is_near & (ends[side] == rank) if side in ends else is_near)
+    sends = (evidence.sender[pairs] == rank).astype(int)
+    near = (mapped.within if mapped.leaf[rank] >= 0 else evidence.near)[pairs]
+    leaf = np.where(sends, mapped.to_leaf[pairs], mapped.from_leaf[pairs])
+    number = 2 * np.where(near, NONE - 1, leaf) + sends
+    _, first, group = np.unique(number, return_index=True, return_inverse=True)
+    counts, lows = np.bincount(group), np.bincount(group, low)
+    by_paths = np.where(near[first], usual, lows / counts)
+    of_sides = np.bincount(sends, low) / np.maximum(np.bincount(sends), 1)
+
+    def likelihood(share: Array) -> float:
+        return float((xlogy(lows, share) + xlogy(counts - lows, 1 - share)).sum())
+
+    return 2 * (likelihood(by_paths) - likelihood(of_sides[sends[first]]))
 
 
 def _side(sent: Mask) -> str:
@@ -180,9 +190,11 @@ def _lasts(evidence: Evidence, rows: Numbers, losses: Array) -> bool:
     """
     alone = rows[evidence.series.alone[rows]]
     typical = (evidence.series.typical + _since_best(evidence))[alone]
+    share = float((~np.isnan(losses[rows])).mean())
     if np.isnan(typical).all():
-        return float((~np.isnan(losses[rows])).mean()) > SETTINGS.most_with_low_test
-    return float((typical < -SETTINGS.least_low).mean()) > SETTINGS.most_with_low_median
+        return share > SETTINGS.most_with_low_test
+    of_median = float((typical < -SETTINGS.least_low).mean())
+    return share > 1 / 2 and of_median > SETTINGS.most_with_low_median
 
 
 def _since_best(evidence: Evidence) -> Array:

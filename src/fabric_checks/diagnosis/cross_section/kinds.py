@@ -71,18 +71,19 @@ def of_rates(
 
     :param pairs: a row for each, see :func:`by_pair`; the pair is sender x ranks + receiver.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
-    :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one
-        node is one.
+    :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes, each as fast as its fastest
+        GPUs: neither a slow rail nor one node is one.
     """
-    rate = pl.coalesce("alone", "scan")
-    pairs = pairs.filter(rate.is_not_null()).with_columns(rate=rate)
+    nodes, rate = ranks // rails, pl.coalesce("alone", "scan")
+    pair = pl.col("pair") // ranks // rails * nodes + pl.col("pair") % ranks // rails
+    pairs = pairs.with_columns(rate=rate, pair=pair).filter(rate.is_not_null())
     if len(pairs) < 2 * ranks:
         return np.zeros(ranks)
-    seen = _levels(pairs, ranks, repeat)
+    seen = _levels(pairs, nodes, repeat)
     usable = np.flatnonzero(~np.isnan(seen.level))
-    groups = _large(_groups(usable, seen.level, seen.error), ranks, rails)
+    groups = _large(_groups(usable, seen.level, seen.error), nodes)
     of_kinds = groups[:1] + [
-        group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)
+        group for group in groups[1:] if _is_slow_kind(group, groups[0], seen)
     ]
     if len(of_kinds) < 2:
         return np.zeros(ranks)
@@ -91,7 +92,8 @@ def of_rates(
     known = np.where(np.isnan(seen.level), centres[0], seen.level)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
-    return _by_rates_alone(pairs, number, centres - centres[0], rails)
+    shares = _by_rates_alone(pairs, number, centres - centres[0])
+    return np.repeat(shares, rails)
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class _Levels:
     error: float
 
 
-def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
+def _levels(pairs: pl.DataFrame, nodes: int, repeat: float) -> _Levels:
     """Return the levels of nodes.
 
     A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One
@@ -125,10 +127,10 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
         pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best")
     )
     alone = pairs["alone"].is_not_null().to_numpy()
-    sender, receiver = pair // ranks, pair % ranks
+    sender, receiver = pair // nodes, pair % nodes
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
     seen, level = _next_best(
-        np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks
+        np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), nodes
     )
     of_scan = scan[~np.isnan(scan)]
     # The fastest pairs may be of several kinds. A node of a single pair has no level.
@@ -141,31 +143,21 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     return _Levels(sender, receiver, best, alone, seen, level, spread, error)
 
 
-def _large(
-    groups: list[NDArray[np.int64]], ranks: int, rails: int
-) -> list[NDArray[np.int64]]:
+def _large(groups: list[NDArray[np.int64]], nodes: int) -> list[NDArray[np.int64]]:
     """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a
     kind."""
-    fewest = max(
-        SETTINGS.fewest_of_class,
-        int(np.ceil(SETTINGS.least_share_of_class * ranks / rails)),
-    )
+    fewest = max(SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * nodes)
     slower, large = 0, list[NDArray[np.int64]]()
-    for number, group in reversed(list(enumerate(groups))):
-        count = len(np.unique(group // rails))
-        # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
-        is_kind = count >= SETTINGS.fewest_of_class and count + slower >= fewest
-        if is_kind and (
-            number == 0 or len(group) >= SETTINGS.most_of_node * rails * count
-        ):
+    for group in reversed(groups):
+        # A slow node of a kind is one of it.
+        slower += len(group)
+        if len(group) >= SETTINGS.fewest_of_class and slower >= fewest:
             large, slower = [group, *large], 0
-        else:
-            slower += count
     return large
 
 
 def _is_slow_kind(
-    group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int
+    group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels
 ) -> bool:
     """Return whether nodes are of a slow kind, and not behind a slow link, nor several slow ones."""
     level, of_all = seen.level, bool(seen.alone.all())
@@ -185,7 +177,7 @@ def _is_slow_kind(
     )
     most = (
         SETTINGS.most_spread_of_class
-        if of_all or len(group) > SETTINGS.few_of_class * rails
+        if of_all or len(group) > SETTINGS.few_of_class
         else SETTINGS.most_spread_of_few
     )
     is_alike = deviation(level[group]) <= most * seen.error
@@ -198,25 +190,20 @@ def _is_slow_kind(
 
 
 def _by_rates_alone(
-    pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int
+    pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array
 ) -> Array:
     """Return the shares of :func:`of_rates`, by pairs measured alone where there are enough.
 
-    :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
+    :param pairs: a row for each pair; :param number: of each node the number of its kind by the scan.
     :param shares: of each kind the logarithm of its share by the scan.
     """
-    ranks = len(number)
-    slower = np.maximum(
-        *(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks))
-    )
+    ends = np.divmod(pairs["pair"].to_numpy(), len(number))
+    slower = np.maximum(*(number[side] for side in ends))
     of_each = [
-        _rate_alone(pairs.filter(slower == each), number == each, rails)
+        _rate_alone(pairs.filter(slower == each), number == each)
         for each in range(len(shares))
     ]
-    alone, is_known = (
-        np.array([rate for rate, _ in of_each]),
-        np.array([is_known for _, is_known in of_each]),
-    )
+    alone, is_known = map(np.array, zip(*of_each, strict=True))
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
     # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are
@@ -227,13 +214,11 @@ def _by_rates_alone(
     return np.asarray(shares[number])
 
 
-def _rate_alone(
-    pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int
-) -> tuple[float, bool]:
+def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
     It is that of its controls. Where all its nodes look slow it has none: then it is that of the pairs of
-    each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
+    each node, without the one that most pairs have, which may be at fault. Infinite if all have it; NaN
     without any.
     """
     control, alone = (
@@ -244,23 +229,19 @@ def _rate_alone(
         return float(np.median(control["rate"].to_numpy())), True
     ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
-    most = int(np.argmax(np.add.reduceat(count, np.arange(0, len(count), rails))))
-    others = (ends[0] // rails != most) & (ends[1] // rails != most)
-    of_rank = pl.DataFrame(
-        {"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)}
+    node, most = np.concatenate(ends), int(np.argmax(count))
+    others = np.tile((ends[0] != most) & (ends[1] != most), 2) & of_kind[node]
+    rates = np.tile(alone["rate"].to_numpy(), 2)
+    by_node = (
+        pl.DataFrame({"node": node, "rate": rates}).filter(others).group_by("node")
     )
-    by_rank = of_rank.filter(
-        np.tile(others, 2) & of_kind[np.concatenate(ends)]
-    ).group_by("rank")
-    # A matrix of another program may be of pairs that shared links: the best one of a rank shared least.
-    known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())[
-        "rate"
-    ].to_numpy()
+    # A matrix of another program may be of pairs that shared links: the best one of a node shared least.
+    of_each = by_node.max() if len(alone) == len(pairs) else by_node.median()
+    known = of_each["rate"].to_numpy()
     if not len(known):
-        return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
-    return float(np.median(known)), len(known) >= max(
-        SETTINGS.fewest_of_class, of_kind.sum() / 2
-    ) - rails
+        return np.inf if np.count_nonzero(count) > 2 else np.nan, False
+    fewest = max(SETTINGS.fewest_of_class, of_kind.sum() / 2) - 1
+    return float(np.median(known)), len(known) >= fewest
 
 
 def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:

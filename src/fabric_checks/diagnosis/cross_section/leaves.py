@@ -10,7 +10,7 @@ switch: those that are alike by design differ by chance only.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -222,15 +222,11 @@ def lost(ways: Ways, mapped: MappedEvidence, named: Collection[str]) -> list[Fin
             continue
         side = 2 if is_both[group] else int(own[:2].argmax())
         is_crowded = own[side] < SETTINGS.alike_losses * largest
-        doubt = _doubt(ways, is_crowded=bool(is_crowded))
+        doubt = _IF_CROWDED if is_crowded else ""
+        doubt = doubt if ways.is_certain else _IF_STATIC
         members = count_text(len(ways.members[group]), "node")
         share = float(np.exp(-own[side]))
-        finding = _finding(ways, switch, members, side, share=share, doubt=doubt)
-        if doubt == _IF_CROWDED or (
-            doubt and share > 1 - SETTINGS.least_loss_of_untold
-        ):
-            finding = _as_suspect(finding, is_certain=ways.is_certain)
-        findings.append(finding)
+        findings.append(_finding(ways, switch, members, side, share=share, doubt=doubt))
     return findings
 
 
@@ -247,21 +243,6 @@ def _beyond(ways: Ways) -> tuple[Mask, Mask]:
     is_both = beyond[:, 2] & (loss[:, :2] > loss[:, 2:] / 2).all(axis=1)
     beyond[:, 2] &= is_both | ways.is_certain
     return beyond, is_both
-
-
-def _as_suspect(finding: Finding, *, is_certain: bool) -> Finding:
-    """Return a finding as a suspicion; :param is_certain: whether its switch is one that is blamed."""
-    text = finding.text
-    if not is_certain:
-        text = text.replace("has lost", "may have lost")
-    return replace(finding, severity=Severity.SUSPECT, text=text)
-
-
-def _doubt(ways: Ways, *, is_crowded: bool) -> str:
-    """Return what else may be the cause of a loss; empty for nothing."""
-    if not ways.is_certain:
-        return _IF_STATIC
-    return _IF_CROWDED if is_crowded else ""
 
 
 def _name(members: Sequence[int], mapped: MappedEvidence) -> str:
@@ -282,14 +263,16 @@ def _finding(
     :param share: what is left; :param doubt: what else may be the cause; empty for nothing.
     """
     way, verb, side_text = _SIDES[side]
+    is_untold = doubt == _IF_STATIC and share > 1 - SETTINGS.least_loss_of_untold
+    is_suspect = is_untold or doubt == _IF_CROWDED
     text = (
-        f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its {members}"
-        f" together {verb} {100 * share:.0f} % of what those of other switches do ({ways.rounds} rounds);"
-        f" which cable is not known: {_LOOK}"
+        f"{switch} {'may have' if is_untold else 'has'} lost about {_fraction(1 - share)} of its uplink"
+        f" bandwidth ({way}): its {members} together {verb} {100 * share:.0f} % of what those of other"
+        f" switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
     )
     return Finding(
         kind="uplinks",
-        severity=Severity.FAULT,
+        severity=Severity.SUSPECT if is_suspect else Severity.FAULT,
         text=text,
         part=f"all uplinks of {switch}",
         size=1 - share,

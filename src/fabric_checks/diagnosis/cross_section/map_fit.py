@@ -45,7 +45,7 @@ def misfit(mapped: MappedEvidence) -> Finding | None:
         f"{mapped.name(int(evidence.sender[pair]))} to {mapped.name(int(evidence.receiver[pair]))}"
         for pair in pairs[:_MOST_NAMES]
     ]
-    listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
+    listed = f"{len(pairs)} pairs ({names_text(some)}, ...)"
     return sentences.map_doubt(
         f"{listed} share cables by it, and together carried more than a cable can",
         len(pairs),
@@ -65,9 +65,10 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
         what = f"{group} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, 1)
     several = [each for each in certain if each.kind in ("uplink", "group", "pair")]
-    if len(several) < SETTINGS.fewest_scattered or not _has_uplink(several):
+    has_uplink = any(each.kind == "uplink" for each in several)
+    if len(several) < SETTINGS.fewest_scattered or not has_uplink:
         return None
-    parts = names_text([each.part for each in several], _MOST_NAMES)
+    parts = names_text([each.part for each in several])
     return sentences.map_doubt(f"what is slow would be {parts} at once", len(several))
 
 
@@ -77,10 +78,6 @@ def _group_of_many(certain: Sequence[Finding]) -> str:
     groups = [each for each in certain if each.kind == "group"]
     is_of_node = len(certain) == 1 and any(each.ranks for each in groups)
     return groups[0].part if groups and not is_of_node else ""
-
-
-def _has_uplink(found: Iterable[Finding]) -> bool:
-    return any(each.kind == "uplink" for each in found)
 
 
 def _above(mapped: MappedEvidence, off: float) -> tuple[Numbers, int, int]:

@@ -188,11 +188,6 @@ def levels_of_nodes(
     return levels, counts
 
 
-def error_of_level(spread: float, count: float) -> float:
-    """Return the standard error of the level of a node by so many pairs of a spread."""
-    return float(_OF_QUANTILE * spread / np.sqrt(max(count, 1.0)))
-
-
 def node_spread(
     scan: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float
 ) -> float:
@@ -207,7 +202,7 @@ def node_spread(
         if len(rates) < 4:
             continue
         _, seen, count = _upper(rates)
-        chance = error_of_level(spread, float(np.median(counts[counts > 0])))
+        chance = _OF_QUANTILE * spread / np.sqrt(np.median(counts[counts > 0]))
         if seen > chance * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / count)):
             found.append(float(np.sqrt(seen**2 - chance**2)))
     return max(found)

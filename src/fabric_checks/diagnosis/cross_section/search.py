@@ -36,6 +36,7 @@ class Choice:
 #: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran
 #: of the measurements that the prediction holds for, a row each.
 Predicted = Array
+_QUARTILES = np.array((0.25, 0.5, 0.75))
 
 
 class Search:
@@ -179,19 +180,19 @@ class Search:
         )
         return float(when[last]) + 0.5 if is_within else 0.0
 
-    def fitted(self, part: Part, level: Predicted) -> Choice | None:
+    def fitted(self, part: Part, level: Predicted, cost: float) -> Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already
-        chosen."""
+        chosen, and the cost of its pairs by that."""
         pairs = part.pairs
         before = level[:, pairs]
         low = self.alone[pairs] < before[0] - self.floor
-        if np.count_nonzero(low) < (
-            1 if part.kind == "pair" else SETTINGS.fewest_pairs
-        ):
+        fewest = 1 if part.kind == "pair" else SETTINGS.fewest_pairs
+        is_slow = low | (self.scan[pairs] < before[1] - self.floor)
+        if not low.any() or np.count_nonzero(is_slow) < fewest:
             return None
         shown = self.own(part)
         shares = shown[low]
-        choices = [self._choice(before, part, share) for share in _tried(shares)]
+        choices = [self._choice(before, cost, part, share) for share in _tried(shares)]
         best = max(choices, key=lambda each: each.gain)
         if not self.contradicted(best):
             return best
@@ -199,15 +200,20 @@ class Search:
             return None
         own = float(np.median(shares))
         since = self.began(part, own, shown < own / 2)
-        late = self._choice(before, part, own, since)
+        late = self._choice(before, cost, part, own, since)
         return late if since and not self.contradicted(late) else None
 
     def _choice(
-        self, before: Predicted, part: Part, own: float, since: float = 0.0
+        self,
+        before: Predicted,
+        cost: float,
+        part: Part,
+        own: float,
+        since: float = 0.0,
     ) -> Choice:
         """Return a part at a share, perhaps since some time, with its gain."""
         after = self.through(before, part, own, since)
-        gain = self.cost(part.pairs, before).sum() - self.cost(part.pairs, after).sum()
+        gain = cost - self.cost(part.pairs, after).sum()
         # Of a time, one more parameter, of as many values as there are rounds.
         of_time = 2 * float(np.log(self.evidence.rounds[1])) if since else 0.0
         return Choice(part, own, float(gain - part.price - of_time), since=since)
@@ -235,15 +241,20 @@ class Search:
 
     def next(self, chosen: Sequence[Choice]) -> Choice | None:
         """Return the part that gains most on top of the chosen ones, with those that gain as much."""
-        level = self.predicted(chosen)
-        fits = [
-            fit
-            for part in self.parts
-            if (fit := self.fitted(part, level)) and fit.gain > 0
-        ]
+        level, fits, least = self.predicted(chosen), list[Choice](), 0.0
+        cost = self.cost(np.arange(len(self.alone)), level)
+        # No part gains more than what its pairs cost. The many pairs are the first parts.
+        for part in reversed(self.parts):
+            of_part = float(cost[part.pairs].sum())
+            if of_part - part.price <= least:
+                continue
+            fit = self.fitted(part, level, of_part)
+            if fit and fit.gain > 0:
+                fits.append(fit)
+                least = max(least, fit.gain - SETTINGS.as_good)
         if not fits:
             return None
-        best, *rest = sorted(fits, key=lambda fit: -fit.gain)
+        best, *rest = sorted(reversed(fits), key=lambda fit: -fit.gain)
         near = [fit.part for fit in rest if fit.gain > best.gain - SETTINGS.as_good]
         own = best.part
         others = [
@@ -274,6 +285,7 @@ class Search:
 
 def _tried(shares: Array) -> list[float]:
     """Return the quartiles of the shares of pairs, and of each the median of those near it."""
-    quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+    ordered, last = np.sort(shares), len(shares) - 1
+    quartiles = np.unique(ordered[np.rint(_QUARTILES * last).astype(int)])
     near = [np.median(shares[np.abs(shares - share) < 0.1]) for share in quartiles]
-    return np.column_stack((quartiles, near)).ravel().tolist()
+    return list(dict.fromkeys(np.column_stack((quartiles, near)).ravel().tolist()))

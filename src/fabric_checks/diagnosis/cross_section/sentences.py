@@ -14,7 +14,7 @@ from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.intermittent import Change, Paths
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
-from fabric_checks.diagnosis.finding import RankFinding, note
+from fabric_checks.diagnosis.finding import RankFinding, advised, note
 
 #: The kinds of findings about parts whose kinds have other names.
 _KINDS = {
@@ -54,24 +54,21 @@ def slow(mapped: MappedEvidence, culprit: Culprit) -> RankFinding:
     # A cable that is slow one way may be slow both ways if the other direction was not measured.
     where = _ONE_WAY if len(names.pop(named.name)) > 1 else ""
     others = list(names)
-    details = (
+    has_class = part.kind in OF_NODES and len(evidence.kinds) > 1
+    typical = "of the rate of its class" if has_class else _TYPICAL
+    name = words.any_of(named.name, others)
+    text = f"{name} {named.verb_and_side} at {_percent(culprit.share)} {typical}"
+    return advised(
+        named.look,
         words.would_explain(others),
         _NO_NEIGHBOUR if _may_be_its_path(mapped, part) else where,
         _doubt(mapped, culprit),
-        named.look,
-    )
-    has_class = part.kind in OF_NODES and len(evidence.kinds) > 1
-    typical = "of the rate of its class" if has_class else _TYPICAL
-    text = f"{named.name} {named.verb_and_side} at {_percent(culprit.share)} {typical}"
-    return RankFinding(
         kind=_KINDS.get(part.kind, part.kind),
         severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
         text=f"{text}{_since(mapped, culprit)} ({_measured(mapped, culprit)})",
         part=named.name,
         hosts=tuple(mapped.hosts[rank] for rank in named.ranks),
         size=1 - culprit.share,
-        advice=named.look,
-        details=tuple(filter(None, details)),
         data={
             "ranks": list(named.ranks),
             "side": named.side,
@@ -135,15 +132,16 @@ def changed(mapped: MappedEvidence, change: Change) -> RankFinding:
     side = while_it.get(change.side, "")
     how = "loses time in most transfers" if change.lasts else "is intermittent"
     kind = "node" if named.ranks else "cable"
-    return RankFinding(
+    return advised(
+        named.look,
+        when,
+        side if named.ranks else "",
         kind=kind if change.lasts else "past",
         severity=Severity.FAULT if change.lasts else Severity.SUSPECT,
         text=f"{named.name} {how}: at {_percent(change.share)} of its own rate in {lows}",
         part=named.name,
         hosts=tuple(mapped.hosts[rank] for rank in named.ranks),
         size=1 - change.share,
-        advice=named.look,
-        details=tuple(filter(None, (when, side if named.ranks else "", named.look))),
         data={"ranks": list(named.ranks), "side": change.side, "slow": change.low},
     )
 
@@ -157,16 +155,17 @@ def paths_changed(mapped: MappedEvidence, paths: Paths) -> RankFinding:
     listed = [
         f"{mapped.name(one)} to {mapped.name(other)}" for one, other in ends.tolist()
     ]
-    look, first = words.to_name_it(mapped.known), f"{common}: " if common else ""
-    return RankFinding(
+    look, first = words.to_name_it(mapped), f"{common}: " if common else ""
+    return advised(
+        look,
+        names_text(listed, MOST_LISTED),
+        _LOSS,
         kind="group" if paths.lasts else "past",
         severity=Severity.FAULT if paths.lasts else Severity.SUSPECT,
         text=f"{first}{len(ends)} paths {how}: at {_percent(paths.share)} of their own rate in {paths.low} of"
         f" {paths.of} measurements",
         part=f"paths {common}" if common else f"{len(ends)} paths",
         size=1 - paths.share,
-        advice=look,
-        details=(names_text(listed, MOST_LISTED), _LOSS, look),
         data={"slow": len(ends), "ranks": ranks},
     )
 
@@ -176,7 +175,11 @@ def node_classes(
 ) -> RankFinding:
     """Return the observation that nodes are of several classes, which blames nobody."""
     evidence, (fastest, *slower) = mapped.evidence, mapped.evidence.kinds
-    units = "nodes" if evidence.rails == 1 else "GPUs"
+    units = (
+        "GPUs or adapters"
+        if evidence.rails > 1 or mapped.nodes != mapped.hosts
+        else "nodes"
+    )
     listed = [
         f"{len(fastest.ranks)} of {len(mapped.hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
     ]
@@ -222,20 +225,16 @@ def group(mapped: MappedEvidence, pairs: Sequence[RankFinding]) -> RankFinding:
         f"{mapped.name(a)} and {mapped.name(b)} ({_percent(each)})"
         for (a, b), each in least.items()
     ]
-    look = words.to_name_it(mapped.known)
+    look = words.to_name_it(mapped)
     first = f"{common}: " if common else ""
-    return RankFinding(
+    return advised(
+        look,
+        f"between {names_text(listed, MOST_LISTED)}",
+        "none of their nodes is slow with every partner; a cable or a switch may be common to them",
         kind="group",
-        severity=Severity.FAULT,
         text=f"{first}{part} run at {_percent(share)} {_TYPICAL} (measured alone)",
         part=f"paths {common}" if common else part,
         size=1 - share,
-        advice=look,
-        details=(
-            f"between {names_text(listed, MOST_LISTED)}",
-            "none of their nodes is slow with every partner; a cable or a switch may be common to them",
-            look,
-        ),
         data={"slow": len(pairs), "ranks": ranks},
     )
 
@@ -247,35 +246,35 @@ def of_rail(mapped: MappedEvidence, devices: Sequence[RankFinding]) -> RankFindi
     part = f"rail {ranks[0] % mapped.evidence.rails} of {len(ranks)} nodes"
     look = "look at the switch of this rail that these nodes have in common, before their adapters"
     nodes = names_text([mapped.nodes[rank] for rank in sorted(ranks)], MOST_LISTED)
-    return RankFinding(
+    return advised(
+        look,
+        nodes,
         kind="rail",
-        severity=Severity.FAULT,
         text=f"{part} is at {_percent(share)} {_TYPICAL} (measured alone), and no other rail of theirs is",
         part=part,
         hosts=tuple(mapped.hosts[rank] for rank in ranks),
         size=1 - share,
         key=f"rail {part} {nodes}",
-        advice=look,
-        details=(nodes, look),
         data={"ranks": ranks, "slow": sum(each.data["slow"] for each in devices)},
     )
 
 
-def by_traffic(parts: Sequence[RankFinding]) -> RankFinding:
-    """Return the suspicion that traffic of others makes many parts slow."""
+def by_traffic(parts: Sequence[RankFinding], pairs: int) -> RankFinding:
+    """Return the suspicion that traffic of others makes parts slow, and pairs that these do not explain."""
     look = (
         "measure again while nothing else runs, and look at the width and speed of these links: what is slow"
         " then is at fault"
     )
     share = float(np.median([each.share for each in parts]))
-    return RankFinding(
+    return advised(
+        look,
+        *(each.text for each in parts[:MOST_LISTED]),
         kind="traffic",
         severity=Severity.SUSPECT,
-        text=f"{len(parts)} parts at once are at about a half, a third or a quarter of their rate: traffic of"
-        " others leaves that, and so do links at a part of their width",
+        text=f"{count_text(len(parts), 'part')} and {count_text(pairs, 'further pair')} at once are at about"
+        " a half, a third or a quarter of their rate: traffic of others leaves that, and so do links at a"
+        " part of their width",
         size=1 - share,
-        advice=look,
-        details=(*(each.text for each in parts[:MOST_LISTED]), look),
         data={"parts": [each.part for each in parts]},
     )
 
@@ -309,13 +308,12 @@ def slow_alone_only(pairs: int, share: float) -> RankFinding:
 
 
 def _unsure(text: str, look: str, pairs: int) -> RankFinding:
-    return RankFinding(
+    return advised(
+        look,
         kind="noise",
         severity=Severity.SUSPECT,
         text=text,
         key=f"noise {look}",
-        advice=look,
-        details=(look,),
         data={"pairs": pairs},
     )
 
@@ -328,13 +326,11 @@ def below_line_rate(reached_MBps: float, link_MBps: float) -> RankFinding:
         "look at what all have in common: driver, speed of the links, settings; one process may not fill a"
         " link"
     )
-    return RankFinding(
+    return advised(
+        look,
         kind="line rate",
-        severity=Severity.FAULT,
         text=f"all nodes are slow: isolated pairs reach {rates}",
         size=1 - share,
-        advice=look,
-        details=(look,),
     )
 
 
@@ -348,8 +344,14 @@ def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFindin
         f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast" if slow_hosts else ""
     )
     look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
-    details = tuple(filter(None, (others, look)))
-    return replace(note("sharing", text, pairs=pairs), advice=look, details=details)
+    return advised(
+        look,
+        others,
+        kind="sharing",
+        severity=Severity.NOTE,
+        text=text,
+        data={"pairs": pairs},
+    )
 
 
 def map_doubt(what: str, count: int) -> RankFinding:

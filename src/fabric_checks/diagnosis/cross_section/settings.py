@@ -117,8 +117,9 @@ class Settings:
 
     # What comes and goes.
 
-    #: A measurement is low from so many deviations on, and from this loss on, as a logarithm.
-    low_errors: float = 4.0
+    #: A measurement alone is low from so many deviations below the best one of its pair on: 1 in 430 of four
+    #: normal deviates are so far apart; and from this loss on, as a logarithm.
+    low_errors: float = 5.0
     least_low: float = 0.08
     #: The chance that any healthy node of a run has as many low measurements, and the fewest of them.
     chance_of_lows: float = 1e-3
@@ -139,8 +140,6 @@ class Settings:
     #: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
     fewest_of_class: int = 3
     least_share_of_class: float = 1 / 8
-    #: The least share of the GPUs of its nodes that a kind has.
-    most_of_node: float = 0.75
     #: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as
     #: a logarithm. The halves of one normal population are three apart.
     classes_apart: float = 4.5

@@ -9,8 +9,8 @@ cables it is known what they should reach together (:mod:`fabric_checks.analysis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
-from fabric_checks.diagnosis.finding import RankFinding
+from fabric_checks.diagnosis.finding import RankFinding, advised
 
 
 def find(
@@ -37,10 +37,7 @@ def find(
     """
     severity = Severity.FAULT if confirmed else Severity.SUSPECT
     rows = _without(_rows(mapped), _pairs_of(mapped, named))
-    return [
-        replace(_finding(mapped, each), severity=severity)
-        for each in _slow_cables(rows)
-    ]
+    return [_finding(mapped, each, severity) for each in _slow_cables(rows)]
 
 
 def _pairs_of(mapped: MappedEvidence, named: Sequence[RankFinding]) -> list[int]:
@@ -64,26 +61,12 @@ def _without(rows: pl.DataFrame, pairs: Sequence[int]) -> pl.DataFrame:
     return rows.filter(~pl.col("pairs").list.eval(pl.element().is_in(pairs)).list.any())
 
 
-@dataclass(frozen=True)
-class _Slow:
-    """A cable that carries too little.
-
-    :param arcs: its directions that do; :param rounds: in which pairs shared these; :param low: in which they
-        were low; :param carried: the median share of what was asked that they carried.
-    :param others: cables that the same pairs crossed in each of these rounds.
-    """
-
-    arcs: tuple[int, ...]
-    rounds: int
-    low: int
-    carried: float
-    others: tuple[int, ...]
-
-
-def _slow_cables(rows: pl.DataFrame) -> Iterator[_Slow]:
+def _slow_cables(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the cables that are slow in most rounds, of the scan, too, those with the most first; of others
     the rounds are left out in which pairs of these cross them.
 
+    Each has its directions (``arc``), their rounds and how many were low, the median share of what was asked
+    that they carried, and the cables that the same pairs crossed in each of these rounds (``others``).
     Suspects that are measured again are those that cross a slow cable: another one that they share is slow in
     most of their rounds, but not of the scan. The rounds of both directions of a cable count together, if
     both are slow.
@@ -114,18 +97,8 @@ def _slow_cables(rows: pl.DataFrame) -> Iterator[_Slow]:
         own = rows.filter(pl.col("arc").is_in(first["arc"]))
         rows = _without(rows, own["pairs"].explode(empty_as_null=True).to_list())
         left = set((rows["arc"] // 2).to_list())
-        others = [
-            each["cable"]
-            for each in rest
-            if each["low"] == first["low"] and each["cable"] not in left
-        ]
-        yield _Slow(
-            tuple(sorted(first["arc"])),
-            first["rounds"],
-            first["low"],
-            first["carried"],
-            tuple(others),
-        )
+        alike = [each["cable"] for each in rest if each["low"] == first["low"]]
+        yield first | {"others": [each for each in alike if each not in left]}
 
 
 def _rows(mapped: MappedEvidence) -> pl.DataFrame:
@@ -158,23 +131,25 @@ def _rows(mapped: MappedEvidence) -> pl.DataFrame:
     return rows.filter(asked >= SETTINGS.most_asked * some)
 
 
-def _finding(mapped: MappedEvidence, slow: _Slow) -> RankFinding:
+def _finding(
+    mapped: MappedEvidence, slow: Mapping[str, Any], severity: Severity
+) -> RankFinding:
     """Return the finding about a cable, of which one direction or both are slow."""
-    known, (arc, *more) = mapped.known, slow.arcs
+    known, (arc, *more) = mapped.known, sorted(slow["arc"])
     of_part = words.of_cable(known, arc // 2) if more else words.of_arc(known, arc)
-    others = [words.of_cable(known, each).name for each in slow.others]
+    others = [words.of_cable(known, each).name for each in slow["others"]]
+    carried, low = slow["carried"], slow["low"]
     text = (
-        f"{of_part.name} carries {100 * slow.carried:.0f} % of what pairs ask of it together"
-        f" ({of_part.side}; {slow.low} of {slow.rounds} rounds); alone no pair fills it"
+        f"{words.any_of(of_part.name, others)} carries {100 * carried:.0f} % of what pairs ask of it"
+        f" together ({of_part.side}; {low} of {slow['rounds']} rounds); alone no pair fills it"
     )
-    return RankFinding(
+    return advised(
+        of_part.look,
+        words.would_explain(others),
+        severity=severity,
         kind="cable",
-        severity=Severity.SUSPECT,
         text=text,
         part=of_part.name,
-        size=1 - slow.carried,
-        key=f"cable {of_part.name}",
-        advice=of_part.look,
-        details=tuple(filter(None, (words.would_explain(others), of_part.look))),
-        data={"side": of_part.side, "slow": slow.low, "others": others},
+        size=1 - carried,
+        data={"side": of_part.side, "slow": low, "others": others},
     )

@@ -204,9 +204,18 @@ _OF_KINDS: dict[str, Callable[[MappedEvidence, Part], Words]] = {
 }
 
 
+def any_of(name: str, others: Sequence[str]) -> str:
+    """Return the name of a part, with those that explain the same as well: none of them is preferred."""
+    if len(others) > 1:
+        return f"{name} or one of {len(others)} others"
+    return " or ".join([name, *others])
+
+
 def would_explain(others: Sequence[str]) -> str:
-    """Return that other parts explain the same as well; empty without any."""
-    return f"{names_text(others, MOST_NAMES)} would explain it too" if others else ""
+    """Return which parts explain the same as well; empty where :func:`any_of` has them all."""
+    if len(others) < 2:
+        return ""
+    return f"{names_text(others, MOST_NAMES)} would explain it too"
 
 
 def common_end(mapped: MappedEvidence, ends: Numbers) -> tuple[str, list[int]]:
@@ -242,8 +251,14 @@ def _way_at(is_there: NDArray[np.bool_]) -> str:
     return "from and to" if out and into else "out of" if out else "into"
 
 
-def to_name_it(known: FabricMap) -> str:
+def to_name_it(mapped: MappedEvidence) -> str:
     """Return what is missing to name the cable or switch that slow pairs may have in common."""
+    known = mapped.known
+    if known.hosts and (unknown := int((mapped.position < 0).sum())):
+        return (
+            f"{unknown} of {len(mapped.position)} ranks have no known place in the topology: say which"
+            " adapter MPI used (--adapter, extras['fabric']), or give a topology that has all hosts"
+        )
     if known.has_routes:
         return "by the map no cable or switch is common to these only: follow the route of one of them"
     if known.routing in (ADAPTIVE, HASHED):

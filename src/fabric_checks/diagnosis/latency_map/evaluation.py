@@ -32,11 +32,13 @@ Numbers = NDArray[np.int64]
 Result = TypeVar("Result")
 
 
+#: The kind of note on nodes that no other is near.
+LONE = "lone nodes"
 _NO_LIMITS: dict[str, float | None] = {"node_us": None, "pair_us": None}
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(of_report.Analysed):
     """One run of ``latency_map``, analysed.
 
     :param output: the output of the program.
@@ -54,16 +56,6 @@ class Report:
     group: Numbers
     findings: tuple[Finding, ...]
     limits: of_report.Limits
-
-    @property
-    def has_faults(self) -> bool:
-        """Whether anything is slow or misplaced for certain."""
-        return bool(faults(self.findings))
-
-    @property
-    def limits_text(self) -> str:
-        """What would have been found, as a sentence."""
-        return of_report.text(self.limits, further=self.has_faults)
 
     @property
     def measured_us(self) -> Array:
@@ -107,9 +99,11 @@ class Report:
                 np.flatnonzero(self.group == number).tolist()
                 for number in range(int(self.group.max()) + 1)
             ]
+            sizes = sorted({len(each) for each in members})
+            listed = " to ".join(str(size) for size in (sizes[0], *sizes[1:][-1:]))
             text = (
                 f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
-                f"{min(map(len, members))} to {max(map(len, members))} nodes"
+                f"{listed} nodes"
             )
         slowest = f"the pair with the largest latency is {name_of(hosts, one)} and {name_of(hosts, other)}, "
         ends = [hosts[one], hosts[other]]
@@ -364,7 +358,9 @@ def _slow(
     # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
     closest = SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2
     kinds, usual = groups.kinds(whole, closest)
-    share = SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault
+    # Nodes that are alone each show no hop that others have.
+    has_levels = np.count_nonzero(np.bincount(near.group) > 1) > 1
+    share = SETTINGS.least_fault if has_levels else SETTINGS.most_of_hop
     least = share * float(np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])]))
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
     # a whole.
@@ -382,6 +378,8 @@ def _slow(
         more = float(excess[rank])
         text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
         found.append(_finding("slow node", (rank,), hosts, more, text, sure=sure))
+    if not has_levels and len(kinds) < 2:
+        found += _lone(hosts, latency_us, slow)
     error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
     # The effect of a node is the median of what its pairs have in common.
     of_node = least_us + 2 * error_us / math.sqrt(len(hosts) - 1)
@@ -393,6 +391,27 @@ def _slow(
         found.append(_detour(detours, hosts, sure=sure))
     of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us
     return found, {**limits, "pair_us": of_pair}
+
+
+def _lone(
+    hosts: tuple[str, ...], latency_us: Array, slow: Sequence[int]
+) -> list[Finding]:
+    """Return a note of the nodes that are farther from all others by no more than a hop, if there are."""
+    effect, _ = _effects(latency_us, np.zeros(len(hosts), dtype=np.int64))
+    least_us = max(
+        SETTINGS.least_fault * float(np.nanmedian(latency_us)),
+        SETTINGS.certain_errors * _deviation(effect),
+    )
+    far = np.flatnonzero(effect > least_us).tolist()
+    lone = [rank for rank in far if rank not in slow]
+    if not lone:
+        return []
+    names = [name_of(hosts, rank) for rank in lone]
+    text = (
+        f"{names_text(names)}: {effect[lone].max():.2f} us farther from every other node than is usual; slow,"
+        " or alone behind a switch"
+    )
+    return [note(LONE, text, hosts=names, ranks=lone)]
 
 
 def _slow_pairs(
@@ -589,11 +608,7 @@ def _finding(
     *,
     sure: bool,
 ) -> Finding:
-    text += (
-        "; confirmed by a second measurement"
-        if sure
-        else "; not confirmed by a second measurement"
-    )
+    text += f"; {'' if sure else 'not '}confirmed by a second measurement"
     return Finding(
         kind=kind,
         severity=Severity.FAULT if sure else Severity.SUSPECT,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.vetting.group_tests import (
@@ -18,6 +17,10 @@ from fabric_checks.nightly.vetting.group_tests import (
 
 #: Runs the jobs of a round, and returns for each its outcome and for how many minutes it had its nodes.
 Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
+
+
+class _OverBudgetError(Exception):
+    """The jobs of a round do not fit into the budget."""
 
 
 @dataclass
@@ -42,29 +45,28 @@ def spend(
 
     :param budget: in node-minutes; :param step_minutes: the limit of one job. :param switches: of each node.
     """
-    vet, spent = Vet(nodes, switches), Spent()
-    rounds = vet.rounds()
-    answers: Any = None  # which begins the first round
-    while True:
-        try:
-            groups = rounds.send(answers)
-        except StopIteration:
-            return vet.verdicts, spent
+    spent = Spent()
+
+    def within_budget(groups: Sequence[Group]) -> list[Outcome]:
         bound = step_minutes * sum(map(len, groups))
         if spent.node_minutes + bound > budget:
-            why = f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent"
-            vet.stop(
-                f"{why}, and {count_text(len(groups), 'more job')} may need {bound:g}"
+            raise _OverBudgetError(
+                f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and"
+                f" {count_text(len(groups), 'more job')} may need {bound:g}"
             )
-            if not vet.verdicts.of(Word.NOT_SEEN):
-                vet.verdicts.paths.append(f"not all paths were tested: {why}")
-            return vet.verdicts, spent
         done = run(groups)
-        answers = [outcome for outcome, _ in done]
         spent.jobs += len(groups)
         spent.rounds += 1
-        spent.node_minutes += sum(
-            len(group) * minutes
-            for group, (_, minutes) in zip(groups, done, strict=True)
-        )
+        for group, (_, minutes) in zip(groups, done, strict=True):
+            spent.node_minutes += len(group) * minutes
         spent.minutes += max(minutes for _, minutes in done)
+        return [outcome for outcome, _ in done]
+
+    vet = Vet(nodes, within_budget, switches)
+    try:
+        vet.judge()
+    except _OverBudgetError as error:
+        vet.stop(str(error))
+        if not vet.verdicts.of(Word.NOT_SEEN):
+            vet.verdicts.paths.append(f"not all paths were tested: {error}")
+    return vet.verdicts, spent

@@ -17,21 +17,19 @@ A job that the scheduler does not accept says nothing of its nodes: with blocks 
 refuses named nodes that do not fit one of the smallest size that holds as many. So groups are cut along
 switches or blocks, and a partner of the same one comes first.
 
-Nothing here starts anything: :class:`Vet` has a generator of rounds, which is sent their outcomes.
+Nothing here starts anything: :class:`Vet` is given what tests a round of groups.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain, pairwise
-from typing import TypeVar
 
 from fabric_checks.core.text import names_text
 
-T = TypeVar("T")
 Group = tuple[str, ...]
 
 
@@ -137,9 +135,8 @@ class _Waited(Exception):
 
 
 Round = list[Group]
-#: A part of a vet: yields rounds, is sent their outcomes, and returns its result.
-Steps = Generator[Round, list[Outcome], T]
-
+#: Tests groups at once, and returns the outcome of each.
+Test = Callable[[Round], Sequence[Outcome]]
 
 #: Into so many parts a group is split.
 PARTS = 4
@@ -187,12 +184,17 @@ class Vet:
     last reason for each node. ``suspects`` are the nodes to be tested by themselves. ``largest`` is the
     largest group that passed, of those whose job shows which nodes are slow.
 
+    :param run: tests disjoint groups of two nodes or more at once.
     :param switches: the switch or block of each node, as far as it is known.
     """
 
     def __init__(
-        self, nodes: Sequence[str], switches: Mapping[str, str] | None = None
+        self,
+        nodes: Sequence[str],
+        run: Test,
+        switches: Mapping[str, str] | None = None,
     ) -> None:
+        self.run = run
         self.switches = switches or {}
         self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
         self.failed: list[Group] = []
@@ -200,15 +202,12 @@ class Vet:
         self.suspects: dict[str, _Suspect] = {}
         self.largest: Group = ()
 
-    def rounds(self) -> Steps[None]:
-        """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each
-        group."""
+    def judge(self) -> None:
+        """Test the nodes until each has a verdict, or a job never began."""
         try:
-            yield from self.find_faulty_nodes(
-                tuple(chain(*self._by_switch(self.verdicts.words)))
-            )
-            yield from self.find_faulty_paths()
-            yield from self.test_together()
+            self.find_faulty_nodes(tuple(chain(*self._by_switch(self.verdicts.words))))
+            self.find_faulty_paths()
+            self.test_together()
             self.verdicts.settle()
         except _Waited as error:
             self.stop(str(error))
@@ -226,9 +225,9 @@ class Vet:
             self.verdicts.note(node, Word.NOT_SEEN, why)
         self.verdicts.settle()
 
-    def test(self, groups: Round) -> Steps[list[Outcome]]:
+    def test(self, groups: Round) -> list[Outcome]:
         """Test a round of groups, note the verdicts that their outcomes give, and return the outcomes."""
-        outcomes = yield groups
+        outcomes = list(self.run(groups))
         for group, outcome in zip(groups, outcomes, strict=True):
             self._take(group, outcome)
         if waited := [outcome.why for outcome in outcomes if outcome.waited]:
@@ -248,7 +247,7 @@ class Vet:
                 f"{len(group)} nodes at once: {note}" for note in outcome.notes
             ]
 
-    def find_faulty_nodes(self, nodes: Group) -> Steps[None]:
+    def find_faulty_nodes(self, nodes: Group) -> None:
         """Split groups that fail until each node has passed, is named, or has failed with a healthy
         partner."""
         groups: Round = [nodes]
@@ -260,7 +259,7 @@ class Vet:
                 blind_left -= 1
             if not (groups or pairs):
                 break
-            outcomes = yield from self.test(groups + pairs)
+            outcomes = self.test(groups + pairs)
             for pair, outcome in zip(pairs, outcomes[len(groups) :], strict=True):
                 self._judge(pair[0], pair[1], outcome)
             groups = self._split(groups, outcomes[: len(groups)])
@@ -344,20 +343,20 @@ class Vet:
             only = f"its jobs fail with {partner}, the only healthy node: {outcome.why}"
             self.verdicts.note(node, Word.FAULTY, f"{only}; the node or the path to it")
 
-    def find_faulty_paths(self) -> Steps[None]:
+    def find_faulty_paths(self) -> None:
         """Look into each group that failed although jobs on all of its nodes pass, the smallest first."""
         while True:
             passing = {*self.verdicts.of(Word.GOOD), *self.verdicts.of(Word.SLOW)}
             groups = [group for group in self.failed if passing.issuperset(group)]
             if not groups:
                 return
-            yield from self._narrow(min(groups, key=len))
+            self._narrow(min(groups, key=len))
 
-    def _narrow(self, group: Group) -> Steps[None]:
+    def _narrow(self, group: Group) -> None:
         """Find the two nodes of a group that fail together, and report the path between them."""
         members = set(group)
         group = tuple(node for node in self.verdicts.words if node in members)
-        (again,) = yield from self.test([group])
+        (again,) = self.test([group])
         if self._has_faulty(group):
             return  # one has been named since: it is not a path
         if again.refused:
@@ -372,11 +371,11 @@ class Vet:
             return
         ends = group
         for _ in range(2):
-            shortest = yield from self._shortest_that_fails(ends)
+            shortest = self._shortest_that_fails(ends)
             ends = shortest[::-1]
         pair = (ends[0], ends[-1])
         names = " and ".join(pair)
-        (last,) = yield from self.test([pair])
+        (last,) = self.test([pair])
         if not last.failed:
             text = (
                 "some paths fail only together: nodes that pass in smaller groups fail with each other, but"
@@ -397,16 +396,16 @@ class Vet:
     def _has_faulty(self, group: Group) -> bool:
         return any(self.verdicts.words[node] is Word.FAULTY for node in group)
 
-    def _shortest_that_fails(self, group: Group) -> Steps[Group]:
+    def _shortest_that_fails(self, group: Group) -> Group:
         """Return the shortest beginning of a group that still fails; the whole is known to."""
         passes, fails = 1, len(group)
         while fails - passes > 1:
             middle = (passes + fails) // 2
-            (outcome,) = yield from self.test([group[:middle]])
+            (outcome,) = self.test([group[:middle]])
             passes, fails = (passes, middle) if outcome.failed else (middle, fails)
         return group[:fails]
 
-    def test_together(self) -> Steps[None]:
+    def test_together(self) -> None:
         """Test all good nodes in one job, unless a job did that, or some are known to fail together."""
         for _ in range(MOST_TOGETHER):
             good = tuple(self.verdicts.of(Word.GOOD))
@@ -418,16 +417,16 @@ class Vet:
                     " among few nodes a slow one may look like the others"
                 )
                 return
-            (outcome,) = yield from self.test([good])
+            (outcome,) = self.test([good])
             if outcome.refused:
                 parts = [group for group in self._by_switch(good) if len(group) > 1]
                 self.verdicts.notes.append(
                     "the good nodes were tested switch by switch, for the scheduler refuses them together:"
                     f" {outcome.why}"
                 )
-                yield from self.test(parts)
+                self.test(parts)
                 return
-            yield from self.find_faulty_paths()
+            self.find_faulty_paths()
 
 
 def _pairs_of(

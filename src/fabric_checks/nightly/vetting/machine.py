@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fabric_checks.core.commands import printed
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import first_of
 from fabric_checks.fabric_map import names, slurm_topology
 from fabric_checks.fabric_map.model import NONE
 from fabric_checks.nightly import service
-from fabric_checks.nightly.service import printed
 from fabric_checks.records import fabric_maps
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node

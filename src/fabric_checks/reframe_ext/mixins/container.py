@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +13,8 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.extras import Container
-from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.software import containers
 
-#: The file with the network namespaces of the job and of the container, and the digest, in the stage folder.
-FOUND = "container.txt"
 #: Without these a program in Podman has another network, name of the host and shared memory than the launcher
 #: gave it: UCX, for one, takes TCP between processes of one node in different PID namespaces.
 PODMAN_OPTIONS = (
@@ -141,53 +137,16 @@ class ContainerMixin(RegressionTestPlugin):
         entering = launcher_options(self.container, self._mounted)
         self.job.launcher.options = [*self.job.launcher.options, *entering]
 
-    @run_before("run")
-    def look_into_container(self):
-        """Let the job note the network of the container and the digest of the image, before the first
-        launch."""
-        container = self.container
-        if container is None or container.by_launcher:
-            return
-        namespace = ["readlink", "/proc/self/ns/net"]
-        looks = [" ".join(namespace), " ".join(self.inside(namespace))]
-        if container.platform == "Podman":
-            looks.append(
-                f"podman image inspect --format {{{{.Digest}}}} {shlex.quote(container.image)}"
-            )
-        self.prerun_cmds = [
-            *(f"{look} >> {FOUND} || :" for look in looks),
-            *self.prerun_cmds,
-        ]
-
     @run_before("sanity")
     def note_image(self):
-        """Record the image and its digest, and note a network of its own."""
+        """Record the image, and its digest where a file or the name has it."""
         container = self.container
         if container is None or self.is_dry_run():
             return
         facts = self.facts
         facts.container, facts.image = container.platform, container.image
-        in_store = re.search(r"^sha256:\w+$", self._text_of(FOUND), re.MULTILINE)
-        facts.image_digest = (
-            containers.digest_here(container)
-            or (in_store and in_store[0])
-            or f"unknown ({container.image})"
-        )
-        if text := self._network():
-            self._add_findings(
-                Finding(kind="container", severity=Severity.NOTE, text=text)
-            )
-
-    def _network(self) -> str:
-        """Return that the container lacks the host's network; nothing where it has it, on one node, or if
-        unknown."""
-        namespaces = re.findall(r"^net:\S+$", self._text_of(FOUND), re.MULTILINE)
-        if self.current_layout.nodes == 1 or len(set(namespaces)) < 2:
-            return ""
-        return (
-            f"{self.container} runs with a network of its own: give it the host's "
-            f"(Podman: `--network=host`)"
-        )
+        digest = containers.digest_here(container)
+        facts.image_digest = digest or f"unknown ({container.image})"
 
     def verify_placement(self):
         """Compare the MPI of the placement probe, which ran inside, with the declared one, too.
@@ -207,5 +166,5 @@ class ContainerMixin(RegressionTestPlugin):
         begin = f"inside {self.container}: "
         if self.container is None or begin in text:
             return text
-        causes = self._network(), containers.other_mpi(self.container, self.facts.mpi)
-        return "; ".join([*filter(None, causes), begin + text])
+        other = containers.other_mpi(self.container, self.facts.mpi)
+        return "; ".join(filter(None, (other, begin + text)))

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Record the traffic of the ports around a launch, and compare it with what the program moved."""
+"""Record ports, NVLinks and the kernel's log around a launch, and compare the traffic of the ports with what
+the program moved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from reframe.core.builtins import run_before
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.finding import Finding
 from fabric_checks.core.layouts import Layout
-from fabric_checks.core.metrics import Metric
 from fabric_checks.records.record import SIMULATED
 
 # Modules that read and judge a job's files are imported after the job: a listing needs none of them.
@@ -25,11 +24,11 @@ from fabric_checks.records.record import SIMULATED
 class PortsMixin(RegressionTestPlugin):
     """Verify the network of the traffic.
 
-    Our program ``ports`` starts the benchmark on every node of several, and reads the counters of all ports
-    before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``:
+    Our program ``ports`` starts the benchmark on every node, and reads the counters of all ports before and
+    after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``:
     patterns such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the
-    record names them. Nothing is recorded on a single node, where no traffic crosses a port, nor of a
-    simulation, which has none.
+    record names them. On a single node, where no traffic crosses a port, only NVLinks and the kernel's log
+    are of interest. Nothing is recorded of a simulation.
 
     Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`),
     ``ranks`` (:class:`PlacementMixin`); before the phase ``run``, ``ports_program``, the path of the program;
@@ -38,8 +37,6 @@ class PortsMixin(RegressionTestPlugin):
 
     #: Whether the program may be started by another one: not where its start-up is measured.
     records_ports = True
-    #: The traffic of the rails by metric, once it is known; empty for launches that are compared.
-    rail_values: Mapping[str, float] = MappingProxyType({})
 
     @property
     def ports_folder(self) -> str:
@@ -48,15 +45,12 @@ class PortsMixin(RegressionTestPlugin):
 
     @property
     def has_ports(self) -> bool:
-        """Whether the ports of the current launch are recorded."""
-        return self._has_ports_in(self.current_layout)
+        """Whether traffic of the current launch crosses ports that are recorded."""
+        return self._is_recorded and self.current_layout.nodes > 1
 
-    def _has_ports_in(self, layout: Layout) -> bool:
-        return (
-            self.records_ports
-            and layout.nodes > 1
-            and SIMULATED not in self.current_partition.features
-        )
+    @property
+    def _is_recorded(self) -> bool:
+        return self.records_ports and SIMULATED not in self.current_partition.features
 
     def recorded(self, words: list[str]) -> list[str]:
         """Return a command line in which the program `ports`, outside of any container, starts that of the
@@ -65,19 +59,9 @@ class PortsMixin(RegressionTestPlugin):
         :param words: an executable and its options.
         """
         words = self.inside(words)
-        if not self.has_ports:
+        if not self._is_recorded:
             return words
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
-
-    def rail_metrics(self) -> list[Metric]:
-        """Return the metrics that only a case has whose nodes have several rails."""
-        if not self.rail_values:
-            return []
-        from fabric_checks.ports import transport
-
-        return [
-            metric for metric in transport.OF_RAILS if metric.name in self.rail_values
-        ]
 
     def moved_B(self, text: str) -> int | None:
         """Return the bytes that the nodes of a launch sent to each other, by its output; None if unknown.
@@ -110,24 +94,16 @@ class PortsMixin(RegressionTestPlugin):
     def _note_ports(
         self, moved: Mapping[Layout, int | None], *, failed: bool = False
     ) -> str | None:
-        from fabric_checks.software import packages
-
-        recorded = list(filter(self._has_ports_in, self.launches))
-        if not recorded:
-            return None
-        try:
-            packages.require(["scipy"], "they evaluate the port counters")
-        except packages.MissingPackageError as error:
-            why = f"the port counters were not evaluated: {error}"
-            self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
-            return why if self.extras.fabric else None
         from fabric_checks.analysis import placement
-        from fabric_checks.ports import evaluation  # SciPy, which may be missing
+        from fabric_checks.ports import evaluation, events
 
         disproof: str | None = None
-        for layout in recorded:
+        for layout in self.launches if self._is_recorded else ():
             with self.launched_in(layout):
                 nodes, unknown = self._nodes()
+                if not self.has_ports:
+                    self._add_findings(*events.of_nodes(nodes, failed=failed))
+                    continue
                 judged = evaluation.evaluate(
                     nodes,
                     unknown,
@@ -139,8 +115,6 @@ class PortsMixin(RegressionTestPlugin):
                     failed=failed,
                 )
             self.facts.ports = judged.record
-            if len(self.launches) == 1:
-                self.rail_values = judged.values
             self._add_findings(*judged.findings)
             disproof = disproof or judged.disproof
         return disproof

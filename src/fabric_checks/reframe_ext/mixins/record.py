@@ -58,9 +58,8 @@ class RecordMixin(RegressionTestPlugin):
     Needs: ``metrics()``, the declared :class:`~fabric_checks.core.metrics.Metric` objects, from the start,
     and ``recorded_metrics()``, ``recorded_values(values)``, those that are recorded (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()`` (:class:`PlacementMixin`); ``hold_to_ports(text)``, ``rail_values``
-    (:class:`PortsMixin`); ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout``
-    (:class:`LayoutMixin`).
+    ``verify_placement()`` (:class:`PlacementMixin`); ``hold_to_ports(text)`` (:class:`PortsMixin`);
+    ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout`` (:class:`LayoutMixin`).
     """
 
     #: The most important values.
@@ -225,7 +224,8 @@ class RecordMixin(RegressionTestPlugin):
         ending = why_failed(self.job) if why_failed else None
         if ending:
             self.facts.node_faults = dict(ending.node_faults) or None
-            raise SanityError(self.with_cause(ending.text))
+            known = ending.names_failed_node
+            raise SanityError(ending.text if known else self.with_cause(ending.text))
 
     def _output(self) -> str | None:
         """Return the output folder relative to the results; None in a dry run, or outside of the results."""
@@ -266,7 +266,6 @@ class RecordMixin(RegressionTestPlugin):
         except OutputError as error:
             raise SanityError(self.with_cause(f"{path.name}: {error}")) from None
         self.hold_to_ports(text)
-        self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
         return sn.assert_eq(
             set(self.values),

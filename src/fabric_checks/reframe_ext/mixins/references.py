@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reframe.core.builtins import run_after, variable, xfail
+from reframe.core.builtins import run_after, xfail
 from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
@@ -77,22 +77,18 @@ def _load_checked(path: Path) -> ReferenceFile:
     return file
 
 
-def path_of(
-    system: str, partition: SystemPartition, file: str = ""
-) -> tuple[Path, bool]:
+def path_of(system: str, partition: SystemPartition) -> tuple[Path, bool]:
     """Return the references file of a partition, and whether values are only recorded: nobody named it, it is
     missing.
 
     The partition's extras name a file under ``references``, by its path or relative to the folder of
     references.
-
-    :param file: names another one.
     """
     # ReFrame 4.10 has no option for the folder in a settings file: its schema refuses it there.
     folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option(
         "general/0/reference_prefix"
     )
-    named = file or Extras.of(partition).references
+    named = Extras.of(partition).references
     name = str(named or system).removesuffix(".yaml")
     path = Path(folder or ROOT / "config" / "references", f"{name}.yaml")
     return path, not named and not path.exists()
@@ -109,17 +105,11 @@ class ReferencesMixin(RegressionTestPlugin):
     (:class:`SettingsMixin`), ``current_layout`` and ``facts``.
     """
 
-    #: The file with the system's references.
-    #:
-    #: :type: :class:`str`
-    #: :default: ``SYSTEM.yaml``
-    reference_file = variable(str, value="")
-
     @run_after("setup")
     def read_references(self):
         """Look up this case in the file, and match the references with the declared metrics."""
         path, is_recorded_only = path_of(
-            self.current_system.name, self.current_partition, self.reference_file
+            self.current_system.name, self.current_partition
         )
         metrics = self.recorded_metrics()
         self._reference_error = why = ""
@@ -200,8 +190,6 @@ class ReferencesMixin(RegressionTestPlugin):
         }
         if item in special:
             return special[item]
-        if item.startswith("$processor."):
-            return getattr(partition.processor, item.removeprefix("$processor."))
         return getattr(self, item)
 
     def _note_evidence(self, file: ReferenceFile, metrics: list[Metric]) -> None:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The last sections: references, the nodes that runs used, what was not measured, and bad records."""
+"""The last sections: references, what was not measured, and bad records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks.comparison.nodes import Node
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
 from fabric_checks.core.text import count_text, value_text
@@ -21,20 +19,6 @@ VERDICTS = (
     *("missed once, not confirmed", "expected miss", "met"),
 )
 _OF_REFERENCES = ("verdict", "case", "metric", "value", "unit", "reference", "source")
-_OF_NODES = (
-    *("system", "last seen", "cases", "blamed", "failed"),
-    *("share of bad cases", "others"),
-)
-_NOTES = (
-    (
-        "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its"
-        " nodes."
-    ),
-    "In brackets: the 95 % confidence interval of the share.",
-    "<- is worse than the other nodes for certain.",
-)
-#: More rows than this are no help: the worst come first.
-_MOST = 100
 
 
 def references(results: Results) -> Section | None:
@@ -63,32 +47,6 @@ def references(results: Results) -> Section | None:
         (table,),
         state=state,
         is_bad=missed > 0,
-    )
-
-
-def nodes(used: Sequence[Node]) -> Section:
-    """Return a table of the nodes, the worst first."""
-    rows = tuple((node.name, _cells(node)) for node in used[:_MOST])
-    more = (f"{len(used) - _MOST} more are not listed.",) if len(used) > _MOST else ()
-    table = Table(
-        "nodes-table", "Nodes, the worst first", "node", _OF_NODES, rows, more
-    )
-    bad = sum(node.stands_out for node in used)
-    state = count_text(len(used), "node")
-    state += f", {bad} worse than the others" if bad else ""
-    return Section("nodes", "Nodes", (table,), _NOTES, state=state, is_bad=bad > 0)
-
-
-def _cells(node: Node) -> tuple[str, ...]:
-    """Return the cells of a node, in the order of the heads."""
-    share = node.bad / node.cases if node.cases else 0.0
-    interval = f"{100 * share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %)"
-    return (
-        node.system,
-        f"{node.last_seen:%Y-%m-%d %H:%M}",
-        *map(str, (node.cases, node.blamed, node.failed)),
-        f"{interval} <-" if node.stands_out else interval,
-        "" if node.others is None else f"{100 * node.others:.0f} %",
     )
 
 

@@ -3,18 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fabric_checks.comparison.changes import (
-    OPEN,
-    Event,
-    events_of,
-    find_changes,
-    stands_out,
-)
+from fabric_checks.comparison.changes import Event, events_of, find_changes
 from fabric_checks.core.text import count_text, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, figure, grouped
 from fabric_checks.report.change_text import circumstance_text
@@ -32,8 +26,8 @@ class Changed:
     """A change of the values of one case.
 
     :param text: its time and size, and the circumstances that changed at that time.
-    :param is_news: whether it is to be looked at: it is for the worse and still there, and stands out of the
-        noise of its series, or more series have changed than would by chance.
+    :param is_news: whether it is to be looked at, see
+        :meth:`fabric_checks.comparison.changes.Changes.is_news`.
     """
 
     machine: str
@@ -58,8 +52,7 @@ def change_points(frame: pl.DataFrame) -> tuple[list[Changed], list[str]]:
                 f" {found.by_chance:.0f} would by chance."
             )
         for event in events_of(found.changes):
-            is_clear = found.exceed_chance or any(map(stands_out, event.changes))
-            is_news = event.state == OPEN and is_clear
+            is_news = found.is_news(event)
             changed.append(Changed(str(machine), event, _text(event), is_news))
     return changed, counts
 
@@ -83,14 +76,8 @@ def section(
     """
     pictures: list[Picture] = []
     for index, machine in enumerate(results.machines):
-        cells = (row.cells.get(machine) for row in results.headlines)
-        values: list[Value] = [cell.record["value_of"] for cell in cells if cell]
-        panels = [
-            _panel(results, value, changes) for value in values if len(value.runs) > 1
-        ]
-        pictures += figure(
-            f"time-{index}", f"Runs of {machine}", _ABOUT, panels[:_MOST]
-        )
+        panels = list(_panels(results, machine, changes))[:_MOST]
+        pictures += figure(f"time-{index}", f"Runs of {machine}", _ABOUT, panels)
     if not (pictures or changes):
         return None
     lines = grouped((each.machine, each.text) for each in changes)
@@ -106,6 +93,16 @@ def section(
         state=state,
         is_bad=news > 0,
     )
+
+
+def _panels(
+    results: Results, machine: str, changes: Sequence[Changed]
+) -> Iterator[Panel]:
+    """Yield the runs of each headline value of a machine that has several."""
+    for row in results.headlines:
+        cell = row.cells.get(machine)
+        if cell and len(cell.record["value_of"].runs) > 1:
+            yield _panel(results, cell.record["value_of"], changes)
 
 
 def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:

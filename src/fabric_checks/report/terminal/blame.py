@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,7 +97,10 @@ class Judged:
                 text=f"{text}, measure again",
             )
             found.insert(0, suspects)
-        elif all(each.severity is Severity.NOTE for each in found):
+        elif all(
+            each.severity is Severity.NOTE and each.kind != latency.LONE
+            for each in found
+        ):
             found.insert(0, note("nothing", "nothing stands out in what was measured"))
         if isinstance(self.report, latency.Report):
             found += not_measured(self.run.cannot_tell)
@@ -195,30 +198,32 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
 
     :param file: the name of the file with what to measure again.
     """
-    lines = []
-    for found in judged:
-        lines.append(f"{names_text(found.run.files)}: {found.title}")
-        for each in found.findings:
-            word = "" if each.severity is Severity.NOTE else f"{each.severity.value}: "
-            lines.append(f"  {word}{one_line(each.text)}")
-            lines += [f"    {one_line(line)}" for line in each.details]
-        lines.append(f"  {found.report.limits_text}")
-        if found.run.table and (pairs := found.measure_next):
-            names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
-            lines.append(
-                f"  measure next, twice at least and one pair after the other: {one_line(names)}"
-            )
-            commands = formats.again(found.run.table, pairs, file)[1]
-            lines += [f"    {one_line(line)}" for line in commands[:_MOST]]
-        for metric in found.declared:
-            value = found.values[metric.name]
-            text = (
-                f"{value_text(value):>10} {metric.unit if metric.unit != '1' else ''}"
-            )
-            lines.append(
-                f"  {metric.name:30} {text if metric.name not in found.unseen else 'cannot be told'}".rstrip()
-            )
-    return lines
+    return [line for found in judged for line in _lines_of(found, file)]
+
+
+def _lines_of(found: Judged, file: str) -> Iterator[str]:
+    yield f"{names_text(found.run.files)}: {found.title}"
+    for each in found.findings:
+        word = "" if each.severity is Severity.NOTE else f"{each.severity.value}: "
+        yield f"  {word}{one_line(each.text)}"
+        yield from (f"    {one_line(line)}" for line in each.details)
+    yield f"  {found.report.limits_text}"
+    yield from _next_lines(found, file)
+    for metric in found.declared:
+        unit = "" if metric.unit == "1" else metric.unit
+        text = f"{value_text(found.values[metric.name]):>10} {unit}"
+        if metric.name in found.unseen:
+            text = "cannot be told"
+        yield f"  {metric.name:30} {text}".rstrip()
+
+
+def _next_lines(found: Judged, file: str) -> Iterator[str]:
+    pairs = found.measure_next
+    if found.run.table and pairs:
+        names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
+        yield f"  measure next, twice at least and one pair after the other: {one_line(names)}"
+        commands = formats.again(found.run.table, pairs, file)[1]
+        yield from (f"    {one_line(line)}" for line in commands[:_MOST])
 
 
 def next_text(judged: Sequence[Judged], file: str) -> str:
@@ -250,23 +255,26 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
     runs: dict[str, object] = {}
     for found in judged:
         label = ", ".join(found.run.files)
-        of_run: dict[str, object] = {
-            "metrics": {
-                name: None if name in found.unseen else value
-                for name, value in found.values.items()
-            },
-            "findings": [each.as_dict() for each in found.findings],
-            "limits": dict(found.report.limits),
-        }
-        if found.run.table:
-            of_run["measure_next"] = [
-                [list(end) for end in pair] for pair in found.measure_next
-            ]
-        runs[label if label not in runs else f"{label}: {found.title}"] = of_run
+        name = label if label not in runs else f"{label}: {found.title}"
+        runs[name] = _as_data(found)
     units = {metric.name: metric.unit for found in judged for metric in found.declared}
     return json.dumps(
         {"units": units, "runs": runs, "refused": list(refused)}, indent=1
     )
+
+
+def _as_data(found: Judged) -> dict[str, object]:
+    data: dict[str, object] = {
+        "metrics": {
+            name: None if name in found.unseen else value
+            for name, value in found.values.items()
+        },
+        "findings": [each.as_dict() for each in found.findings],
+        "limits": dict(found.report.limits),
+    }
+    if found.run.table:
+        data["measure_next"] = [list(map(list, pair)) for pair in found.measure_next]
+    return data
 
 
 def draw(judged: Sequence[Judged], folder: Path) -> None:

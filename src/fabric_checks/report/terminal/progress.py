@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fabric_checks.core import console
 from fabric_checks.core.text import duration_text, one_line
+from fabric_checks.records import repeats
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -56,7 +57,9 @@ class State:
         """Take note of a line that ReFrame prints."""
         if len(self.lines) < _KEPT:
             self.lines.append(line)
-        if found := _BEGUN.match(line):
+        if line == repeats.BEGUN:
+            self.begin_again()
+        elif found := _BEGUN.match(line):
             self.running[_name(found["case"])] = None
         elif found := _ENDED.match(line):
             self.running.pop(_name(found["case"]), None)

@@ -18,14 +18,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from fabric_checks.core.commands import printed
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records.folding import unfolded
 from fabric_checks.schedulers import model
+from fabric_checks.schedulers.flux import output as flux
 from fabric_checks.schedulers.model import ExitReason, Node
 from fabric_checks.schedulers.slurm import output as slurm
 
@@ -68,7 +70,8 @@ class Allocation(ABC):
     """An allocation of nodes.
 
     ``job`` is the scheduler's name of it, and ``nodes`` those that it has, once it is ``held``. ``ended``
-    says why it is there no more. ``began_s`` and ``ends_s`` are of the monotonic clock.
+    says why it is there no more. ``began_s`` and ``ends_s`` are of the monotonic clock, which
+    has no end if none is known.
     """
 
     request: Request
@@ -108,9 +111,20 @@ class Allocation(ABC):
         """Tell whether steps can be started in it now."""
         return True
 
+    def was_cut(self, printed: bytes) -> bool:
+        """Tell by what was printed whether a script with status 0 did not come to its end."""
+        return False
+
     def note_faults(self) -> dict[str, str]:
-        """Ask for the faults of its nodes, keep them in ``lost``, and return them."""
+        """Ask for the faults of its nodes, keep those that do not pass by themselves, and return them."""
+        with suppress(FabricError):  # what is known is kept
+            lasting = [node for node in self._ask_nodes() if not node.comes_back]
+            self.lost.update(model.faults(lasting, self.nodes))
         return self.lost
+
+    def _ask_nodes(self) -> list[Node]:
+        """Return what is known of its nodes."""
+        return []
 
     @property
     def usable(self) -> list[str]:
@@ -121,29 +135,11 @@ class Allocation(ABC):
         """Note that it is held: the scheduler's name of it, and its nodes."""
         self.job, self.nodes, self.held = job, nodes, True
         self.began_s, self.began = time.monotonic(), time.time()
-        self.ends_s = self.began_s + self.request.limit_s
-
-
-def printed(*command: str) -> str:
-    """Return what a command prints.
-
-    :raises FabricError: in a line, if it fails.
-    """
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=COMMAND_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise FabricError(f"{command[0]}: {error}") from None
-    if done.returncode:
-        said = " ".join(done.stderr.split()) or f"status {done.returncode}"
-        raise FabricError(f"{command[0]}: {said}")
-    return done.stdout
 
 
 def _show(*what: str) -> str:
     """Return the lines of Slurm's controller on jobs or nodes."""
-    return printed("scontrol", "-a", "-d", "-o", "show", *what)
+    return printed(["scontrol", "-a", "-d", "-o", "show", *what])
 
 
 class Slurm(Allocation):
@@ -192,6 +188,7 @@ class Slurm(Allocation):
     def take(self, job: str, nodes: list[str]) -> None:
         """Note that it is held, and until when."""
         super().take(job, nodes)
+        self.ends_s = self.began_s + self.request.limit_s
         # The options of a partition, its limit, or whoever asked for it may have set another time.
         with suppress(FabricError, ValueError):
             found = re.search(r" EndTime=(\S+)", _show("job", job))
@@ -259,14 +256,12 @@ class Slurm(Allocation):
                 name, waited_s, "Slurm", job.reason, nodes, unschedulable=True
             )
             return
-        self.request = Request(
-            left, self.request.limit_s, self.request.access, self.request.most_wait_s
-        )
+        self.request = replace(self.request, nodes=left)
         self._ask()
 
-    @staticmethod
-    def _ask_nodes(*names: str) -> list[Node]:
-        return slurm.parse_nodes(_show("node", *names))
+    def _ask_nodes(self) -> list[Node]:
+        """Return its nodes, before it is held all of them."""
+        return slurm.parse_nodes(_show("node", *filter(None, [",".join(self.nodes)])))
 
     def check(self) -> None:
         """Note the end of an allocation that Slurm has taken back, of which salloc may not know yet."""
@@ -298,20 +293,16 @@ class Slurm(Allocation):
         """Tell whether steps can be started in it now: for a while not, where the controller is away or has
         just been restarted. It denies steps on nodes that are yet to report to it."""
         with suppress(FabricError):
-            nodes = self._ask_nodes(",".join(self.nodes))
-            if not any(node.comes_back for node in nodes):
+            if not any(node.comes_back for node in self._ask_nodes()):
                 self._away_since_s = None
                 return True
         self._away_since_s = self._away_since_s or time.monotonic()
         return time.monotonic() - self._away_since_s >= OUT_OF_SERVICE_S
 
-    def note_faults(self) -> dict[str, str]:
-        """Ask for the faults of its nodes, keep those that do not pass by themselves, and return them."""
-        with suppress(FabricError):  # what is known is kept
-            nodes = self._ask_nodes(",".join(self.nodes))
-            lasting = [node for node in nodes if not node.comes_back]
-            self.lost.update(model.faults(lasting, self.nodes))
-        return self.lost
+    def was_cut(self, printed: bytes) -> bool:
+        """Tell by what was printed whether a script with status 0 did not come to its end: so srun 22.05 ends
+        if the script's node dies."""
+        return b"srun: error: Node failure on " in printed
 
     def line(
         self, script: str, nodes: Sequence[str], ppn: int, folder: Path
@@ -340,25 +331,16 @@ class Slurm(Allocation):
 
     def end_steps(self, nodes: Sequence[str]) -> None:
         """End what was started on some of its nodes and still runs."""
-        try:
-            line = [
-                "squeue",
-                "-h",
-                "-s",
-                "-j",
-                self.job,
-                "-o",
-                "%i",
-                "-w",
-                ",".join(nodes),
+        of_nodes = ("-w", ",".join(nodes))
+        with suppress(FabricError):  # they end with the allocation
+            listed = printed(
+                ["squeue", "-h", "-s", "-j", self.job, "-o", "%i", *of_nodes]
+            )
+            steps = [
+                each for each in listed.split() if each.rpartition(".")[2].isdecimal()
             ]
-            listed = printed(*line).split()
-            if steps := [
-                each for each in listed if each.rpartition(".")[2].isdecimal()
-            ]:
-                printed("scancel", "--signal=KILL", *steps)
-        except FabricError:
-            pass  # they end with the allocation
+            if steps:
+                printed(["scancel", "--signal=KILL", *steps])
 
     def release(self) -> None:
         """Give it back, and wait until Slurm has it."""
@@ -416,6 +398,14 @@ class Lsf(Inside):
 
     variables = ("LSB_JOBID", "LSB_DJOB_HOSTFILE")
 
+    def line(
+        self, script: str, nodes: Sequence[str], ppn: int, folder: Path
+    ) -> list[str]:
+        """Return the command that starts a script here, with its nodes also where MPICH reads them."""
+        hosts = " ".join(f"{name} {ppn}" for name in nodes)
+        begin, *rest = super().line(script, nodes, ppn, folder)
+        return [begin, f"LSB_MCPU_HOSTS={hosts}", *rest]
+
 
 class Flux(Allocation):
     """The instance of Flux that the process is in."""
@@ -425,8 +415,11 @@ class Flux(Allocation):
         if self.held:
             return
         try:
-            nodes = unfolded(printed("flux", "getattr", "hostlist").strip())
-            self.take(printed("flux", "getattr", "jobid").strip(), nodes)
+            nodes = unfolded(printed(["flux", "getattr", "hostlist"]).strip())
+            name = printed(["flux", "getattr", "jobid"]).strip()
+            self.take(printed(["flux", "job", "id", name]).strip(), nodes)
+            left_s = float(printed(["flux", "job", "timeleft"]))
+            self.ends_s = self.began_s + left_s
         except FabricError as error:
             self.ended = ExitReason(f"{error}: {OUTSIDE}")
 
@@ -435,3 +428,7 @@ class Flux(Allocation):
     ) -> list[str]:
         """Return the command that starts a script here, which knows its nodes."""
         return ["env", f"{NODES_VARIABLE}={','.join(nodes)}", script]
+
+    def _ask_nodes(self) -> list[Node]:
+        line = ["flux", "resource", "status", "--no-header"]
+        return flux.parse_nodes(printed([*line, f"--format={flux.NODES_FORMAT}"]))

@@ -171,10 +171,9 @@ class Queue:
         allocation = self.allocation
         left = f"{len(allocation.usable)} of {count_text(step.nodes_needed, 'node')}"
         faults = dict(allocation.lost)
-        step.failure = ExitReason(
-            f"the allocation, job {allocation.job}, has {left} left: {model.listed(faults)}",
-            faults,
-        )
+        text = f"the allocation, job {allocation.job}, has {left}"
+        text += f" left: {model.listed(faults)}" if faults else ""
+        step.failure = ExitReason(text, faults)
         self._conclude(step, "NODE_FAIL")
 
     def _start(self, step: Step, nodes: list[str]) -> None:
@@ -215,11 +214,20 @@ class Queue:
         status = process.returncode
         note(step, exitcode=status if status >= 0 else 128 - status)
         self.running.remove(step)
-        if status and not step.failure:
+        has_failed = status or self.allocation.was_cut(self._end_of_errors(step))
+        if has_failed and not step.failure:
             step.failure = self._why(step)
-        if status:
+        if has_failed:
             self.allocation.end_steps(step.nodelist)
-        self._conclude(step, "FAILED" if status else "COMPLETED")
+        self._conclude(step, "FAILED" if has_failed else "COMPLETED")
+
+    @staticmethod
+    def _end_of_errors(step: Step) -> bytes:
+        """Return the end of what a script printed on standard error."""
+        with (Path(step.workdir) / step.stderr).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - 2**16, 0))
+            end: bytes = file.read()
+            return end
 
     def _why(self, step: Step) -> ExitReason | None:
         """Return why a case failed if its allocation or nodes explain it; None if its output does."""

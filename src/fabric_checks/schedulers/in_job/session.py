@@ -13,7 +13,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
@@ -25,8 +26,9 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.levels import NIGHTLY, SMOKE, VET
 from fabric_checks.core.text import count_text, duration_text
 from fabric_checks.records import cost, reader, repeats, runs
-from fabric_checks.records.record import case_name
-from fabric_checks.records.sources import default
+from fabric_checks.records.record import Record, case_name
+from fabric_checks.records.sessions import session_id
+from fabric_checks.records.sources import default, perflogs
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.case_plan import planned
 from fabric_checks.reframe_ext.internals import TestCase
@@ -56,6 +58,9 @@ class _Session:
     """What a run has to know between its cases' selection and its end."""
 
     queue: Queue | None = None
+    #: The cases whose misses can be measured again in the allocation, by name, and how often they are.
+    repeatable: Mapping[str, TestCase] = {}
+    times = 0
 
     def choose(
         self, cases: list[TestCase], passes: int, options: list[str]
@@ -66,9 +71,13 @@ class _Session:
         left = _inside(chosen)
         if not left:
             return chosen
+        self.times = _times()
         past = durations()
         estimates_s = {name: past.get(name, UNKNOWN_S) for name in map(_name, left)}
-        time_s = limit_s(list(estimates_s.values()), passes)
+        every_s = [*estimates_s.values()] * passes
+        # There is time to measure one miss again, whichever it is.
+        every_s += [max(every_s)] * (self.times and self.times + 1)
+        time_s = limit_s(every_s)
         request = _request(left, time_s, options)
         unknown = len(estimates_s.keys() - past.keys())
         getlogger().info(
@@ -76,13 +85,43 @@ class _Session:
             f" {count_text(len(left), 'case')}, {unknown} of them without a recorded duration"
             f" ({UNKNOWN_S:.0f} s each)"
         )
-        kind = _KINDS[_scheduler(left[0])]
-        self.queue = Queue(kind(request), lambda: not internals.has_fixtures_left())
+        held = _KINDS[_scheduler(left[0])](request)
+        _require_inside(held)
+        self.queue = Queue(held, lambda: not internals.has_fixtures_left())
         self.queue.estimates_s = estimates_s
         take(self.queue)
         if len(left) == len(chosen):
             internals.poll_steadily()
+            self.repeatable = {
+                _name(case): case for case in chosen if _is_repeatable(case)
+            }
         return sorted(chosen, key=_importance)
+
+    def measure_again(self) -> None:
+        """Measure misses again on the nodes that are still held."""
+        held = self.queue.allocation if self.queue else None
+        if not self.times or held is None or not held.held or held.ended:
+            return
+        numbers, of_run = count(1), session_id()
+
+        def load() -> list[Record]:
+            found = runs.load_session(paths.results(), of_run).records
+            named = [(self.repeatable.get(case_name(each)), each) for each in found]
+            # A scheduler may have other names of hosts than these themselves, which are in the records.
+            return [
+                {**each, "nodelist": getattr(case.check.job, "nodelist", None)}
+                for case, each in named
+                if case
+            ]
+
+        def repeat(wanted: Mapping[str, Sequence[str]]) -> bool:
+            getlogger().info(repeats.BEGUN)
+            number = next(numbers)
+            with repeats.repeating(wanted, number):
+                again = [self.repeatable[name] for name in wanted]
+                return internals.run_again(again, number)
+
+        repeats.measure_again(self.times, load, repeat, lambda _: held.usable)
 
     def release(self) -> None:
         """Give the allocation back, and say how it was used."""
@@ -113,18 +152,45 @@ def _request(
     return allocation.Request(nodes, time_s, access, _most_wait_s(cases))
 
 
-def limit_s(estimates_s: Sequence[float], passes: int) -> float:
+def _times() -> int:
+    """Return how often misses are measured again by this process, which no repeat does."""
+    return 0 if repeats.asked_for() else int(os.environ.get(repeats.TIMES) or 0)
+
+
+def _require_inside(held: allocation.Allocation) -> None:
+    """Refuse to run outside of a job where the scheduler is not asked for one.
+
+    :raises FabricError: with the reason.
+    """
+    if isinstance(held, allocation.Inside) and os.environ.get(in_job.BESIDE):
+        raise FabricError(
+            "--beside: in a job of PBS two cases were on its first node; leave the option out"
+        )
+    if not isinstance(held, allocation.Slurm):
+        held.follow()
+        if held.ended:
+            raise FabricError(f"--one-job: {held.ended.text}")
+
+
+def _is_repeatable(case: TestCase) -> bool:
+    """Tell whether a miss of a case can be measured again: not if it confirms itself, or is computed from
+    other cases."""
+    confirms = getattr(case.check, "confirms_itself", False)
+    return not confirms and all(dep.check.is_fixture() for dep in case.deps)
+
+
+def limit_s(estimates_s: Sequence[float]) -> float:
     """Return for how long an allocation is asked for, in whole minutes.
 
-    :param estimates_s: how long its cases take, in seconds; :param passes: how often each runs.
+    :param estimates_s: how long its cases take, in seconds.
     """
-    busy_s = passes * sum(MARGIN * each_s + BETWEEN_S for each_s in estimates_s)
+    busy_s = sum(MARGIN * each_s + BETWEEN_S for each_s in estimates_s)
     return 60.0 * math.ceil((busy_s + 2 * RESERVE_S) / 60)
 
 
 def durations() -> dict[str, float]:
     """Return how long cases took, in seconds, by name; see :func:`fabric_checks.records.cost.durations`."""
-    if not any((paths.results() / "perflogs").rglob("*.jsonl")):
+    if not perflogs(paths.results()):
         return {}
     try:
         loaded = reader.load([default()], cost.COLUMNS, compact=True)
@@ -221,7 +287,7 @@ def main() -> None:
             console.error(f"error: {error}")
             sys.exit(2)
 
-    internals.run_cases(choose, session.release)
+    internals.run_cases(choose, session.measure_again, session.release)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``fabric-lsf``: ReFrame's LSF scheduler for clusters without IBM's Cluster System Manager (CSM).
 
-ReFrame 4.10's ``lsf`` asks for nodes by ``-nnodes``, which only LSF with CSM (machines with jsrun) takes, and
+ReFrame 4.10's ``lsf`` asks for nodes by ``-nnodes``, which only LSF with CSM takes, and
 gives neither tasks nor tasks a node. This one asks for slots and for how many of them are on a host: ``-n``
 and ``-R "span[ptile=...]"``. The time limit is rounded up to whole minutes, where ReFrame's drops a part of
 one.

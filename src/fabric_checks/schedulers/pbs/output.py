@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 from typing import Any
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -250,32 +249,20 @@ def _fault(vnode: Attributes) -> str | None:
 def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     """Return the queues that users can submit to, each with the hosts that its jobs can run on.
 
-    Where a queue takes only what is routed to it, the one that routes is there in its place. CPUs are cores
-    (``pcpus``) or, where PBS is configured so, hardware threads.
+    Where a queue takes only what is routed to it, the one that routes is there in its place, with the hosts
+    of all that it routes to. CPUs are cores (``pcpus``) or, where PBS is configured so, hardware threads.
 
     :param default: the server's default queue, if that is known.
     :raises OutputError: if ``pbsnodes`` lists no node.
     """
     hosts, attributes = _hosts(nodes_text), blocks(queues_text)
-    offered = []
-    for name, queue in attributes.items():
-        ends = [
-            _queue(attributes[end], _of_queue(end, attributes[end], hosts))
-            for end in _ends(name, attributes)
-            if end == name or _is_behind(attributes[end])
-        ]
-        if ends and not _is_behind(queue):
-            largest = max(ends, key=attrgetter("usable"))
-            takes_jobs = queue.get("enabled") == queue.get("started") == "True"
-            offered.append(
-                replace(
-                    largest,
-                    name=name,
-                    takes_jobs=takes_jobs,
-                    is_default=name == default,
-                )
-            )
-    return offered
+    return [
+        _queue(
+            name, queue, _of_ends(name, attributes, hosts), is_default=name == default
+        )
+        for name, queue in attributes.items()
+        if _is_for_users(name, attributes)
+    ]
 
 
 def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
@@ -287,10 +274,16 @@ def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
     hosts, attributes = _hosts(nodes_text), blocks(queues_text)
     if queue not in attributes:
         raise OutputError(f"qstat -Qf lists no queue {quoted(queue)}")
-    found: Hosts = {}
-    for end in _ends(queue, attributes):
-        found |= _of_queue(end, attributes[end], hosts)
+    found = _of_ends(queue, attributes, hosts)
     return [_node(host, vnodes) for host, vnodes in found.items()]
+
+
+def _is_for_users(name: str, attributes: Mapping[str, Attributes]) -> bool:
+    """Return whether users submit to a queue: not where another routes to it, or it to what they can name."""
+    if _is_behind(attributes[name]):
+        return False
+    ends = _ends(name, attributes)
+    return ends == [name] or any(_is_behind(attributes[end]) for end in ends)
 
 
 def _ends(name: str, attributes: Mapping[str, Attributes]) -> list[str]:
@@ -306,21 +299,30 @@ def _is_behind(queue: Attributes) -> bool:
     return queue.get("from_route_only") == "True"
 
 
-def _queue(queue: Attributes, hosts: Hosts) -> Queue:
-    """Return a queue without a name, by its attributes and its hosts."""
+def _queue(name: str, queue: Attributes, hosts: Hosts, *, is_default: bool) -> Queue:
     in_service = ([vnode for vnode in of if not _fault(vnode)] for of in hosts.values())
     working = list(filter(None, in_service))
     most = queue.get("resources_max.nodect", "")
     gpus = (sum(int(_offer(vnode, "ngpus") or 0) for vnode in of) for of in working)
     some = next(filter(None, gpus), 0)
     return Queue.of_cores(
-        "",
+        name,
         len(working),
         (sum(map(_cores, of)) for of in working),
+        is_default=is_default,
+        takes_jobs=queue.get("enabled") == queue.get("started") == "True",
         most_nodes=int(most) if most.isdecimal() else None,
         out_of_service=len(hosts) - len(working),
         gpus=f"ngpus={some}" if some else "",
     )
+
+
+def _of_ends(name: str, attributes: Mapping[str, Attributes], hosts: Hosts) -> Hosts:
+    """Return the hosts of the queues that jobs of a queue run in."""
+    found: Hosts = {}
+    for end in _ends(name, attributes):
+        found |= _of_queue(end, attributes[end], hosts)
+    return found
 
 
 def _of_queue(name: str, queue: Attributes, hosts: Hosts) -> Hosts:

@@ -2,7 +2,7 @@
 """Read Slurm's listings of partitions, nodes and jobs, and tell why a job failed.
 
 The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05, and, for
-partitions, of ``sinfo``, ``scontrol show partition | config | topology`` and ``srun --mpi=list`` of several
+partitions, of ``sinfo``, ``scontrol show partition | config`` and ``srun --mpi=list`` of several
 releases.
 """
 
@@ -289,7 +289,6 @@ def _queue(
         most_nodes=int(most) if most.isdecimal() else None,
         # A job asks for the same on each of its nodes.
         gpus=gpus.pop() if len(gpus) == 1 else "",
-        doubt=next(filter(None, map(_doubt, groups)), ""),
     )
 
 
@@ -300,13 +299,6 @@ def _count(groups: Iterable[re.Match[str]]) -> int:
 def _is_out_of_service(group: re.Match[str]) -> bool:
     states = _states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"}
     return _why_unavailable(states) is not None
-
-
-def _doubt(group: re.Match[str]) -> str:
-    """Return why cores may be threads: so a node is that is configured by its CPUs alone."""
-    if int(group["sockets"]) <= 2 or group["cores"] != "1":
-        return ""
-    return f"Slurm has a node as {group['sockets']} sockets of one core, which may be threads"
 
 
 _ERROR = re.compile(r"(?i)\berror\b")
@@ -354,9 +346,3 @@ def broken_mpi_types(text: str) -> list[str]:
 def settings(text: str) -> dict[str, str]:
     """Return the values of ``scontrol show config``, by name."""
     return dict(re.findall(r"^([A-Za-z_]+)\s*= (.*?)\s*$", text, flags=re.MULTILINE))
-
-
-def leaf_switches(text: str) -> int:
-    """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no
-    tree."""
-    return len(re.findall(r"^SwitchName=\S+ Level=0 ", text, re.MULTILINE))

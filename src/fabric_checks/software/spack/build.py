@@ -18,7 +18,8 @@ from pathlib import Path
 from fabric_checks.core import console, files
 from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.failure import SpackError
-from fabric_checks.software.spack.scopes import Asked, Scopes
+from fabric_checks.software.spack.lock import Built
+from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.spack.tool import Spack, refuse_credentials, scope_defaults
 from fabric_checks.software.suite import Package
 
@@ -33,34 +34,17 @@ Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Built:
-    """The result of a build.
-
-    :param version: its release; :param hash: Spack's, all 32 characters.
-    :param spec: the concretized spec, with compiler, MPI and target.
-    :param spack: the answer to ``spack --version``.
-    :param mpi: the MPI of the spec, such as ``mpich@5.0.2``.
-    """
-
-    version: str
-    hash: str
-    spec: str
-    spack: str
-    mpi: str
-
-
-@dataclass(frozen=True)
 class Environment:
     """A copy of a package's environment.
 
     :param folder: the environment's folder; its programs are below ``folder/.spack-env/view``.
-    :param asked: the requirements that the result has to meet.
+    :param requirement: that of the scopes on the package.
     :param release: the answer to ``spack --version``.
     """
 
     package: Package
     folder: Path
-    asked: Asked
+    requirement: str
     spack: Spack
     release: str
     progress: Progress
@@ -79,17 +63,10 @@ class Environment:
 
         :param scopes: those of the MPI, the site and the collection, as they are in the clone.
         :param variables: usually ``os.environ``.
-        :raises SpackError: if Spack is missing, a scope is missing or wrong, or asks for what cannot be
-            built.
+        :raises SpackError: if Spack is missing, or a scope is missing or wrong.
         """
         refuse_credentials(variables)
-        asked = scopes.asked(package)
-        for variant, why in package.broken.items():
-            if (
-                variant in asked.requirement
-                and not scopes.setting(package.name, "externals")[0]
-            ):
-                raise SpackError(f"{package.name} {variant}: {why}")
+        requirement, _ = scopes.asked(package)
         folder.mkdir(parents=True, exist_ok=True)
         for stale in (LOCK, BUILT, CONCRETIZE_LOG, INSTALL_LOG):
             (folder / stale).unlink(missing_ok=True)
@@ -99,13 +76,13 @@ class Environment:
         )
         spack = Spack.found(dict(variables) | rendered.variables())
         return cls(
-            package, folder, asked, spack, spack.require_pinned(folder), progress
+            package, folder, requirement, spack, spack.require_pinned(folder), progress
         )
 
-    def concretize(self) -> lock.Concrete:
-        """Write ``spack.lock``.
+    def concretize(self) -> Built:
+        """Write ``spack.lock``, and return what is going to be built.
 
-        :raises SpackError: if it cannot be concretized, or the result does not meet the requirements.
+        :raises SpackError: if it cannot be concretized.
         """
         self.progress(
             f"concretizing {self.package.name}: a minute or two for the first time"
@@ -113,16 +90,16 @@ class Environment:
         self.spack.run(
             "concretize", environment=self.folder, log=self.folder / CONCRETIZE_LOG
         )
-        return lock.require(self.folder / LOCK, self.asked)
+        return lock.read_lock(self.folder / LOCK, self.release)
 
     def build(self) -> Built:
         """Concretize and install the package; return the result, and write it to ``built.json``.
 
         :raises SpackError: with cause and remedy.
         """
-        concrete = self.concretize()
+        built = self.concretize()
         self.progress(
-            f"building {concrete}; to follow it: tail -f {self.folder / INSTALL_LOG}"
+            f"building {built.spec}; to follow it: tail -f {self.folder / INSTALL_LOG}"
         )
         self.spack.run(
             *("install", "-j", str(len(os.sched_getaffinity(0)))),
@@ -130,13 +107,6 @@ class Environment:
             log=self.folder / INSTALL_LOG,
         )
         self._require_files()
-        built = Built(
-            version=concrete.package.version,
-            hash=concrete.package.hash,
-            spec=str(concrete),
-            spack=self.release,
-            mpi=str(concrete.mpi),
-        )
         files.write_text(
             self.folder / BUILT, json.dumps(asdict(built), indent=1) + "\n"
         )
@@ -145,7 +115,7 @@ class Environment:
 
     def _require_files(self) -> None:
         """Require every program: some recipes install what could be built, and succeed."""
-        expected = self.package.files(self.asked.requirement)
+        expected = self.package.files(self.requirement)
         missing = [
             name for name in expected if not (self.folder / VIEW / name).exists()
         ]

@@ -111,8 +111,7 @@ def _offered(scopes: Scopes) -> tuple[list[Program], dict[str, str]]:
         elif reason := scopes.why_not(package):
             without[suite.name] = reason
         else:
-            asked = scopes.asked(package)
-            offered.append(package.describe(asked.requirement, asked.version))
+            offered.append(package.describe(*scopes.asked(package)))
     return offered, without
 
 

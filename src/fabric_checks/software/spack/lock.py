@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare the result of a concretization with the requirements, and the MPI library at run time with that
-result.
-
-Spack accepts an existing lock unchanged: a requirement that changed since is silently ignored, and the old
-MPI is reported as installed. So the facts of a build are read from the resulting ``spack.lock``, never from
-its input.
-"""
+"""Read the result of a concretization, and compare the MPI library at run time with it."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.software.spack.failure import SpackError
-from fabric_checks.software.spack.scopes import Asked, parse_requirement, same_release
 
 #: The format that Spack 1.x writes; in it compilers are packages of their own.
 LOCKFILE_VERSION = 6
@@ -25,56 +19,28 @@ LOCKFILE_VERSION = 6
 #: The languages in order of precedence for the compiler of a build.
 LANGUAGES = ("c", "cxx", "fortran")
 
-#: The parameters that are flags of the compiler.
-FLAGS = ("cflags", "cxxflags", "fflags", "cppflags", "ldflags", "ldlibs")
-
 
 @dataclass(frozen=True)
-class Package:
-    """One concrete package: name, release, all 32 characters of Spack's hash, microarchitecture, and
-    variants.
+class Built:
+    """The result of a build.
 
-    :param variants: as Spack writes them, such as ``+mpi~lib fft=kiss``.
+    :param version: its release; :param hash: Spack's, all 32 characters.
+    :param spec: the concretized spec with target, compiler and MPI, in a form that `spack find` takes.
+    :param mpi: the MPI of the spec, such as ``mpich@5.0.2``; empty if it uses none.
+    :param spack: the answer to ``spack --version``.
     """
 
-    name: str
     version: str
     hash: str
-    target: str
-    variants: str = ""
-
-    def __str__(self) -> str:
-        """Return name and release, as Spack writes them."""
-        return f"{self.name}@{self.version}"
+    spec: str
+    mpi: str
+    spack: str
 
 
-@dataclass(frozen=True)
-class Concrete:
-    """A concretized package.
+def read_lock(path: Path, spack: str) -> Built:
+    """Return what a ``spack.lock`` makes of its only root.
 
-    :param package: the package itself.
-    :param compiler: the compiler of its C code (C++ or Fortran, if it has no C), if it has any.
-    :param mpi: the provider of MPI, if it uses MPI.
-    """
-
-    package: Package
-    compiler: Package | None
-    mpi: Package | None
-
-    def __str__(self) -> str:
-        """Return the spec with the first seven characters of its hash, in a form that `spack find` takes."""
-        package, variants = self.package, self.package.variants
-        separator = "" if variants.startswith(("+", "~")) or not variants else " "
-        # A blank before the hash, else it is part of the value before it; what follows the MPI would be of
-        # the MPI.
-        spec = f"{package}{separator}{variants} target={package.target} /{package.hash[:7]}"
-        spec += f" %{self.compiler}" if self.compiler else ""
-        return f"{spec} ^{self.mpi}" if self.mpi else spec
-
-
-def read_lock(path: Path) -> Concrete:
-    """Return the concretized package of a ``spack.lock``, its only root.
-
+    :param spack: the answer to ``spack --version``.
     :raises SpackError: if it is of another format.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -84,78 +50,25 @@ def read_lock(path: Path) -> Concrete:
             f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); name"
             " another one with SPACK_ROOT"
         )
-    (root,) = data["roots"]
-    providers: dict[str, Package] = {}
-    for edge in nodes[root["hash"]].get("dependencies", []):
-        providers |= dict.fromkeys(
-            edge["parameters"]["virtuals"], _package(nodes, edge["hash"])
-        )
-    compiler = next(
-        (providers[language] for language in LANGUAGES if language in providers), None
-    )
-    return Concrete(_package(nodes, root["hash"]), compiler, providers.get("mpi"))
-
-
-def _package(nodes: dict[str, Any], key: str) -> Package:
+    key = data["roots"][0]["hash"]
     node = nodes[key]
+    providers: dict[str, str] = {}
+    for edge in node.get("dependencies", []):
+        provider = _release(nodes[edge["hash"]])
+        providers |= dict.fromkeys(edge["parameters"]["virtuals"], provider)
     # Spack writes a name, or a mapping for microarchitectures that have no generic name.
     target = node["arch"]["target"]
     name = target["name"] if isinstance(target, dict) else target
-    return Package(
-        node["name"], node["version"], key, name, _variants(node.get("parameters", {}))
-    )
+    # A blank before the hash, else it is part of the value before it; what follows the MPI would be of that.
+    spec = f"{_release(node)} target={name} /{key[:7]}"
+    compilers = [providers[language] for language in LANGUAGES if language in providers]
+    spec += f" %{compilers[0]}" if compilers else ""
+    mpi = providers.get("mpi", "")
+    return Built(node["version"], key, f"{spec} ^{mpi}" if mpi else spec, mpi, spack)
 
 
-def _variants(values: dict[str, Any]) -> str:
-    """Return a configuration: first the switches, then what has values; compiler flags only if set."""
-    switches, others = "", []
-    for name, value in sorted(values.items()):
-        if isinstance(value, bool):
-            switches += f"{'+' if value else '~'}{name}"
-        elif value not in ([], "", None):
-            words = list(map(str, value if isinstance(value, list) else [value]))
-            flags, text = f"{name}='{' '.join(words)}'", f"{name}={','.join(words)}"
-            others.append(flags if name in FLAGS else text)
-    return " ".join([switches, *others]).strip()
-
-
-def require(path: Path, asked: Asked) -> Concrete:
-    """Return the concretized package of a lock, if it meets the requirements.
-
-    :param path: the ``spack.lock``.
-    :param asked: release 7.5 is met by 7.5.2, as Spack's ``@7.5`` is; of the requirements on MPI and compiler
-        the name and an exact release count.
-    :raises SpackError: with each requirement and its result.
-    """
-    found = read_lock(path)
-    wrong = [
-        f"{role} was asked for, but the result is {result or 'none'}"
-        for role, requirement, result in (
-            (
-                f"release {asked.version}",
-                f"{found.package.name}@{asked.version}",
-                found.package,
-            ),
-            (f"MPI {asked.mpi}", asked.mpi, found.mpi),
-            (f"compiler {asked.compiler}", asked.compiler, found.compiler),
-        )
-        if requirement is not None and not _meets(result, requirement)
-    ]
-    if wrong:
-        raise SpackError(
-            f"{path}: {'; '.join(wrong)}; delete it and concretize again, and make sure that the scopes ask"
-            " for it with `require`"
-        )
-    return found
-
-
-def _meets(found: Package | None, requirement: str) -> bool:
-    name, version = parse_requirement(requirement)
-    return (
-        found is not None
-        and found.name == name
-        and (version is None or same_release(found.version, version))
-    )
+def _release(node: Mapping[str, Any]) -> str:
+    return f"{node['name']}@{node['version']}"
 
 
 _INTEL = r"Intel\(R\) MPI Library (\d[\w.]*)"

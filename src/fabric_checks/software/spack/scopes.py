@@ -23,20 +23,6 @@ VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Hold the requirements of the scopes on a package.
-
-    :param requirement: on the package itself; :param version: the release in it.
-    :param mpi: the requirement on MPI; :param compiler: that on the C compiler, if there is one.
-    """
-
-    requirement: str
-    version: str
-    mpi: str
-    compiler: str | None
-
-
-@dataclass(frozen=True)
 class Scopes:
     """The three scopes that every environment of `spack-envs` includes, in order of precedence.
 
@@ -111,8 +97,8 @@ class Scopes:
             )
         return one
 
-    def asked(self, package: Package) -> Asked:
-        """Return the requirements on a package's environment.
+    def asked(self, package: Package) -> tuple[str, str]:
+        """Return the requirement on a package, and the release in it.
 
         :raises SpackError: if the scopes leave release or MPI open.
         """
@@ -123,13 +109,12 @@ class Scopes:
                 f"{self.common}: no scope requires a release of {package.name}; write `packages:"
                 f" {package.name}: require: '@RELEASE'`"
             )
-        mpi = self.requirement("mpi")
-        if mpi is None:
+        if self.requirement("mpi") is None:
             raise SpackError(
                 f"{self.environ}: requires no MPI, so Spack would choose one; write `packages: mpi: require:"
                 " [NAME]`"
             )
-        return Asked(requirement, version, mpi, self.requirement("c"))
+        return requirement, version
 
     def why_not(self, package: Package) -> str | None:
         """Return why a site excludes a package (``buildable: false`` and no external), or None if it does

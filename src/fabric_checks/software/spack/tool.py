@@ -14,17 +14,9 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
-from fabric_checks.core.text import names_text
 from fabric_checks.software import installed
-from fabric_checks.software.spack.failure import (
-    NO_REPOSITORY,
-    NOT_THERE,
-    SpackError,
-    distinct_lines,
-    explain,
-)
+from fabric_checks.software.spack.failure import SpackError, distinct_lines, explain
 from fabric_checks.software.stacks import WHEEL_MPIS
 
 #: What Spack's own Python runs: it prints the folder of the package repository that is pinned. Only Spack
@@ -63,7 +55,8 @@ class Spack:
         )
         if not program.is_file():
             raise SpackError(
-                f"{NOT_THERE.name}: neither below SPACK_ROOT, on PATH nor at {program}; {NOT_THERE.remedy}"
+                f"Spack is missing: neither below SPACK_ROOT, on PATH nor at {program}; put `spack` on PATH,"
+                " set SPACK_ROOT, or let `ci/run` install one"
             )
         return cls(program, variables)
 
@@ -130,9 +123,9 @@ class Spack:
         # An answer is the last line; Spack may print warnings before it.
         release = distinct_lines(self.run("--version"))[-1]
         answer = self.run("python", "-c", REPOSITORY, environment=environment)
-        # It only warns, continues without the recipes, and takes an interrupted clone for a complete one.
+        # It only warns of an interrupted clone, and continues without its recipes.
         folder = (distinct_lines(answer) or [""])[-1]
-        if not folder.startswith("/") or NO_REPOSITORY.is_shown_by(answer):
+        if not folder.startswith("/"):
             raise SpackError(explain(answer, 0))
         require_packages(Path(folder))
         return release
@@ -159,26 +152,21 @@ def _run(command: list[str], variables: dict[str, str], log: Path) -> tuple[int,
 
 
 def require_packages(folder: Path) -> None:
-    """Hold a clone of the package repository to the commit of the pinned release, unchanged.
+    """Hold a clone of the package repository to the commit of the pinned release.
 
-    :raises SpackError: if it is another commit, was edited, or is no clone.
+    :raises SpackError: if it is another commit, or is no clone.
     """
     pinned = installed.PACKAGES
-    # The first line names the branch, so that no output never counts as a clone without changes.
-    status = git(folder, "status", "--porcelain", "--branch").splitlines()
-    commit = git(folder, "rev-parse", "HEAD") if status else "no Git clone"
+    # A repository that somebody else owns, such as root's on a shared file system, can still be read.
+    command = ["git", "-c", "safe.directory=*", "-C", str(folder), "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    commit = done.stdout.strip() or "no Git clone"
     if commit != pinned.commit:
         raise SpackError(
             f"{folder}: {commit[:12]}, where release {pinned.tag} of spack-packages, commit"
             f" {pinned.commit[:12]}, is needed; delete a clone that Spack made, and set"
             " FABRIC_SPACK_PACKAGES_URL to a sound copy, or name a clone of that release in the site's"
             " repos.yaml"
-        )
-    if changed := [line[3:] for line in status[1:]]:
-        raise SpackError(
-            f"{folder}: {names_text(list(map(quoted, changed)), 1)} differs from release {pinned.tag}; undo"
-            " the change, and put your own recipes into a repository of your own (repos.yaml of the site's"
-            " scope)"
         )
 
 
@@ -202,12 +190,3 @@ def refuse_credentials(variables: Mapping[str, str]) -> None:
             "FABRIC_SPACK_PACKAGES_URL holds credentials, which Spack would write into every build; leave"
             " them to the credential helper of Git (`git help credentials`)"
         )
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Return the output of a Git command in a folder; an empty string outside any repository."""
-    # A repository that somebody else owns, such as root's on a shared file system, can still be read.
-    command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False
-    ).stdout.rstrip()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from fabric_checks.software.suite import VIEW, Package, Program, Suite
 
 #: The programs in addition to IMB-MPI1.
-_PROGRAMS = ("nbc", "rma", "p2p")
+_PROGRAMS = ("nbc", "rma")
 
 
 def installed(

@@ -9,21 +9,6 @@ _FOLDER = "libexec/osu-micro-benchmarks/mpi"
 #: The features of releases later than 5.9.
 _SINCE = {"osu_7_3": (7, 3), "osu_7_4": (7, 4)}
 _DEVICES = ("cuda", "rocm")
-_NO_ROCM = (
-    "the pinned recipe does not pass --enable-rocm (spack-packages, pull request 5613): no buffer could be in"
-    " GPU memory; name an installation of your own under `packages: osu-micro-benchmarks: externals:` in the"
-    " site's scope"
-)
-_FAN = "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)"
-#: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
-KNOWN_FAULTS = {
-    (
-        "7.4",
-        "latency_mt",
-    ): "it ends without MPI_Finalize, which launchers take for a failure",
-    ("7.4", "bw_fan_in"): _FAN,
-    ("7.4", "bw_fan_out"): _FAN,
-}
 #: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists
 #: them.
 WRONG_VALIDATION = {("7.4", "allreduce_persistent")}
@@ -56,26 +41,10 @@ def installed(
     )
 
 
-def known_fault(program: str, version: str, benchmark: str) -> str:
-    """Return the known fault of a benchmark in a release, as part of a sentence; nothing if there is none.
-
-    :param program: the name in results; the Python ports do not have the faults of OSU's own programs.
-    """
-    fault = KNOWN_FAULTS.get((_minor(version), benchmark))
-    return (
-        f"a known fault of OSU {version}'s own {benchmark}: {fault}"
-        if fault and program == "osu"
-        else ""
-    )
-
-
 def can_verify(version: str, benchmark: str) -> bool:
     """Return whether the option ``-c`` of a benchmark verifies its data."""
-    return (_minor(version), benchmark) not in WRONG_VALIDATION
-
-
-def _minor(version: str) -> str:
-    return ".".join(map(str, release_of(version)[:2]))
+    release = ".".join(map(str, release_of(version)[:2]))
+    return (release, benchmark) not in WRONG_VALIDATION
 
 
 def python_ports(command: str, version: str, why_not: str) -> Program:
@@ -128,5 +97,5 @@ SUITE = Suite(
     # In a command, {folder} stands for that of a benchmark: pt2pt, pt2pt/persistent, collective, one-sided,
     # startup.
     called=("osu", "osu-py"),
-    package=Package("osu-micro-benchmarks", _built, _proof, broken={"+rocm": _NO_ROCM}),
+    package=Package("osu-micro-benchmarks", _built, _proof),
 )
