@@ -267,12 +267,14 @@ HARMLESS = {
 
 
 def values(result):
-    """Return what a parser found, without the numbers of lines."""
+    """Return what a parser found, without the numbers of lines, and what no metric is made of."""
     if isinstance(result, (float, str, int)):
         return result
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
         names = [
-            field.name for field in dataclasses.fields(result) if field.name != "line"
+            field.name
+            for field in dataclasses.fields(result)
+            if field.name != "line" and field.compare
         ]
         return {name: values(getattr(result, name)) for name in names}
     if hasattr(result, "_asdict"):
