@@ -474,11 +474,17 @@ def test_an_option_that_reframe_refuses_is_one_line(options, says, tmp_path):
     assert done.returncode == 2
 
 
-def test_job_scripts_of_nothing_are_no_success(tmp_path):
+@pytest.mark.parametrize(
+    "option",
+    ["--dry-run", "-l", "-lC", "--list-tags", "--describe", "--ci-generate", "--cost"],
+)
+def test_a_list_or_a_cost_of_nothing_is_no_success(option, tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
-    done = programs.run([RUN, "-n", "NoSuchCheck", "--dry-run"], env=env)
-    assert "no job script: no check matches" in one_error(done)
-    assert done.returncode == 1 and "0 check(s)" in done.stdout
+    if option == "--ci-generate":
+        option += f"={tmp_path / 'pipeline.yml'}"
+    done = programs.run([RUN, "-n", "NoSuchCheck", option], env=env)
+    assert "error: no check matches the selection" in one_error(done)
+    assert done.returncode == 1
 
 
 def test_one_job_is_refused_where_nothing_allocates_nodes(tmp_path):

@@ -25,11 +25,18 @@ def folder(tmp_path, monkeypatch):
 
 WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
-    ("shwo", 2, "no such command 'shwo'. Did you mean 'show'?"),
+    ("shwo", 2, "no such command 'shwo'; did you mean 'fabric-checks show'?"),
+    ("runs", 2, "no such command 'runs'; did you mean 'fabric-checks show --list'?"),
+    ("accept plan", 2, "did you mean 'fabric-checks offers accept'?"),
     ("run --confirm many x", 2, "'many' is not a valid integer range; see ci/run"),
     ("list", 2, "no such command 'list'; did you mean 'fabric-checks show --list'?"),
     ("findings ack", 2, "did you mean 'fabric-checks findings acknowledge'?"),
-    ("references prpose", 2, "no such command 'prpose'"),
+    (
+        "findings list",
+        2,
+        "no such command 'list'; did you mean 'fabric-checks findings'?",
+    ),
+    ("references prpose", 2, "did you mean 'fabric-checks references propose'?"),
     (
         "changes results,systm=x",
         2,

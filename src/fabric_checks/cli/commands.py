@@ -69,7 +69,16 @@ def verbs() -> dict[str, Verb]:
 class Commands(Verbs):
     """The group of all verbs, which are loaded when they are called."""
 
-    known_as = MappingProxyType({"list": "show --list"})
+    known_as = MappingProxyType(
+        {
+            **dict.fromkeys(("list", "ls", "runs", "sessions"), "show --list"),
+            "accept": "offers accept",
+            "clauses": "offers accept",
+            "diff": "compare",
+            "help": "--help",
+            "version": "--version",
+        }
+    )
     statuses = MappingProxyType(
         {**Verbs.statuses, FOUND: "something is wrong: the help of each verb says what"}
     )

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from fabric_checks.cli.verb import FILE, json_option, option, verb
 from fabric_checks.core import console, paths
+from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reader
 from fabric_checks.records.cost import Estimate
+from fabric_checks.records.sessions import NO_MATCH
 from fabric_checks.records.sources import default, perflogs
 
 _EPILOG = """
@@ -29,6 +31,8 @@ Times are those that jobs spent on their nodes, without time in the queue.
 def command(plan_file: Path, *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
     folder, plan = paths.results(), cost.read_plan(plan_file)
+    if not plan.cases:
+        raise RecordError(NO_MATCH)
     past: dict[str, float] = {}
     if perflogs(folder):
         loaded = reader.load([default()], cost.COLUMNS, compact=True)
@@ -45,11 +49,9 @@ def lines(estimate: Estimate) -> list[str]:
     """Return the estimated cost of a run for people."""
     passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
     head = (
-        f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing"
+        f"{estimate.system}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing"
         " was run"
     )
-    if not estimate.jobs:
-        return [head, "no case matches the selection; ci/run -l lists the cases"]
     known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
     if estimate.unknown_jobs == estimate.jobs:
         known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"

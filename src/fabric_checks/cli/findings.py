@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -32,7 +33,11 @@ Examples:
 """
 
 
-@click.group("findings", cls=Verbs, epilog=_EPILOG, invoke_without_command=True)
+class _Findings(Verbs):
+    known_as = MappingProxyType(dict.fromkeys(("list", "ls", "show", "open"), ""))
+
+
+@click.group("findings", cls=_Findings, epilog=_EPILOG, invoke_without_command=True)
 @option("--system", "Only those of this system.", shell_complete=completion.systems)
 @json_option
 @click.pass_context

@@ -19,7 +19,7 @@ from types import MappingProxyType, ModuleType
 
 import click
 
-from fabric_checks.cli.verb import USAGE, flag
+from fabric_checks.cli.verb import FAILED, USAGE, flag
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError, unknown_name
 from fabric_checks.core.levels import LEVELS
@@ -33,6 +33,12 @@ from fabric_checks.schedulers import in_job, reservations
 _OF_CI_RUN = (
     "--mpi --stack --mirror --reservation --one-job --continue --beside --confirm --cost --profile --budget"
     " --only"
+)
+
+#: What ReFrame prints, with status 0, if it lists, describes or has prepared nothing.
+_NOTHING = re.compile(
+    r"^Found 0 (?:check|tag)\(s\)|^Concretized 0 test case|Ran 0/\d+ test case|^\[\]$",
+    re.M,
 )
 
 
@@ -125,8 +131,8 @@ def _measure_again(
 
 
 def _run_as_is(line: Sequence[str]) -> int:
-    """Run a command that lists, or makes job scripts, with its output; return its exit status, or 1 for no
-    script."""
+    """Run a command that lists, or makes job scripts, with its output; return its exit status, or 1 if it
+    found nothing."""
     said: list[str] = []
 
     def follow(text: str) -> None:
@@ -140,9 +146,9 @@ def _run_as_is(line: Sequence[str]) -> int:
     output = "\n".join(said)
     if unknown_name(output):
         return USAGE
-    if re.search(r"Ran 0/\d+ test case", output):
-        console.error(f"error: no job script: {NO_MATCH}")
-        return status or 1
+    if _NOTHING.search(output):
+        console.error(f"error: {NO_MATCH}")
+        return status or FAILED
     return status
 
 

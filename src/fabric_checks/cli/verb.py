@@ -4,6 +4,7 @@ options."""
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -78,7 +79,7 @@ class Verbs(_Helped, click.Group):
     """A group of verbs, whose errors have the form of all others."""
 
     command_class = Verb
-    #: What a command is called elsewhere, and its words here.
+    #: What a command is called elsewhere, and its words here: none if it is the group itself.
     known_as: Mapping[str, str] = MappingProxyType({})
 
     def resolve_command(
@@ -86,12 +87,22 @@ class Verbs(_Helped, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called, and its remaining arguments; or refuse a name that is none."""
         wrong = args[0]
-        begun = [name for name in self.list_commands(ctx) if name.startswith(wrong)]
-        meant = self.known_as.get(wrong, begun[0] if len(begun) == 1 else "")
-        if meant and self.get_command(ctx, wrong) is None:
-            did_you = f"did you mean '{ctx.command_path} {meant}'?"
-            raise click.UsageError(f"no such command {wrong!r}; {did_you}", ctx)
+        if self.get_command(ctx, wrong) is None and not wrong.startswith("-"):
+            meant = self._meant(ctx, wrong)
+            path = f"{ctx.command_path} {meant}".rstrip()
+            did_you = "" if meant is None else f"; did you mean '{path}'?"
+            raise click.UsageError(f"no such command {wrong!r}{did_you}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: click.Context, wrong: str) -> str | None:
+        """Return the words of the command that a wrong name may mean; None if there is none."""
+        if wrong in self.known_as:
+            return self.known_as[wrong]
+        names = [name for name, command in self.commands.items() if not command.hidden]
+        begun = [name for name in names if name.startswith(wrong)]
+        if len(begun) == 1:
+            return begun[0]
+        return next(iter(difflib.get_close_matches(wrong, names, 1)), None)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; wrong usage is one line with the cause and where the help is."""
