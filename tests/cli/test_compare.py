@@ -57,8 +57,8 @@ def test_the_exit_status_is_a_gate(logs, gates, status):
     assert told == gates.endswith(" 5")
 
 
-def found(*records, **options):
-    return comparison.compare(parts(*records), ["A", "B"], **options)
+def found(*records):
+    return comparison.compare(parts(*records), ["A", "B"])
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,7 @@ def test_a_gate_that_could_compare_nothing_does_not_pass():
     both = found(runs("A", [1.0]), runs("B", [1.0]))
     assert objections(both, ["worse"], 5) == ["no metric could be compared"]
     assert objections(both, ["missing"], 0) == []
-    both = found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01)
-    assert objections(both, ["worse"], 5) == []
+    assert objections(found(runs("A", TIGHT), runs("B", TIGHT)), ["worse"], 5) == []
 
 
 def test_bad_records_are_told_and_the_good_ones_used(logs):

@@ -131,7 +131,7 @@ def test_without_a_verb_the_help_is_shown_as_it_is(words):
 
 RIGHT = (
     "changes; show --list --json; compare a=results b=results --json;"
-    " compare a=results b=results --repeatable 5; report results -o r.html"
+    " compare a=results b=results --margin 5; report results -o r.html"
 )
 
 

@@ -5,7 +5,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, machine_key
+from fabric_checks.comparison.compare import (
+    COLUMNS,
+    compare,
+    machine_key,
+    select,
+    worst,
+)
 from fabric_checks.core.errors import RecordError
 from tests.builders import NOTHING, frame, parts, runs
 
@@ -76,20 +82,6 @@ def test_four_runs_are_too_few():
 
 
 @pytest.mark.parametrize(
-    "factor, verdict",
-    [(1.06, "worse"), (1.04, "no difference"), (0.94, "better")],
-)
-def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
-    found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
-    assert found["verdict"] == verdict and not found["bootstrapped"]
-    # Many runs tell by themselves how well they repeat.
-    assert (
-        row(runs("A", TIGHT), runs("B", times(1.04)), repeatable=0.05)["verdict"]
-        == "worse"
-    )
-
-
-@pytest.mark.parametrize(
     "unit, one, two, at_least",
     [
         ("%", [50.0] * 5, [48.0] * 5, 2.0),
@@ -135,35 +127,27 @@ def test_a_metric_of_one_side_only_is_missing():
 
 
 @pytest.mark.parametrize("layout", ["2x1", None])
-def test_a_case_that_failed_is_missing_for_that(layout):
+def test_a_case_that_failed_has_no_values_to_compare(layout):
     def run(side, values, **changes):
         return runs(side, values, layout=layout, **changes)
 
     failed = NOTHING | {"fail_reason": "no output", "case_result": "fail"}
-    found = row(run("A", TIGHT), run("B", [None, None], **failed))
-    assert found["verdict"] == "missing"
-    assert found["why"] == "its case failed in B: no output"
-    both = row(run("A", [None], **failed), run("B", [None], **failed))
-    assert both["verdict"] == "missing" and both["metric"] is None
-    assert (
-        both["why"]
-        == "its case failed in A: no output; its case failed in B: no output"
-    )
-    new = compare(
+    other = {"test": "other"}
+    found = compare(
         parts(
+            *(run(side, TIGHT, **other) for side in "AB"),
             run("A", TIGHT),
-            run("B", TIGHT),
-            run("B", [None], **failed | {"test": "new"}),
+            run("B", [None, None], **failed),
         ),
         ["A", "B"],
-    )
-    assert new.frame["why"].to_list() == [
-        None,
-        "missing in A; its case failed in B: no output",
+    ).frame
+    assert sorted(found.select("test", "verdict").rows()) == [
+        ("OsuLatency %layout=2x1", "missing"),
+        ("other", "no difference"),
     ]
+    assert set(found["why"]) == {None, "missing in B"}
     some = row(run("A", TIGHT), run("B", TIGHT), run("B", [None], **failed))
-    assert some["verdict"] == "no difference"
-    assert some["note"] == "1 run without values in B"
+    assert some["verdict"] == "no difference" and some["n_side"] == len(TIGHT)
 
 
 @pytest.mark.parametrize(
@@ -250,8 +234,9 @@ def test_fields_that_both_sides_share_have_to_agree():
 
 
 def test_a_side_without_records():
-    with pytest.raises(RecordError, match="'B' has no records"):
-        compare(parts(runs("A", TIGHT)), ["A", "B"])
+    for others in ([], [runs("B", [None], **NOTHING)]):
+        with pytest.raises(RecordError, match="'B' has no values"):
+            compare(parts(runs("A", TIGHT), *others), ["A", "B"])
 
 
 def test_several_sides_are_compared_with_the_first():
@@ -336,14 +321,16 @@ def test_several_values_and_none_in_common():
         machine_key(frame(*records[:2], records[-1]), "A", "B")
 
 
-def test_of_a_test_whose_metrics_have_several_units_the_row_has_none():
-    same = [run for side in "AB" for run in runs(side, TIGHT)]
-    for unit, expected in (("us", "us"), ("MB/s", None)):
-        other = [
-            run
-            for side in "AB"
-            for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)
-        ]
-        (found,) = aggregate(compare(parts(same, other), ["A", "B"]).frame).to_dicts()
-        assert found["values"] == 2
-        assert found["unit"] == expected
+def test_the_worst_of_a_quantity_stands_for_it_and_one_of_a_case_for_what_is_alike():
+    records = []
+    for side in "AB":
+        for size, factor in ((1, 1.0), (2, 1.1), (4, 1.3), (8, 1.0)):
+            point = {"metric": f"latency_{size}B", "size_B": size}
+            values = times(factor if side == "B" else 1)
+            records.append(runs(side, values, **point))
+    frame = select(compare(parts(*records), ["A", "B"]).frame)
+    found = worst(frame).select("verdict", "metric", "values").rows()
+    assert found == [
+        ("worse", "latency_4B", 2),
+        ("no difference", "latency_1B", 2),
+    ]

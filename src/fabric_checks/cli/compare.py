@@ -35,18 +35,12 @@ Examples:
   fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
   fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman
   fabric-checks compare base.jsonl new.jsonl --fail-on worse --fail-on missing --margin 5
-  fabric-checks compare base.jsonl new.jsonl --repeatable 5 --json
+  fabric-checks compare base.jsonl new.jsonl --json
 """
 
 
 @verb("compare", _EPILOG, {FAILED: UNUSABLE, FOUND: "--fail-on found something"})
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
-@number_option(
-    "--repeatable",
-    "How closely values are known to repeat, in per cent: judge by it where there are few runs.",
-    least=0,
-    show_default=False,
-)
 @option(
     "--fail-on",
     "Exit with status 3 if a metric is worse, or missing; may be repeated.",
@@ -65,7 +59,6 @@ Examples:
 def command(
     sources: tuple[str, ...],
     *,
-    repeatable: float | None,
     gates: tuple[str, ...],
     margin: float,
     as_json: bool,
@@ -89,8 +82,7 @@ def command(
         )
     faults: list[str] = []
     loaded = reader.load_aggregated(sets, COMPARED, faults)
-    share = None if repeatable is None else repeatable / 100
-    found = compare(loaded, labels, repeatable=share)
+    found = compare(loaded, labels)
     failed = objections(found, gates, margin)
     rows = select(found.frame)
     if as_json:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results, every metric of each with the same of the first, and aggregate values that
-agree."""
+"""Compare sets of results, every metric of each with the same of the first."""
 
 from __future__ import annotations
 
@@ -9,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-import polars.selectors as cs
 
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.verdicts import (
@@ -20,20 +18,12 @@ from fabric_checks.comparison.verdicts import (
     WORSE,
 )
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import count_text, names_text
-from fabric_checks.records.series import (
-    CASE,
-    MACHINE,
-    METRIC,
-    OF_LATEST,
-    Gathered,
-    gather,
-)
+from fabric_checks.core.text import names_text
+from fabric_checks.records.series import MACHINE, METRIC, OF_LATEST, gather
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``),
-#: ``n``, ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``,
-#: ``failed``, the runs of its case without a value. For the others see
-#: :func:`fabric_checks.comparison.verdicts.judged`.
+#: ``n``, ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``. For the
+#: others see :func:`fabric_checks.comparison.verdicts.judged`.
 COLUMNS = (
     *(
         "baseline",
@@ -60,7 +50,6 @@ COLUMNS = (
             "evidence",
             "program",
             "program_version",
-            "failed",
         )
     ),
     *(
@@ -74,7 +63,7 @@ COLUMNS = (
     ),
     *("verdict", "why", "note"),
 )
-#: The fields that rows share which :func:`aggregate` combines.
+#: The fields of a case on both sides.
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 #: Fields in which values that are compared agree, and those in which they may differ, with their names.
 _SAME = {
@@ -84,7 +73,7 @@ _SAME = {
 }
 _NOTED = {"program_version": "program version", "image_digest": "image"}
 #: The fields of each side that reasons and remarks are made from.
-_SAID = ("n", "failed", "fail_reason", "evidence", *_SAME, *_NOTED)
+_SAID = ("n", "evidence", *_SAME, *_NOTED)
 Row = Mapping[str, Any]
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -95,7 +84,7 @@ class Comparison:
 
     :param baseline: the label of the set that the others are compared with; :param sides: theirs.
     :param frame: a row for each other set and each metric that it or the baseline has; the columns are
-        :data:`COLUMNS`. A case that failed in both has a row without a metric.
+        :data:`COLUMNS`. A case without values has none: `fabric-checks show` tells of it.
     """
 
     baseline: str
@@ -121,28 +110,23 @@ class Comparison:
 
 
 def compare(
-    parts: Iterable[tuple[str, pl.DataFrame]],
-    labels: Sequence[str],
-    *,
-    repeatable: float | None = None,
+    parts: Iterable[tuple[str, pl.DataFrame]], labels: Sequence[str]
 ) -> Comparison:
     """Compare sets of results with the first of them.
 
     :param parts: side and records of each part, as :func:`fabric_checks.records.reader.load_aggregated`
         returns them, with the columns :data:`fabric_checks.records.series.COMPARED`.
     :param labels: the sides, the baseline first.
-    :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
-        :data:`~fabric_checks.comparison.verdicts.MIN_RUNS` runs are judged by that.
-    :raises RecordError: if a side has no records, or do not say what belongs together.
+    :raises RecordError: if a side has no values, or they do not say what belongs together.
     """
     found = gather(parts)
     for label in labels:
-        if not (found.machines["side"] == label).any():
+        if not (found["side"] == label).any():
             raise RecordError(
-                f"{quoted(label)} has no records in the given range with the given fields"
+                f"{quoted(label)} has no values in the given range with the given fields"
             )
     rows = [_two(found, labels[0], side) for side in labels[1:]]
-    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), repeatable)
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"))
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -154,14 +138,12 @@ def compare(
     return Comparison(labels[0], tuple(labels[1:]), out.select(COLUMNS))
 
 
-def _two(found: Gathered, baseline: str, side: str) -> pl.DataFrame:
+def _two(series: pl.DataFrame, baseline: str, side: str) -> pl.DataFrame:
     """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be
     compared."""
     labels = {"baseline": baseline, "side": side}
-    key = machine_key(found.machines, baseline, side)
-    pairs = _with_failures(
-        _matched(found.series, labels, key), found.failed, labels, key
-    )
+    key = machine_key(series, baseline, side)
+    pairs = _matched(series, labels, key)
     rows = pairs.select(f"{name}_{which}" for name in _SAID for which in labels)
     said = [
         (*_why_not(row, labels), _note(row, labels))
@@ -187,7 +169,7 @@ def _why_not(row: Row, labels: Mapping[str, str]) -> tuple[str | None, str | Non
     :param labels: of ``baseline`` and ``side``.
     """
     lacking = [
-        _lack(row, which, label)
+        f"missing in {label}"
         for which, label in labels.items()
         if row[f"n_{which}"] is None
     ]
@@ -197,13 +179,6 @@ def _why_not(row: Row, labels: Mapping[str, str]) -> tuple[str | None, str | Non
         if len(row[f"{field}_baseline"]) > 1 or _differ(row, field):
             return NOT_COMPARABLE, _against(row, field, words, labels)
     return None, None
-
-
-def _lack(row: Row, which: str, label: str) -> str:
-    if row[f"failed_{which}"] is None:
-        return f"missing in {label}"
-    why = row[f"fail_reason_{which}"] or "the reason is not recorded"
-    return f"its case failed in {label}: {why}"
 
 
 def _note(row: Row, labels: Mapping[str, str]) -> str | None:
@@ -216,11 +191,9 @@ def _note(row: Row, labels: Mapping[str, str]) -> str | None:
             if _differ(row, field)
         ]
     for which, label in labels.items():
-        evidence, failed = row[f"evidence_{which}"], row[f"failed_{which}"]
+        evidence = row[f"evidence_{which}"]
         if evidence not in (None, ["measured"]):
             notes.append(f"{label} is a simulation: {', '.join(evidence)}")
-        if failed is not None and row[f"n_{which}"] is not None:
-            notes.append(f"{count_text(failed, 'run')} without values in {label}")
     return "; ".join(notes) or None
 
 
@@ -274,17 +247,20 @@ def _half(
     return own.select(*on, rest)
 
 
-def _joined(
-    frame: pl.DataFrame,
-    labels: Mapping[str, str],
-    on: Sequence[str],
-    shared: Sequence[str],
+def _matched(
+    series: pl.DataFrame, labels: Mapping[str, str], key: Sequence[str]
 ) -> pl.DataFrame:
-    """Join the rows of two sides, also those that only one has.
+    """Join the series of two sides, also those that only one has.
 
-    :param shared: columns of which one is kept: the baseline's, or else the side's.
+    :param series: as :func:`fabric_checks.records.series.gather` returns them; :param key: what
+        :func:`machine_key` returns.
+    :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
+        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each
+        ``where`` (as in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with
+        ``_baseline`` or ``_side`` appended to the name.
     """
-    one, two = (_half(frame, label, which, on) for which, label in labels.items())
+    on = (*key, *METRIC)
+    one, two = (_half(series, label, which, on) for which, label in labels.items())
     pairs = one.join(
         two,
         on=on,
@@ -293,47 +269,9 @@ def _joined(
         nulls_equal=True,
         maintain_order="left_right",
     )
-    halves = {name: [f"{name}_{which}" for which in labels] for name in shared}
+    halves = {name: [f"{name}_{which}" for which in labels] for name in OF_LATEST}
     kept = {name: pl.coalesce(own) for name, own in halves.items()}
     return pairs.with_columns(**kept).drop(*halves.values())
-
-
-def _matched(
-    series: pl.DataFrame, labels: Mapping[str, str], key: Sequence[str]
-) -> pl.DataFrame:
-    """Join the series of two sides, also those that only one has.
-
-    :param series: as :class:`fabric_checks.records.series.Gathered` has them; :param key: what
-        :func:`machine_key` returns.
-    :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
-        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each
-            ``where`` (as
-        in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or
-        ``_side`` appended to the name.
-    """
-    return _joined(series, labels, (*key, *METRIC), OF_LATEST)
-
-
-def _with_failures(
-    pairs: pl.DataFrame,
-    failed: pl.DataFrame,
-    labels: Mapping[str, str],
-    key: Sequence[str],
-) -> pl.DataFrame:
-    """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the
-    last.
-
-    A case that has values on no side gets a row without a metric.
-
-    :param pairs: what :func:`_matched` returns; :param failed: of
-        :class:`~fabric_checks.records.series.Gathered`.
-    """
-    on = (*key, *CASE)
-    cases = _joined(failed, labels, on, ("parameters",))
-    own = cases.drop("parameters", cs.starts_with("where"))
-    alone = cases.join(pairs, on=on, how="anti", nulls_equal=True)
-    pairs = pairs.join(own, on=on, how="left", nulls_equal=True)
-    return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
 
 
 def select(frame: pl.DataFrame) -> pl.DataFrame:
@@ -350,49 +288,16 @@ def select(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def aggregate(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for all metrics of a quantity that are better or worse, and one for all others of a case.
+def worst(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the worst metric of each quantity that is better or worse, and of all others of a case.
 
-    :param frame: as :func:`select` returns it; the order of the first rows is kept.
-    :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
-        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of
-        ``sizes_B``; ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are
-        among them; and of the columns of numbers the least and the greatest, with ``_min`` and ``_max``
-        appended to the name.
+    :param frame: as :func:`select` returns it; the order is kept.
+    :returns: its columns, and ``values``, how many metrics a row stands for.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
-    which = pl.when(differs).then(pl.col("quantity"))
-    measure = (
-        pl.when(pl.col("by_difference") & pl.col("change").is_not_null())
-        .then(pl.col("unit"))
-        .alias("change_unit")
-    )
-    key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
-    numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
-    numbers += tuple(
-        f"{name}_{side}"
-        for name in ("n", "median", "low", "high")
-        for side in ("baseline", "side")
-    )
-    one_unit = pl.col("unit").n_unique() == 1
+    key = [*_CASE, "verdict", "why", "note", "which"]
     return (
-        frame.with_columns(measure, which=which)
+        frame.with_columns(which=pl.when(differs).then(pl.col("quantity")))
         .group_by(key, maintain_order=True)
-        .agg(
-            pl.len().alias("values"),
-            pl.col("parameters").first(),
-            pl.col("metric").alias("metrics"),
-            pl.when(pl.col("quantity").n_unique() == 1)
-            .then(pl.col("quantity").first())
-            .alias("quantity"),
-            pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),
-            pl.col("size_B").drop_nulls().unique().sort().alias("sizes_B"),
-            pl.any_horizontal(
-                pl.col("evidence_baseline", "evidence_side") != "measured"
-            )
-            .any()
-            .alias("simulated"),
-            *(pl.col(name).min().alias(f"{name}_min") for name in numbers),
-            *(pl.col(name).max().alias(f"{name}_max") for name in numbers),
-        )
+        .agg(pl.len().alias("values"), pl.all().first())
     )

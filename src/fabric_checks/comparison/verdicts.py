@@ -40,7 +40,7 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
     return (can_be_zero | (least <= 0)).fill_null(False)
 
 
-def judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
+def judged(pairs: pl.DataFrame) -> pl.DataFrame:
     """Compare series in numbers.
 
     Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the
@@ -48,14 +48,11 @@ def judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
 
     :param pairs: a row a pair, with ``values_baseline`` and ``values_side``, lists or null where a side has
         none; ``better``, ``unit``, ``by_difference``, and ``comparable``.
-    :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged
-        too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
         ``change_high``; ``at_least``, by how much it is certainly worse (negative: not), in per cent of the
         baseline (of a metric that can be 0: of the larger median; of shares in per cent: in points);
-        ``detectable``, the smallest change that could have been detected; ``bootstrapped``, whether an
-        interval comes from the bootstrap and not from ``repeatable``; and ``verdict``, null where there is no
-        ``comparable`` pair.
+        ``detectable``, the smallest change that could have been detected; ``bootstrapped``, whether there is
+        an interval; and ``verdict``, null where there is no ``comparable`` pair.
     """
     both = [pairs["values_baseline"], pairs["values_side"]]
     known = [values.list.len().fill_null(0) >= MIN_RUNS for values in both]
@@ -75,29 +72,19 @@ def judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
         ("low", "high"), differences, ratios, strict=True
     ):
         columns[f"change_{name}"] = difference.fill_null(100 * (ratio - 1))
-    return _judged(pairs.with_columns(**columns), repeatable)
+    return _judged(pairs.with_columns(**columns))
 
 
-def _judged(pairs: pl.DataFrame, repeatable: float | None) -> pl.DataFrame:
+def _judged(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return pairs with medians and intervals as :func:`judged` does."""
     first, second = pl.col("median_baseline"), pl.col("median_side")
     is_difference = pl.col("by_difference")
     size = pl.max_horizontal(first.abs(), second.abs())
-    ratio = 100 * second / first
-    change = _either(is_difference, second - first, ratio - 100)
+    change = _either(is_difference, second - first, 100 * second / first - 100)
     low, high = pl.col("change_low"), pl.col("change_high")
-    if repeatable is not None:
-        few, by = pl.col("comparable") & ~pl.col("bootstrapped"), 1 + repeatable
-        lowest = _either(is_difference, change - repeatable * size, ratio / by - 100)
-        highest = _either(is_difference, change + repeatable * size, ratio * by - 100)
-        low, high = _either(few, lowest, low), _either(few, highest, high)
     pairs = pairs.with_columns(
-        change=pl.when("comparable").then(change),
-        change_low=low,
-        change_high=high,
-        detectable=(high - low) / 2,
+        change=pl.when("comparable").then(change), detectable=(high - low) / 2
     )
-    low, high = pl.col("change_low"), pl.col("change_high")
     is_smaller = (pl.col("better") == "smaller").fill_null(value=False)
     worse_low, worse_high = (
         _either(is_smaller, low, -high),

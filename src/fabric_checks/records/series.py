@@ -8,7 +8,6 @@ it here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -20,8 +19,6 @@ from fabric_checks.records.record import SERIES
 MACHINE = ("system", "partition", "environ")
 #: What a metric is. Series of two sets that agree in these are compared; their units are then looked at.
 METRIC = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
-#: What a case is; it has many metrics.
-CASE = ("check", "test", "layout")
 
 #: What a series has of its latest record, unless something else is asked for.
 LATEST = (
@@ -45,7 +42,7 @@ _EXPECTED_ONE = (
     "evidence",
     "image_digest",
 )
-_KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
+_KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE)))
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
 
@@ -144,30 +141,14 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """The series of several sets of results, to be compared.
-
-    :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`,
-        :data:`METRIC`,
-        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better,
-            program,
-        program_version, evidence and image_digest the sorted list of all that it has.
-    :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters``
-        and ``fail_reason`` of the last one.
-    :param machines: the values of :data:`MACHINE` that each side has.
-    """
-
-    series: pl.DataFrame
-    failed: pl.DataFrame
-    machines: pl.DataFrame
-
-
-def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
+def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """Gather records that come in parts into series; of millions, little more than the values is held.
 
     :param parts: side and records of each part, as :func:`aggregated` returns them, with the columns
         :data:`COMPARED`; parts need not be in the order of time.
+    :returns: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
+        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better,
+        program, program_version, evidence and image_digest the sorted list of all that it has.
     """
     found = []
     for number, (side, part) in enumerate(parts):
@@ -209,24 +190,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
         )
     )
     series = series.drop("rank").with_columns(least=pl.col("values").list.min())
-    failed = (
-        rows.filter(pl.col("metric").is_null())
-        .group_by("side", *MACHINE, *CASE)
-        .agg(
-            pl.col("n").sum().alias("failed"),
-            pl.col("parameters", "fail_reason").last(),
-            pl.col("rank").min(),
-        )
-        .sort("rank")
-        .drop("rank")
-    )
-    machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
-    text = cs.categorical().cast(pl.String)
-    return Gathered(
-        series.with_columns(text),
-        failed.with_columns(text),
-        machines.with_columns(text),
-    )
+    return series.with_columns(cs.categorical().cast(pl.String))
 
 
 def by_time(frame: pl.DataFrame) -> pl.DataFrame:

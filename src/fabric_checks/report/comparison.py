@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fabric_checks.comparison import verdicts
-from fabric_checks.comparison.compare import Comparison, aggregate
+from fabric_checks.comparison.compare import Comparison, worst
 from fabric_checks.comparison.verdicts import (
     CONFIDENCE,
     MIN_RUNS,
@@ -27,7 +27,6 @@ from fabric_checks.core.text import (
     names_text,
     range_text,
     signed,
-    sizes_text,
     test_text,
     value_text,
 )
@@ -63,18 +62,14 @@ class Page:
 
 
 def page(comparison: Comparison, chosen: pl.DataFrame) -> Page:
-    """Return a comparison as texts: a row for all values that agree, and a line for tests that a side never
-    ran.
+    """Return a comparison as texts: a row for the worst of several values, and a line for what a side lacks.
 
     :param chosen: its rows, see :func:`fabric_checks.comparison.compare.select`.
     """
     notes = Footnotes()
-    # A case that failed is missing as well, but somebody has to know.
-    never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
-        pl.col("^failed_.*$").is_null()
-    )
-    lines = [*_missing(comparison, chosen.filter(never_ran)), *counts(comparison)]
-    rows = aggregate(chosen.filter(~never_ran))
+    is_missing = pl.col("verdict") == verdicts.MISSING
+    lines = [*_missing(comparison, chosen.filter(is_missing)), *counts(comparison)]
+    rows = worst(chosen.filter(~is_missing))
     tables = {}
     for side in comparison.sides:
         own = list(rows.filter(pl.col("side") == side).iter_rows(named=True))
@@ -95,9 +90,9 @@ def page(comparison: Comparison, chosen: pl.DataFrame) -> Page:
 
 
 def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
-    """Return how many tests each set lacks, a line each.
+    """Return of how many tests each set lacks values, a line each.
 
-    :param rows: those of tests that one side never ran.
+    :param rows: those that one side lacks.
     """
     lines = []
     for side in comparison.sides:
@@ -140,8 +135,8 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat"
-            " within, for example, 5 %, --repeatable 5 judges by that"
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; `ci/run --reruns={MIN_RUNS - 1}`"
+            " makes enough"
         )
     return lines
 
@@ -152,17 +147,18 @@ def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[str, ...]:
         for text in (row["why"], row["note"])
         if text
     ]
+    evidence = {row["evidence_baseline"], row["evidence_side"]}
     return (
         row["verdict"],
         test_text(row["check"], row["parameters"])
         + (f" ({_where(row)})" if has_place else ""),
         row["layout"],
         _metric(row),
-        _medians(row, "baseline"),
-        _medians(row, "side"),
+        _median(row, "baseline"),
+        _median(row, "side"),
         row["unit"] or "",
         _change(row),
-        " ".join(["simulated"] * bool(row["simulated"]) + marks),
+        " ".join(["simulated"] * (evidence != {"measured"}) + marks),
     )
 
 
@@ -174,45 +170,29 @@ def _where(row: Row) -> str:
 
 
 def _metric(row: Row) -> str:
-    metrics = [metric for metric in row["metrics"] if metric is not None]
-    if not metrics:
-        return "all"
-    if len(metrics) == 1:
-        return str(metrics[0])
-    if row["quantity"] is None:
-        return f"{len(metrics)} metrics"
-    return ", ".join(filter(None, (row["quantity"], sizes_text(row["sizes_B"]))))
+    others = row["values"] - 1
+    return f"{row['metric']} and {others} more" if others else str(row["metric"])
 
 
-def _medians(row: Row, side: str) -> str:
-    least, most = row[f"n_{side}_min"], row[f"n_{side}_max"]
-    if least is None:
-        return ""
-    runs, is_one = f"n {_span(least, most, str)}", len(row["metrics"]) == 1
-    if row["unit"] is None or (row["quantity"] is None and not is_one):
-        return runs  # values of several kinds have no range
-    value = _span(row[f"median_{side}_min"], row[f"median_{side}_max"])
-    if is_one and row[f"low_{side}_min"] is not None:
-        value += f" ({range_text(row[f'low_{side}_min'], row[f'high_{side}_max'])})"
-    return f"{value}, {runs}"
+def _median(row: Row, side: str) -> str:
+    text = value_text(row[f"median_{side}"])
+    if row[f"low_{side}"] is not None:
+        text += f" ({range_text(row[f'low_{side}'], row[f'high_{side}'])})"
+    return f"{text}, n {row[f'n_{side}']}"
 
 
 def _change(row: Row) -> str:
-    if row["change_min"] is None:
+    if row["change"] is None:
         return ""
-    unit = {None: "%", "%": "points"}.get(row["change_unit"], row["change_unit"])
-    text = f"{_span(row['change_min'], row['change_max'], signed)} {unit}"
-    if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
-        return f"{text}; {row['detectable_max']:.2g} {unit} would be detected"
-    if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
-        low, high = signed(row["change_low_min"]), signed(row["change_high_max"])
-        text += f" ({low} to {high})"
+    unit = "%"
+    if row["by_difference"]:
+        unit = "points" if row["unit"] == "%" else row["unit"]
+    text = f"{signed(row['change'])} {unit}"
+    if row["verdict"] == NO_DIFFERENCE:
+        return f"{text}; {row['detectable']:.2g} {unit} would be detected"
+    if row["change_low"] is not None:
+        text += f" ({signed(row['change_low'])} to {signed(row['change_high'])})"
     return text
-
-
-def _span(low: float, high: float, text: Callable[[float], str] = value_text) -> str:
-    """Return two values as a range, or as one if they are printed alike."""
-    return " .. ".join(dict.fromkeys((text(low), text(high))))
 
 
 def render(page: Page) -> list[RichTable | Text]:
