@@ -11,7 +11,7 @@ import pytest
 
 from fabric_checks.records import series
 from fabric_checks.records.record import SERIES
-from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST
+from fabric_checks.records.series import MACHINE, METRIC, OF_LATEST
 from tests.builders import FIRST, NOTHING, failed, frame, parts, record, runs
 
 
@@ -140,7 +140,7 @@ def gathered_by_hand(records):
     measured = together(
         [row for row in rows if row["metric"] is not None], "side", *MACHINE, *METRIC
     )
-    found = {
+    return {
         key: {
             "values": sorted(row["value"] for row in of),
             **{name: of[-1][name] for name in OF_LATEST},
@@ -150,31 +150,18 @@ def gathered_by_hand(records):
         }
         for key, of in measured.items()
     }
-    cases = together(
-        [row for row in rows if row["metric"] is None], "side", *MACHINE, *CASE
-    )
-    return found, {
-        key: (len(of), of[-1]["parameters"], of[-1]["fail_reason"])
-        for key, of in cases.items()
-    }
 
 
 def as_gathered(found):
     by_key = {}
-    for row in found.series.to_dicts():
+    for row in found.to_dicts():
         values = sorted(row["values"])
         assert row["n"] == len(values) and row["least"] == values[0]
         names = (*OF_LATEST, "unit", "program_version", "evidence")
         key = tuple(str(row[name]) for name in ("side", *MACHINE, *METRIC))
         by_key[key] = {"values": values, **{name: row[name] for name in names}}
-    failures = {
-        tuple(str(row[name]) for name in ("side", *MACHINE, *CASE)): tuple(
-            row[name] for name in ("failed", "parameters", "fail_reason")
-        )
-        for row in found.failed.to_dicts()
-    }
-    assert len(by_key) == found.series.height and len(failures) == found.failed.height
-    return by_key, failures
+    assert len(by_key) == found.height
+    return by_key
 
 
 @pytest.mark.parametrize("size", [7, 100, 10_000])
@@ -189,10 +176,7 @@ def test_parts_give_the_series_of_all_records(size):
     found = series.gather(pieces)
     assert as_gathered(found) == gathered_by_hand(records)
     whole = series.gather(sorted(parts(records.to_dicts()), key=lambda part: part[0]))
-    assert found.series.drop("values").equals(
-        whole.series.drop("values")
-    ) and found.failed.equals(whole.failed)
-    assert found.machines.equals(whole.machines) and found.machines.height == 4
+    assert found.drop("values").equals(whole.drop("values"))
 
 
 def test_parts_in_any_order_of_time_give_the_same():
@@ -201,6 +185,5 @@ def test_parts_in_any_order_of_time_give_the_same():
         for n in range(30)
     ]
     in_order, found = series.gather(days), series.gather(days[::-1])
-    assert found.series.drop("values").equals(
-        in_order.series.drop("values")
-    ) and found.series["size_B"].to_list() == [29]
+    assert found.drop("values").equals(in_order.drop("values"))
+    assert found["size_B"].to_list() == [29]
