@@ -262,9 +262,6 @@ def test_this_machine_is_recorded(run):
     lo = node.before.ports["lo"]
     assert lo.up and lo.mtu and lo.stacked
     assert "InSegs" in node.after.host.tcp and "TCPOFOQueue" in node.after.host.tcp
-    room = os.statvfs("/dev/shm")
-    free_B, size_B = node.after.host.shared_memory_B
-    assert size_B == room.f_blocks * room.f_frsize and 0 < free_B <= size_B
 
 
 def test_input_output_and_status_are_the_programs(run):

@@ -49,17 +49,6 @@ def test_a_node_with_fewer_links_than_the_others_is_named():
     assert found.hosts == ("n4",) and "active NVLinks of GPU 0 is 1" in found.text
 
 
-def test_full_shared_memory_is_told_of_its_node():
-    rooms = {"n1": (0, 2**26), "n2": (2**25, 2**26), "n3": None, "n4": (0, 0)}
-    nodes = [
-        node(name, host=Host(shared_memory_B=room)) for name, room in rooms.items()
-    ]
-    (found,) = events.full_shared_memory(nodes)
-    assert found.hosts == ("n1",) and "/dev/shm is full" in found.text
-    assert "0 of 64 MiB are free" in found.text
-    texts([found])
-
-
 def test_of_a_program_that_ran_only_what_alarms_is_told_of_one_that_failed_all():
     nodes = [node("n1", host=Host(messages=(CALM, XID)))]
     (found,) = events.kernel_messages(nodes, failed=False)

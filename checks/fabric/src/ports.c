@@ -26,7 +26,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,7 +58,7 @@ static const char method[] =
     "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
     "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
-    "in /proc, speed and driver by ioctl, the room in /dev/shm, the bridges of PCIe above\n"
+    "in /proc, speed and driver by ioctl, the bridges of PCIe above\n"
     "each GPU and adapter, and, where there is NVIDIA's driver, what nvidia-smi knows of NVLink;\n"
     "starts PROGRAM with what it has inherited itself; reads them again when that ends,\n"
     "with what the kernel logged of adapters, links and GPUs since, if /dev/kmsg or the\n"
@@ -267,18 +266,6 @@ static void append_files(struct text *text, const char *root)
             (is_link ? append_device : append_file)(text, full, full + strlen(root));
         }
         globfree(&found);
-    }
-}
-
-/* Appends the free and all bytes of the shared memory. */
-static void append_shared_memory(struct text *text, const char *root)
-{
-    const char *const path = "/dev/shm";
-    char full[4096];
-    struct statvfs room;
-    if ((size_t)snprintf(full, sizeof full, "%s%s", root, path) < sizeof full && statvfs(full, &room) == 0) {
-        append(text, "%s\t%llu %llu\n", path, (unsigned long long)room.f_bavail * room.f_frsize,
-               (unsigned long long)room.f_blocks * room.f_frsize);
     }
 }
 
@@ -611,7 +598,6 @@ static void snapshot(int file, const char *moment, const char *root, const char 
     if (text.data != NULL) {
         const double begin = uptime_s();
         append_files(&text, root);
-        append_shared_memory(&text, root);
         append_nvlink(&text, root);
         if (*ending != '\0') {
             append_messages(&text, root);

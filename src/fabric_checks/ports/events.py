@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events on a node while a program ran: NVLinks that went down, full shared memory, messages of its
-kernel."""
+"""Events on a node while a program ran: NVLinks that went down, messages of its kernel."""
 
 from __future__ import annotations
 
@@ -21,8 +20,6 @@ _ALARMING = re.compile(
     r"|(?:gpu|asic|ring|health|internal) \w*.*(?:reset|timeout|hang|error)",
     re.IGNORECASE,
 )
-#: The share of the shared memory that is too little for a program.
-_LITTLE = 0.01
 #: The most messages of a node that are shown, and the most characters of each.
 _MOST, _LONGEST = 8, 160
 #: What reading needs, by the error.
@@ -36,8 +33,6 @@ def of_nodes(nodes: Nodes, *, failed: bool) -> Iterator[Finding]:
     """Yield the findings of all events on nodes: if the program failed, of more of them."""
     yield from nvlinks(nodes)
     yield from kernel_messages(nodes, failed=failed)
-    if failed:
-        yield from full_shared_memory(nodes)
 
 
 def nvlinks(nodes: Nodes) -> Iterator[Finding]:
@@ -68,20 +63,6 @@ def active_nvlinks(node: NodeChange) -> Counter[str]:
         if link != "fabric":
             found[f"active NVLinks of GPU {gpu}"] += state != INACTIVE
     return found
-
-
-def full_shared_memory(nodes: Nodes) -> Iterator[Finding]:
-    """Yield a finding for each node whose shared memory was full when a program that failed had ended."""
-    for node in nodes:
-        free_B, size_B = node.host.shared_memory_B or (1, 1)
-        if free_B < _LITTLE * size_B:
-            text = (
-                f"node {node.node}: /dev/shm is full after the program: {free_B / 2**20:.4g} of"
-                f" {size_B / 2**20:.4g} MiB are free; remove what was left there"
-            )
-            yield finding(
-                "host", [node.node], text, "/dev/shm", severity=Severity.SUSPECT
-            )
 
 
 def kernel_messages(nodes: Nodes, *, failed: bool) -> Iterator[Finding]:

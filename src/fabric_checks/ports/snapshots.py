@@ -76,8 +76,6 @@ _WIDTH = re.compile("1|2|4|8|12|16|32")
 
 #: The kernel's log, and the error of a file that cannot be read.
 _MESSAGES, _ERROR = "/dev/kmsg", re.compile(r"!E\w{1,15}")
-#: Free and all bytes of the shared memory.
-_SHARED_MEMORY = re.compile(r"(\d{1,20}) (\d{1,20})")
 #: A link of a GPU, or its registration in the fabric.
 _NVLINK = re.compile(r"nvlink/(\d{1,3})/(\d{1,3}|fabric)")
 
@@ -129,7 +127,6 @@ class Host:
     :param nvlink: the state of each NVLink by GPU and link, as in ``{("3", "5"): "25.781 GB/s"}``, and each
         registration of a GPU in the fabric by GPU and ``fabric``.
     :param messages: of the kernel while the program ran; :param unread: why they could not be read.
-    :param shared_memory_B: the free and all bytes of /dev/shm, if known.
     """
 
     tcp: Mapping[str, int] = field(default_factory=dict)
@@ -140,7 +137,6 @@ class Host:
     nvlink: Mapping[tuple[str, str], str] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     unread: str = ""
-    shared_memory_B: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -398,7 +394,6 @@ def _host(rows: Rows) -> Host:
     first = dict(reversed([(path, value) for path, value in rows]))
     load = re.match(r"\d{1,6}\.\d{2} ", first.get("/proc/loadavg", ""))
     messages = [value for path, value in rows if path == _MESSAGES]
-    room = _SHARED_MEMORY.fullmatch(first.get("/dev/shm", ""))
     error = next((value for value in messages if _ERROR.fullmatch(value)), "")
     return Host(
         _tcp(rows, first),
@@ -409,7 +404,6 @@ def _host(rows: Rows) -> Host:
         _nvlinks(first),
         () if error else tuple(messages),
         error.removeprefix("!"),
-        (int(room[1]), int(room[2])) if room else None,
     )
 
 
