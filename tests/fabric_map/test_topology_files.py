@@ -164,6 +164,15 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
     [
         ("hello", "not a known form of topology"),
         (
+            "   GUID 0x7c port 3: [LinkDownedCounter == 4]\n",
+            "the output of ibqueryerrors",
+        ),
+        ('Ca\t : 0x24 ports 1 devid 0x10 "n1"\n', "the output of ibnetdiscover -l"),
+        ("NodeRecord dump:\n\t\tlid....0x1\n", "the output of saquery and ibportstate"),
+        ("# Port info: Lid 1 port 6\n", "the output of saquery and ibportstate"),
+        ("-I- Discovering ... 12 nodes\n", "the files of ibdiagnet are not read"),
+        ("\tGPU0\tGPU1\nGPU0\t X \tNV18\n", "the GPUs of one host"),
+        (
             'Switch\t36 "S-1"\t# "a"\nrubbish\n',
             "line 2: not a line of ibnetdiscover output: 'rubbish'",
         ),

@@ -32,6 +32,14 @@ def test_a_word_on_the_clock_of_a_processor_is_passed_over():
     )
 
 
+def test_a_least_bandwidth_behind_the_others_is_passed_over():
+    """As the option --report-min-bw of a pull request prints it."""
+    titles, row = RUN.splitlines()[9:11]
+    text = RUN.replace(titles, f"{titles}   BW min[Gb/sec]")
+    text = text.replace(row, f"{row}        97.50")
+    assert cells(formats.parse(text)[0]) == cells(formats.parse(RUN)[0])
+
+
 def test_latencies_are_typical_ones_and_named_devices_count():
     (table,) = formats.parse(samples.PERFTEST_LATENCY)
     assert cells(table) == {("node1 mlx5_1", "node2 mlx5_1", 0): 5.49}

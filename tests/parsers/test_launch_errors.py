@@ -104,6 +104,11 @@ def test_what_was_provoked_is_told_by_its_cause(source, expected, text):
             "it failed; the first error in err is 'solver: no table: failed'",
         ),
         (
+            "n1:12:18 [0] transport/net_ib.cc:817 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<38560>"
+            " with error 12, opcode 0, len 0, vendor err 129\n",
+            "n1 had no answer from 10.0.0.2 over an adapter",
+        ),
+        (
             "a\nsrun: error: n2: task 1: Exited with exit code 3\n"
             "srun: error: n1: task 0: Exited with exit code 255\n",
             "it failed; the last line of err is 'a'; task 1 on n2 ended first, with exit"

@@ -25,8 +25,21 @@ from fabric_checks.parsers.table import require
 
 #: What occurs in outputs that are not read, and why.
 _NOT_READ = {
+    r"(?m)^\s+GUID 0x\S+ port |^## Summary: ": (
+        "the output of ibqueryerrors is not read; give that of ibnetdiscover, which has all cables"
+    ),
     r"\)==> ": "the output of iblinkinfo is not read; give that of ibnetdiscover, which has the same cables",
     r"(?m)^(?:CA|SW|RT) +\d+ +\d+ 0x": "the output of ibnetdiscover -p is not read; give it without -p",
+    r"(?m)^(?:Ca|Switch|Router)\t : 0x": "the output of ibnetdiscover -l has no cables; give it without -l",
+    r"(?m)^(?:\w+Record dump:|# Port info: )": (
+        "the output of saquery and ibportstate is not read; give that of ibnetdiscover"
+    ),
+    r"(?m)^-[IWE]- |^START_NODES$": (
+        "the files of ibdiagnet are not read; give the output of ibnetdiscover"
+    ),
+    r"(?m)^\s+GPU0\s+GPU1|^GPU \d+: ": (
+        "this is of the GPUs of one host, which are on no map of a fabric"
+    ),
     r"\[[0-9A-F]+\] 0x\d\d -> ": (
         "a log of OpenSM in which no tables were set up, so it does not tell the routing; give the one before"
         " it, too, or extras['routing'] or --routing"

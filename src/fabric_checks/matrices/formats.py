@@ -24,22 +24,27 @@ _OF_NODES = {
     clusterkit.NAME: "clusterkit.sh -f {file} --exe_opt '-d bw -d lat -x'",
     mpigraph.NAME: "mpirun -hostfile {file} -np {count} mpiGraph {size_B} 20 10",
 }
+_OF_ONE_HOST = "this is of the GPUs of one host, whose pairs are not judged: give pairs between hosts"
 #: What begins a line of an output that has no pairs, and what it has and what to give instead.
 _WITHOUT_PAIRS = {
     # OSU, Intel's, UCX; iperf 3, 2 and their JSON and CSV; libfabric, qperf, NetPIPE, nuttcp; netperf, ping,
-    # verbs; HPCC, GPCNet, NIXL and NVSHMEM
+    # verbs; HPCC, GPCNet, NIXL and NVSHMEM; Julia's, SKaMPI
     r"# OSU |# Size +[BL]|#\s+Intel\(R\) MPI Benchmarks|# Benchmarking |\|\s+(?:Stage|Test) |iterations,50"
     r"|\[ ID\] Interval|\{\s*\"start\":|\d{14},[\d.]+,\d|bytes +(?:#sent|iters) |[a-z]+_\w+:\n +\w+ += "
     r"|.*\d bytes +\d+ times|[ \t]*[\d.]+ MB / |sockperf: |(?:MIGRATED )?(?:TCP|UDP)\b.* TEST"
     r"|PING |---.* statistics ---|\d+ bytes in [\d.]+ seconds = |.*HPC Challenge|Latency-Bandwidth-Benchmark"
-    r"|NetworkTests v|NIXLBench|#shmem_|\| size \(B\)|START mpiBench|b_eff = |job size: +\d": (
+    r"|Begin of Summary section|MinPingPongBandwidth_GBytes=|Network ?Tests v|NIXLBench|#shmem_|\| size \(B\)"
+    r"|START mpiBench|[ \t]*b_eff += |job size: +\d|#bytes +#repetitions|size \(bytes\),|begin result \"": (
         "this is of one pair, or one value of many, and names no hosts: write the value of each pair as CSV"
         " (`from,to,value`), or measure all with rotate"
     ),
-    r".*P2P=(?:En|Dis)abled|nvbandwidth |[ \t]+GPU0[ \t]+GPU1"
-    r"|.*\bp2p-bandwidth |TransferBench|.*RocmBandwidthTest": (
-        "this is of the GPUs of one host, whose pairs are not judged: give pairs of GPUs on different hosts"
+    r".*P2P=(?:En|Dis)abled|nvbandwidth |[ \t]+GPU0[ \t]+GPU1|GPU \d+: .*\(UUID: "
+    r"|.*\bp2p-bandwidth |TransferBench|.*RocmBandwidthTest": _OF_ONE_HOST,
+    r"-+ ?LinkTest|.*\(SION\)": (
+        "LinkTest prints no pairs, but writes them to its SION file: write the value of each pair as CSV"
+        " (`from,to,value`)"
     ),
+    r"\s*<(?:!DOCTYPE )?html": "this is a page of HTML: give the text or the table that it was made of",
     r"dgnettest has (?:PASSED|FAILED)|Per node bandwidth stats|nprocs=\d+ sets=\d+ maxbytes=": (
         "dgnettest prints values of nodes (loopback), of sets of nodes (bisect, all2all) and a histogram"
         " (latency), but no pairs, without which the slow end is not known: measure pairs, as with rotate or"
@@ -52,7 +57,7 @@ _WITHOUT_PAIRS = {
     r"\A\s*\{(?s:.*)\"nccl_version\"|size,count,type,": (
         "nccl-tests wrote this JSON or CSV: give the text that the same run printed"
     ),
-    r"\A\s*\{\s*test_info": (
+    r"\A\s*\{\s*\"?test_info": (
         "perftest wrote this JSON: give the text that it prints, and a line `# n1 -> n2` before each run"
     ),
     r"Switch\s+\d+ \"|Unicast lids|SwitchName=": "this is a map of the fabric: give it with --topology",
