@@ -4,7 +4,6 @@ other.
 
     . ci/env.sh
     python -m lab.acceptance 2000            # machines a clause and bound: a table in Markdown
-    python -m lab.acceptance 2000 curves     # the share of machines that meet each clause, by the truth
 
 A machine is a matrix of rates: that of the slower of two nodes, times a factor of the pair, of which one may
 have a lasting fault; each run adds noise to each pair. What a day has in common is a factor of all its runs,
@@ -220,42 +219,20 @@ def chosen(trial, kind, count, seed):
     return turned
 
 
-def main(count, curves=False):
+def main(count):
     """Print a table: for each clause and noise both risks, and the mean number of units against a fixed
     test."""
-    if not curves:
-        print(
-            "| clause | noise | good refused, % | bad accepted, % | days, good | days, bad | fixed, days "
-            "| mean of fixed, % | turned by removing days |"
-        )
-        print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| clause | noise | good refused, % | bad accepted, % | days, good | days, bad | fixed, days "
+        "| mean of fixed, % | turned by removing days |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     for trial in TRIALS:
-        plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
         fixed = (
             sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.design_effect
         )
         of_pairs = trial.name in ("99 % of pairs", "slowest node")
         for kind in ("days", "heavy", "real", *(["published"] if of_pairs else [])):
-            if curves:
-                points = [
-                    trial.model.bad + share * (trial.model.good - trial.model.bad)
-                    for share in np.linspace(-0.5, 1.5, 9)
-                ]
-                met = [
-                    100
-                    * np.mean(judged(trial, kind, min(each, 0.999), count, 5)[0] == MET)
-                    for each in points
-                ]
-                exact = [100 * plan.at(min(each, 0.999)).met for each in points]
-                print(
-                    trial.name,
-                    kind,
-                    *(
-                        f"{p:.4g}: {m:.1f} ({e:.1f})"
-                        for p, m, e in zip(points, met, exact, strict=True)
-                    ),
-                )
-                continue
             good, bad = (
                 judged(trial, kind, truth, count, seed)
                 for seed, truth in ((1, trial.model.good), (2, trial.model.bad))
@@ -272,4 +249,4 @@ def main(count, curves=False):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), "curves" in sys.argv)
+    main(int(sys.argv[1]))

@@ -34,12 +34,12 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.parsers import rotate
-from lab.fluid import scoring
+from lab import harness
 from lab.fluid.fabric import Level
 from lab.fluid.flows import Floats, Ints
 from lab.fluid.machine import Machine
 from tests.fabric_map.real import opensm
-from tests.fabric_map.real.cabling import GBITS, Cabling, is_adapter
+from tests.fabric_map.real.cabling import GBITS, Cabling, is_adapter, torus
 from tests.fabric_map.real.routes import shown, true_routes
 
 Random = np.random.Generator
@@ -136,23 +136,28 @@ def _cables(
 # ---------------------------------------------------------------------------- fabrics
 
 
+def _cabling(rng: Random) -> Cabling:
+    made = Cabling()
+    made.random.seed(int(rng.integers(1 << 30)))
+    return made
+
+
 def _tree(
     rng: Random,
     adapters: int = 1,
     trunk: int = 1,
     of_hosts: str = "4xHDR",
     older: str = "",
-    size: tuple[int, int, int] | None = None,
     name: Callable[[str], str] = lambda name: f"MF0;{name}:MQM8700/U1",
 ) -> Drawn:
     """Return a tree of two levels.
 
-    :param older: ``leaf`` or ``spine`` if some have 4xEDR; :param size: leaves, spines, hosts a leaf.
+    :param older: ``leaf`` or ``spine`` if some have 4xEDR.
     """
-    made = Cabling()
-    made.random.seed(int(rng.integers(1 << 30)))
-    drawn = [int(rng.integers(*some)) for some in ((3, 7), (2, 5), (3, 9))]
-    leaves, spines, per_leaf = size or drawn
+    made = _cabling(rng)
+    leaves, spines, per_leaf = (
+        int(rng.integers(*some)) for some in ((3, 7), (2, 5), (3, 9))
+    )
     old = {"leaf": leaves, "spine": spines}.get(older, 0)
     slow = set(rng.permutation(old)[: max(old // 2, 1)].tolist()) if old else set()
     for leaf in range(leaves):
@@ -179,8 +184,7 @@ def _tree(
 
 def _planes(rng: Random) -> Drawn:
     """Return a tree whose hosts have an adapter at each of two leaves, of leaves of their own."""
-    made = Cabling()
-    made.random.seed(int(rng.integers(1 << 30)))
+    made = _cabling(rng)
     pairs, spines, hosts = (
         int(rng.integers(3, 5)),
         int(rng.integers(2, 4)),
@@ -196,8 +200,7 @@ def _planes(rng: Random) -> Drawn:
 
 
 def _three_levels(rng: Random) -> Drawn:
-    made = Cabling()
-    made.random.seed(int(rng.integers(1 << 30)))
+    made = _cabling(rng)
     pods, leaves, spines, cores = (
         int(rng.integers(*some)) for some in ((2, 4), (2, 4), (2, 4), (1, 3))
     )
@@ -223,8 +226,7 @@ def _joined(
     rng: Random, links: Sequence[tuple[int, int]], engines: Sequence[str]
 ) -> Drawn:
     """Return switches that are joined by links, with hosts at each."""
-    made = Cabling()
-    made.random.seed(int(rng.integers(1 << 30)))
+    made = _cabling(rng)
     for number in sorted(set(itertools.chain(*links))):
         for host in range(int(rng.integers(3, 6))):
             made.cable(
@@ -243,12 +245,7 @@ def _mesh(rng: Random) -> Drawn:
 
 def _torus(rng: Random) -> Drawn:
     width, height = (int(side) for side in rng.integers(3, 5, size=2))
-    links = {
-        frozenset((x * height + y, (x + dx) % width * height + (y + dy) % height))
-        for x, y, (dx, dy) in itertools.product(
-            range(width), range(height), ((1, 0), (0, 1))
-        )
-    }
+    links = {frozenset(link) for link in torus(width, height)}
     return _joined(
         rng,
         [(min(link), max(link)) for link in sorted(links, key=sorted)],
@@ -283,14 +280,6 @@ SHAPES: dict[str, Callable[[Random], Drawn]] = {
     "torus": _torus,
     "dragonfly": _dragonfly,
 }
-#: Of ``--large``, instead.
-LARGE: dict[str, Callable[[Random], Drawn]] = {
-    "HDR100, 64 hosts": partial(_tree, of_hosts="2xHDR", size=(8, 4, 8)),
-    "HDR100, 72 hosts, older leaves": partial(
-        _tree, of_hosts="2xHDR", older="leaf", size=(6, 6, 12)
-    ),
-    "older leaves, 64 hosts": partial(_tree, older="leaf", size=(8, 4, 8)),
-}
 
 
 # ----------------------------------------------------------------------------- trials
@@ -312,13 +301,11 @@ def trials(
     count: int,
     share: float,
     keep: str = "",
-    large: bool = False,
 ) -> Outcome:
     """Run the trials of a fabric; :param share: of its rate that the slow cable has."""
-    shapes = LARGE if large else SHAPES
-    shape = list(shapes)[number % len(shapes)]
+    shape = list(SHAPES)[number % len(SHAPES)]
     rng = np.random.default_rng([first_seed, number])
-    drawn = shapes[shape](rng)
+    drawn = SHAPES[shape](rng)
     engine = str(rng.choice(drawn.engines))
     made = Outcome(shape, engine)
     with tempfile.TemporaryDirectory() as folder:
@@ -383,7 +370,7 @@ def _judged(
     scan = rotate.parse(text).scan
     pairs = zip(scan.sender.tolist(), scan.receiver.tolist(), strict=True)
     topology = [here / name for name in ("ibnetdiscover", "dump_fts", "opensm.log")]
-    document, _ = scoring.verb([here / "rotate.txt"], topology, options)
+    document, _ = harness.verb([here / "rotate.txt"], topology, options)
     (run,) = document["runs"].values()
     assert "crash" not in run, run["crash"]
     blamed = [note for note in run["notes"] if note["fault"]]
@@ -431,9 +418,6 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", default="", metavar="FOLDER")
-    parser.add_argument(
-        "--large", action="store_true", help="fabrics of 64 to 72 hosts"
-    )
     parser.add_argument("--only", type=int, nargs="*", help="fabrics by number")
     given = parser.parse_args()
     numbers = given.only or list(range(given.fabrics))
@@ -446,7 +430,6 @@ def main() -> None:
             count=given.trials,
             share=given.share,
             keep=given.keep,
-            large=given.large,
         )
         for made in pool.map(work, numbers):
             fabrics[made.shape] += 1

@@ -5,13 +5,10 @@
     python -m lab.one_job 3 --nodes 4                     # so many rounds of runs, in turn
     python -m lab.one_job 1 --wait 60 -n '^Osu'           # a queue in which each job waits for a minute
     python -m lab.one_job 1 --against CLONE               # also a job for each by another state of it all
-    python -m lab.one_job 5 --agreement -n '^OsuLatency'  # whether both ways measure the same
 
 The ways run the same cases on one cluster; every job is submitted with ``--begin=now+WAIT``. Printed are the
 walls, how long the allocation was held, and what the harness took of it between two cases; without a queue
-also those of cases beside each other (``--beside``). A clone needs its own home, set up before. With
-``--agreement`` the two ways alone run, each first in every other round, and of how many series
-`fabric-checks compare` has intervals that overlap is printed.
+also those of cases beside each other (``--beside``). A clone needs its own home, set up before.
 """
 
 import argparse
@@ -23,11 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
-from fabric_checks.comparison.compare import compare
-from fabric_checks.records import reader, runs, sources
-from fabric_checks.records.series import COMPARED
+from fabric_checks.records import runs
 from tests.cluster.conftest import CI, Cluster
 
 #: What is compared: as many as a night has of these families, without their long ones.
@@ -80,24 +73,6 @@ def described(results, wall_s):
     return f"{text}; load {os.getloadavg()[0]:.1f}"
 
 
-def agreement(first, other):
-    """Return in one line in how many series the intervals of two folders of results overlap."""
-    sides = [
-        sources.parse(f"{name}={path}") for name, path in [("a", first), ("b", other)]
-    ]
-    loaded = reader.load_aggregated(sides, COMPARED, [])
-    frame = compare(loaded, ["a", "b"]).frame.drop_nulls(["low_baseline", "low_side"])
-    begins = frame.select(pl.max_horizontal("low_baseline", "low_side")).to_series()
-    ends = frame.select(pl.min_horizontal("high_baseline", "high_side")).to_series()
-    apart = frame.filter(begins > ends)
-    names = [f"{row['test']} {row['metric']}" for row in apart.to_dicts()]
-    runs_of = (
-        f"{frame['n_baseline'].min()} and {frame['n_side'].min()} runs or more each"
-    )
-    text = f"{frame.height - apart.height} of {frame.height} series overlap, {runs_of}"
-    return f"{text}; apart: {', '.join(names) or 'none'}"
-
-
 def main():
     """Print a line for each run, and the medians of the walls."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,20 +80,17 @@ def main():
     parser.add_argument("--nodes", default="4")
     parser.add_argument("--wait", type=int, default=0)
     parser.add_argument("--against", type=Path)
-    parser.add_argument("--agreement", action="store_true")
     parser.add_argument("-n", "--name", default=CASES)
     given = parser.parse_args()
     lab = Lab(Cluster(), given.name, given.wait)
     # With a queue, what runs beside what hardly matters.
-    ways = list(WAYS.items())[: 2 if given.wait or given.agreement else None]
+    ways = list(WAYS.items())[: 2 if given.wait else None]
     walls_s = {}
     lab.cluster("up", "--nodes", given.nodes, "--rate", "10gbit")
     try:
         with tempfile.TemporaryDirectory() as folder:
             for number in range(given.rounds):
-                for name, options in ways[
-                    :: -1 if given.agreement and number % 2 else 1
-                ]:
+                for name, options in ways:
                     results = Path(folder, re.sub(r"[^a-z]", "-", name))
                     wall_s = lab.run(results, options)
                     walls_s.setdefault(name, []).append(wall_s)
@@ -130,8 +102,6 @@ def main():
                     )  # fmt: skip
                     walls_s.setdefault("a job each, the other", []).append(wall_s)
                     print(f"{'a job each, the other':24}{wall_s:6.1f} s", flush=True)
-            if given.agreement:
-                print(agreement(Path(folder, "a-job-each"), Path(folder, "one-job")))
     finally:
         lab.cluster("down")
     each_s = statistics.median(walls_s["a job each"])

@@ -18,27 +18,25 @@ of each resource on its way gives it; what is wrong changes resources, or the ti
 
 prints the table: runs whose fault was named by a finding of severity fault, those where an observation had
 it, those in which any sentence named a node or cable that is well, in which the map was called wrong, and
-exit statuses of 3. What the program measures again is that of ``fluid.program``, which is held against it.
+exit statuses of 3. What the program measures again is that of ``rotate.program``, which is held against it.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
-import json
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.fluid import program
+from lab import harness
+from lab.files import ibnetdiscover, lfts, slurm
+from lab.rotate import program
 
 LEAF, SPINES, RATE_MBPS, NOISE = 8, 4, 12800.0, 0.03
 #: Seconds in which a busy node loses most of what heat takes.
@@ -296,63 +294,21 @@ ROWS = {
 # ------------------------------------------------------------------------------------- files and verdicts
 
 
-def _slurm(at: Fabric) -> str:
-    lines, every = [], ",".join(dict.fromkeys(at.names))
-    for leaf in range(at.leaves):
-        own = [name for rank, name in enumerate(at.names) if at.leaf(rank) == leaf]
-        lines.append(
-            f"SwitchName=leaf{leaf + 1:02d} Level=0 LinkSpeed=1 Nodes={','.join(own)}"
-        )
-    below = ",".join(f"leaf{leaf + 1:02d}" for leaf in range(at.leaves))
-    lines.append(f"SwitchName=top Level=1 LinkSpeed=1 Nodes={every} Switches={below}")
-    return "\n".join(lines) + "\n"
-
-
-def _tables(at: Fabric) -> tuple[str, str]:
-    """Return what ``ibnetdiscover`` and ``dump_lfts.sh`` print."""
-    leaves = [f"leaf{number + 1:02d}" for number in range(at.leaves)]
-    spines = [f"spine{number + 1:02d}" for number in range(SPINES)]
-    lid = {name: number for number, name in enumerate([*leaves, *spines, *at.names], 1)}
-    links: dict[str, dict[int, tuple[str, int]]] = {
-        name: {} for name in [*leaves, *spines]
-    }
-    for rank, name in enumerate(at.names):
-        links[leaves[at.leaf(rank)]][rank % LEAF + 1] = (name, 1)
-    for leaf, name in enumerate(leaves):
-        for spine, above in enumerate(spines):
-            links[name][LEAF + 1 + spine] = (above, leaf + 1)
-            links[above][leaf + 1] = (name, LEAF + 1 + spine)
-    net = ["#", "# Topology file: generated on Thu Nov 26 04:00:00 2026", "#"]
-    lfts = []
-    guid = {name: f"{number:016x}" for name, number in lid.items()}
-    for name, ports in links.items():
-        net += ["", f"switchguid=0x{guid[name]}({guid[name]})"]
-        port0 = f"enhanced port 0 lid {lid[name]} lmc 0"
-        net.append(f'Switch\t40 "S-{guid[name]}"\t\t# "{name}" {port0}')
-        for port, (far, at_far) in sorted(ports.items()):
-            kind, adapter = ("S", "") if far in links else ("H", " HCA-1")
-            what = f'"{far}{adapter}" lid {lid[far]} 4xEDR'
-            net.append(f'[{port}]\t"{kind}-{guid[far]}"[{at_far}]\t\t# {what}')
-        head = f"of switch Lid {lid[name]} guid 0x{guid[name]} ({name}):"
-        lfts.append(f"Unicast lids [0x0-0x{len(lid):x}] {head}")
-        lfts += ["  Lid  Out   Destination", "       Port     Info "]
-        for rank, node in enumerate(at.names):
-            if name in spines:
-                port = at.leaf(rank) + 1
-            elif leaves.index(name) == at.leaf(rank):
-                port = rank % LEAF + 1
-            else:
-                port = LEAF + 1 + int(at.spine[leaves.index(name), rank])
-            end = f"(Channel Adapter portguid 0x{guid[node]}: '{node} HCA-1')"
-            lfts.append(f"0x{lid[node]:04x} {port:03d} : {end}")
-        lfts.append(f"{at.nodes} valid lids dumped ")
-    for rank, node in enumerate(at.names):
-        leaf = leaves[at.leaf(rank)]
-        own, far = f'"H-{guid[node]}"', f'"S-{guid[leaf]}"[{rank % LEAF + 1}]'
-        net += ["", f"caguid=0x{guid[node]}", f'Ca\t1 {own}\t\t# "{node} HCA-1"']
-        what = f'lid {lid[node]} lmc 0 "{leaf}" lid {lid[leaf]} 4xEDR'
-        net.append(f"[1]({guid[node]}) \t{far}\t\t# {what}")
-    return "\n".join(net) + "\n", "\n".join(lfts) + "\n"
+def _printed(at: Fabric) -> SimpleNamespace:
+    """Return the fabric as :mod:`lab.files` writes one."""
+    leaves, spines = range(at.leaves), range(SPINES)
+    out = np.zeros((at.leaves + SPINES, at.nodes), dtype=np.int64)
+    for rank in range(at.nodes):
+        for leaf in leaves:
+            out[leaf, rank] = 2 * (leaf * SPINES + at.spine[leaf, rank])
+        for spine in spines:
+            out[at.leaves + spine, rank] = 2 * (at.leaf(rank) * SPINES + spine) + 1
+    return SimpleNamespace(
+        nodes=at.nodes, names=at.names, leaf=np.array([at.leaf(rank) for rank in range(at.nodes)]),
+        leaves=list(leaves), groups=[list(leaves)], dead=(), out=out + 2 * at.nodes,
+        switches=[f"leaf{leaf + 1:02d}" for leaf in leaves] + [f"spine{spine + 1:02d}" for spine in spines],
+        cables=[(leaf, at.leaves + spine) for leaf in leaves for spine in spines],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -367,6 +323,7 @@ class Outcome:
     said: tuple[str, ...]
 
 
+COLUMNS = ("named", "observed", "healthy named", "map doubted", "exit 3")
 #: Notes that describe values, and limits.
 _VALUES = (
     "slowest pair",
@@ -378,48 +335,43 @@ _VALUES = (
 )
 
 
-def blame(folder: Path, options: Sequence[str]) -> tuple[list[dict[str, object]], int]:
-    """Return the findings that the verb has of the output in a folder, and its exit status."""
-    from fabric_checks.cli.blame import command
-
-    printed, status = io.StringIO(), 0
-    with contextlib.redirect_stdout(printed):
-        try:
-            command.main(
-                [str(folder / "output.txt"), "--json", *options], standalone_mode=False
-            )
-        except SystemExit as end:
-            status = int(end.code or 0)
-    (run,) = json.loads(printed.getvalue())["runs"].values()
-    return run["findings"], status
-
-
 def trial(name: str, seed: int, nodes: int, keep: str = "") -> Outcome:
     """Measure one fabric and hold what is said against what is wrong."""
     row, rng = ROWS[name], np.random.default_rng(seed)
     at = Fabric(nodes * row.rails, rng, row.rails, row.adaptive)
     row.fault(at)
     groups = [at.leaf(rank) for rank in range(at.nodes)] if row.groups else ()
-    run = program.Run(
-        at.nodes, (nodes + 1) // 2, at.measure, groups, at.pause, row.rails
+    done = program.Run(
+        at.nodes,
+        (nodes + 1) // 2,
+        program.in_turn(at.measure),
+        groups,
+        at.pause,
+        row.rails,
     )
     with tempfile.TemporaryDirectory() as own:
         folder = Path(keep) / f"{name.replace(' ', '_')}-{seed}" if keep else Path(own)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "output.txt").write_text(run.text(at.names, at.now, 1.02 * at.now))
-        options = []
+        (folder / "output.txt").write_text(done.text(at.names, at.now, 1.02 * at.now))
+        files, options = {}, []
         if row.told == "switches":
-            (folder / "slurm.txt").write_text(_slurm(at))
-            options = ["--topology", str(folder / "slurm.txt")]
-            options += (
+            files = {"slurm.txt": slurm(_printed(at))}
+            options = (
                 ["--routing", "adaptive"] if row.adaptive and not row.untold else []
             )
         elif row.told == "routes":
-            for text, file in zip(_tables(at), ("net.txt", "lfts.txt"), strict=True):
-                (folder / file).write_text(text)
-                options += ["--topology", str(folder / file)]
-            options += ["--routing", "static"]
-        findings, status = blame(folder, options)
+            files = {
+                "net.txt": ibnetdiscover(_printed(at)),
+                "lfts.txt": lfts(_printed(at)),
+            }
+            options = ["--routing", "static"]
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        document, status = harness.verb(
+            [folder / "output.txt"], [folder / name for name in files], options
+        )
+    (run,) = document["runs"].values()
+    findings = run["findings"]
     return judged(findings, status, at, row.text or at.wanted)
 
 
@@ -451,55 +403,31 @@ def _is_of_healthy(finding: dict[str, object], at: Fabric) -> bool:
     return bool(parts) and not parts & at.truth
 
 
+def counted(name: str, seed: int, nodes: int, keep: str) -> tuple[list[str], str]:
+    """Return the outcome of a trial as the table counts it."""
+    found = trial(name, seed, nodes, keep)
+    holds = (
+        found.named,
+        found.observed,
+        found.healthy,
+        found.doubted,
+        found.status == 3,
+    )
+    columns = [column for column, is_so in zip(COLUMNS, holds, strict=True) if is_so]
+    return columns, "\n      ".join(found.said)
+
+
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("rows", nargs="*", help="names; default: all")
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, required=True)
+    parser = harness.options("lab.physics", __doc__)
     parser.add_argument("--nodes", type=int, default=32)
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--keep", default="", metavar="FOLDER", help="keep outputs and topology here"
     )
-    parser.add_argument(
-        "--details", action="store_true", help="print what was said in each trial"
-    )
     given = parser.parse_args()
-    print(
-        "| fault | trials | named | observed | healthy named | map doubted | exit 3 |\n"
-        + "|---" * 7
-        + "|"
+    harness.table(
+        given, ROWS, COLUMNS, partial(counted, nodes=given.nodes, keep=given.keep)
     )
-    seeds = range(given.first_seed, given.first_seed + given.trials)
-    with ProcessPoolExecutor(given.jobs) as pool:
-        for name in [
-            row
-            for row in ROWS
-            if not given.rows or any(each in row for each in given.rows)
-        ]:
-            found = list(
-                pool.map(
-                    partial(trial, name, nodes=given.nodes, keep=given.keep), seeds
-                )
-            )
-            counts = [
-                sum(each.named for each in found), sum(each.observed for each in found),
-                sum(each.healthy for each in found), sum(each.doubted for each in found),
-                sum(each.status == 3 for each in found),
-            ]  # fmt: skip
-            print(
-                f"| {name} | {len(found)} | {' | '.join(map(str, counts))} |",
-                flush=True,
-            )
-            for seed, each in zip(seeds, found, strict=True) if given.details else ():
-                print(
-                    f"    {seed}: named {each.named} healthy {each.healthy}",
-                    *each.said,
-                    sep="\n      ",
-                )
 
 
 if __name__ == "__main__":

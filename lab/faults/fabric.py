@@ -17,6 +17,8 @@ LINK_MBps = 1000.0
 BURST_SHARES = (0.35, 0.8)
 #: How many rounds a burst takes on average, and how many before the run bursts may begin.
 BURST_ROUNDS, BURSTS_BEFORE = 25, 250
+#: Rounds times resources that are computed at once: of thousands of nodes all rounds need too much memory.
+MOST_AT_ONCE = 20_000_000
 
 
 def topology(name, nodes):
@@ -138,6 +140,13 @@ class Fabric:
         if not len(round_):
             return np.empty(0)
         numbers, place = np.unique(round_, return_inverse=True)
+        if len(numbers) * len(self.capacity) > MOST_AT_ONCE and len(numbers) > 1:
+            is_early = place < len(numbers) // 2
+            halves = [
+                self.measure(round_[part], sender[part], receiver[part])
+                for part in (is_early, ~is_early)
+            ]
+            return np.concatenate(halves)
         ways = self.ways(sender, receiver)
         times = self.time + np.arange(len(numbers))
         on = self.history.on(times)

@@ -6,7 +6,7 @@ random sharing.
 as long as all of them last; when one ends, or a part changes its level, all rates are found anew (``flows``).
 A fabric is a fat tree of two or three levels; its routes are static by tables, adaptive, sprayed, or hashed
 (``fabric``). A value has log-normal noise, and may be at half by chance (``machine``). ``program`` is the
-procedure of ``rotate`` after its source; what is measured again is chosen by ``lab.faults.suspects``, which
+procedure of ``rotate`` after its source; what is measured again is chosen by ``lab.rotate.suspects``, which
 on saved outputs of the program asks for the same pairs in the same order.
 
 *Scoring.* The verb ``rotate`` reads the output and the topology files, as a user would give them; nothing
@@ -22,7 +22,4 @@ else of the library judges. Of each row of the table:
 - ``false limit``: the run states that it would have named a part of this kind slower by less than the fault
   is, and did neither blame nor observe it. Cables and switches are held to the limit of cables;
 - ``exit not 0``: the exit status; ``crashed``: the verb ended with an error instead.
-
-A group of nodes at fault together counts as named if four fifths of them are, or if a note is about as many
-nodes.
 """

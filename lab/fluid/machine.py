@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import flows, program
+from lab.rotate import program
+
+from . import flows
 from .fabric import Fabric
 
 _OVERHEAD_S = 3e-4  # of a round: warm-up, barriers, the gathering of times
@@ -51,7 +53,13 @@ class Machine:
 
     def run(self, shifts: int, groups: Sequence[int] = ()) -> str:
         """Return the output of a run on this fabric; ``groups``: of the phase ``leaf``."""
-        run = program.Run(self.fabric.nodes, shifts, self.measure, groups, self._pause)
+        run = program.Run(
+            self.fabric.nodes,
+            shifts,
+            program.in_turn(self.measure),
+            groups,
+            self._pause,
+        )
         return run.text(self.fabric.names, self.transfers_s, self.now - self.paused_s)
 
     def _pause(self, seconds: float) -> None:

@@ -9,17 +9,18 @@ it; ``symptom``: some of what is in it, or one of two; ``healthy``: something th
 
 from __future__ import annotations
 
-import argparse
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.parsers import rotate, rotate_patterns
+from lab import harness
+from lab.rotate import program
 
-from . import flows, program
+from . import flows
 from .fabric import RATE_MBps
 from .machine import Machine, noisy
 from .scenarios import Random, tree
@@ -34,6 +35,7 @@ FAULTS = (
     "node .8",
     "two GPUs .8",
 )
+COLUMNS = ("named", "among", "symptom", "missed", "healthy")
 CONDITIONS = ("plain", "1 % at half", "two kinds of nodes")
 
 
@@ -104,7 +106,7 @@ class Gpus(Machine):
         run = program.Run(
             ranks,
             shifts,
-            self.measure,
+            program.in_turn(self.measure),
             (),
             self._pause,
             rails=self.gpus,
@@ -205,33 +207,18 @@ def trial(seed: int, fault: str, nodes: int = 0) -> tuple[str, list[str], str]:
     )
 
 
+def counted(fault: str, seed: int, nodes: int) -> tuple[list[str], str]:
+    """Return the outcome of a trial as the table counts it."""
+    outcome, truth, texts = trial(seed, fault, nodes)
+    return [outcome], f"{truth}: {texts}"
+
+
 def main() -> None:
     """Print a line for each fault."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.fluid.rails", description=__doc__
-    )
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, required=True)
+    parser = harness.options("lab.fluid.rails", __doc__)
     parser.add_argument("--nodes", type=int, default=0, help="default: 4 to 32")
-    parser.add_argument("--faults", nargs="*", default=FAULTS)
-    parser.add_argument("--details", action="store_true")
     given = parser.parse_args()
-    print(
-        "| fault | trials | named | among | symptom | missed | healthy |\n|---|---|---|---|---|---|---|"
-    )
-    for fault in given.faults:
-        found = Counter[str]()
-        for seed in range(given.first_seed, given.first_seed + given.trials):
-            outcome, truth, texts = trial(seed, fault, given.nodes)
-            found[outcome] += 1
-            if given.details and outcome != "named":
-                print(f"    {seed} {outcome}: {truth}: {texts}")
-        counts = (
-            found[word] for word in ("named", "among", "symptom", "missed", "healthy")
-        )
-        print(
-            f"| {fault} | {given.trials} | {' | '.join(map(str, counts))} |", flush=True
-        )
+    harness.table(given, FAULTS, COLUMNS, partial(counted, nodes=given.nodes))
 
 
 if __name__ == "__main__":

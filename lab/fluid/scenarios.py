@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lab import patterns
+from lab.rotate import patterns, program
 
-from . import program
 from .fabric import Fabric, Level, dragonfly, fat_tree
 from .flows import Ints
 
@@ -23,11 +22,9 @@ Random = np.random.Generator
 class Fault:
     """A part at fault.
 
-    :param kind: ``node``, ``pair``, ``cable``, ``switch``, or ``group`` for many nodes at once.
-    :param names: of a node, both nodes of a pair, both switches of a cable, the switch, or the nodes of the
-        group.
-    :param size: the share of its capacity that is lost. :param alias: a part that stands for all nodes of a
-        group.
+    :param kind: ``node``, ``pair``, ``cable``, or ``switch``.
+    :param names: of a node, both nodes of a pair, both switches of a cable, or the switch.
+    :param size: the share of its capacity that is lost.
     :param links: of its traffic; none where cables are dead. :param gone: it ends before anything is measured
         again.
     """
@@ -36,7 +33,6 @@ class Fault:
     names: frozenset[str]
     size: float
     links: frozenset[int] = frozenset()
-    alias: frozenset[str] = frozenset()
     gone: bool = False
 
 
@@ -181,7 +177,7 @@ def host(
     **when: Any,
 ) -> None:
     """Add a node at fault that none is yet."""
-    taken = {name for fault in at.faults for name in fault.names | fault.alias}
+    taken = {name for fault in at.faults for name in fault.names}
     free = [node for node, name in enumerate(at.fabric.names)
             if not {name, at.fabric.switches[at.fabric.leaf[node]]} & taken]  # fmt: skip
     node = int(rng.choice(free))
@@ -255,32 +251,6 @@ def several(rng: Random, at: Scenario, *add: Callable[..., None]) -> None:
     """Add two to six parts at fault, each by another size: nodes that are alike may be of another kind."""
     for _ in range(int(rng.integers(2, 7))):
         add[int(rng.integers(len(add)))](rng, at, float(rng.uniform(0.2, 0.5)))
-
-
-def group(rng: Random, at: Scenario, size: float, which: str) -> None:
-    """Add the nodes of a leaf, half of the nodes in order or at random, or all nodes."""
-    fabric, leaf = at.fabric, int(rng.choice(at.fabric.leaves))
-    order = (
-        np.arange(fabric.nodes)
-        if rng.uniform() < 0.5
-        else rng.permutation(fabric.nodes)
-    )
-    chosen = {
-        "leaf": np.flatnonzero(fabric.leaf == leaf),
-        "half": order[: fabric.nodes // 2],
-        "all": order,
-    }[which]
-    names = frozenset(fabric.names[node] for node in chosen)
-    links = frozenset(link for node in chosen for link in fabric.host(int(node)))
-    at.add(
-        Fault(
-            "group",
-            names,
-            size,
-            links,
-            frozenset([fabric.switches[leaf]] if which == "leaf" else []),
-        )
-    )
 
 
 def _lose(rng: Random, at: Scenario, share: float) -> None:
@@ -465,10 +435,6 @@ def _rows() -> dict[str, Row]:
             rows[f"{name}: {kind} as claimed"] = Row(
                 know="full" if kind == "cable" else "any", fabric=fabric, claim=kind
             )
-    for which in ("half", "leaf", "all"):
-        rows[f"many nodes .6: {which}"] = Row(
-            (partial(group, size=0.4, which=which),), options=("--link-MBps", "12000")
-        )
     return rows
 
 

@@ -29,7 +29,4 @@ others, three times at most), or where rounds, forwarding tables and static rout
 that shares a cable looks the same; two cables in series between the only two leaves carry the same pairs; and
 of 120 pairs with two values each, of which 1 in 100 is low by chance, one has two low values in 1 of 80 such
 runs.
-
-Beside it stand two rules of others on the same values (``rivals``); they know no switches, so slow pairs that
-do cross a cable count as half.
 """

@@ -19,10 +19,9 @@ from typing import Any
 from lab import matrices
 
 from . import machines, scoring
-from .formats import WAYS, Table, listed
+from .formats import WAYS, listed
 from .machines import CONDITIONS, FAULTS, build
 
-_RULES = ("blame", "ClusterKit", "straggler", "straggler, a tenth")
 _NODES_WITH_DEVICES = 24
 #: What a fault is compared with; from _TOLD on it looks like something else in what was measured.
 _GROUPS = (
@@ -44,13 +43,9 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
     way = WAYS[way_name]
     most = min(way.most, _NODES_WITH_DEVICES if fault == "device .8" else 128)
     site = build(seed, fault, most)
-    files, tables = [], []
+    files: list[Path] = []
     for night in range(way.nights):
-        written, table = way.write(site, folder, night)
-        files += written
-        tables.append(table)
-    table = Table(tables[0].both_ways, [row for each in tables for row in each.rows],
-                  [row for each in tables for row in each.latency])  # fmt: skip
+        files += way.write(site, folder, night)
     began = time.monotonic()
     run, status = scoring.verb(files, site, folder, way.alone)
     measured: set[tuple[int, int]] = set()
@@ -62,12 +57,9 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
         if measured.issuperset(pairs):
             break
         measured.update(pairs)
-        files += listed(
-            site, folder / f"again-{look}.csv", [(0, pairs)], 3, alone=True
-        )[0]
+        files += listed(site, folder / f"again-{look}.csv", [(0, pairs)], 3, alone=True)
         run, status = scoring.verb(files, site, folder, way.alone)
     fabric = site.at.fabric
-    verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
     return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts),
             "condition": site.condition,
             "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing,
@@ -75,12 +67,12 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
             "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults], "device": site.device,
             "seen": build(seed, fault, most).sees(),
             "s": round(time.monotonic() - began, 2),
-            **{rule: asdict(verdict) for rule, verdict in verdicts.items()}}  # fmt: skip
+            "blame": asdict(scoring.ours(run, status, site))}  # fmt: skip
 
 
-def _counts(records: Sequence[dict[str, Any]], rule: str) -> str:
-    """Return the cells of a rule: named, half, missed, false; the first three only where there are faults."""
-    verdicts = [record[rule] for record in records]
+def _counts(records: Sequence[dict[str, Any]]) -> str:
+    """Return the cells of named, half, missed and false; the first three only where there are faults."""
+    verdicts = [record["blame"] for record in records]
     named, half, false = (
         sum(each[name] for each in verdicts) for name in ("named", "half", "false")
     )
@@ -113,12 +105,14 @@ def _group(record: dict[str, Any]) -> str:
 
 
 def _table(rows: dict[str, list[dict[str, Any]]], first: str) -> list[str]:
-    lines = [f"| {first} | trials | "
-             + " | ".join("named | half | missed | false" for _ in _RULES[:3]) + " |",
-             "|---" * (2 + 4 * 3) + "|"]  # fmt: skip
-    return lines + [f"| {name} | {len(records)} | "
-                    + " | ".join(_counts(records, rule) for rule in _RULES[:3]) + " |"
-                    for name, records in rows.items()]  # fmt: skip
+    head = [
+        f"| {first} | trials | named | half | missed | false |",
+        "|---|---|---|---|---|---|",
+    ]
+    return head + [
+        f"| {name} | {len(records)} | {_counts(records)} |"
+        for name, records in rows.items()
+    ]
 
 
 def _share(part: int, whole: int) -> str:
@@ -139,36 +133,25 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         "# Tables of pairs, and who is slow", "",
         f"Made by `{command}`; seeds {min(seeds)} to {max(seeds)}, {len(records)} trials.", "",
         *str(matrices.__doc__).splitlines()[1:], "",
-        "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler "
-        "analysis of nccl-tests (which always names somebody).", "", "## In all", "",
-        "| | faults named where pairs are measured more than once | half | named, and nothing else "
+        "## In all", "",
+        "| faults named where pairs are measured more than once | half | named, and nothing else "
         "| of the distinguishable faults, named | trials in which something healthy was blamed |",
-        "|---|---|---|---|---|---|",
+        "|---|---|---|---|---|",
     ]  # fmt: skip
-    for rule in _RULES:
-        named, half = (
-            sum(record[rule][name] for record in faulty) for name in ("named", "half")
-        )
-        false = sum(record[rule]["false"] for record in records)
-        only = sum(
-            record[rule]["named"] and not record[rule]["false"] for record in faulty
-        )
-        told = [
-            record[rule]["named"]
-            for record in faulty
-            if _group(record) in _GROUPS[:_TOLD]
-        ]
-        cells = (
-            _share(named, len(faulty)),
-            half,
-            _share(only, len(faulty)),
-            _share(sum(told), len(told)),
-        )
-        lines.append(
-            f"| {rule} | "
-            + " | ".join(map(str, cells))
-            + f" | {_share(false, len(records))} |"
-        )
+    verdicts = [record["blame"] for record in faulty]
+    named, half = (sum(each[name] for each in verdicts) for name in ("named", "half"))
+    false = sum(record["blame"]["false"] for record in records)
+    only = sum(each["named"] and not each["false"] for each in verdicts)
+    told = [
+        record["blame"]["named"]
+        for record in faulty
+        if _group(record) in _GROUPS[:_TOLD]
+    ]
+    cells = [
+        _share(named, len(faulty)), str(half), _share(only, len(faulty)), _share(sum(told), len(told)),
+        _share(false, len(records)),
+    ]  # fmt: skip
+    lines.append(f"| {' | '.join(cells)} |")
     by: dict[str, dict[str, list[dict[str, Any]]]] = {
         name: defaultdict(list) for name in WAYS
     }

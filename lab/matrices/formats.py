@@ -10,7 +10,7 @@ Forms and methods are those of the tools' sources and pages: nccl-tests 2.19.6 (
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,25 +19,6 @@ import numpy as np
 from .machines import Pairs, Site, ordered, rounds, unordered
 
 _MIB = 1 << 20
-
-
-@dataclass
-class Table:
-    """The values as they are in the files, for the rules of others.
-
-    :param rows: sender, receiver, rail, MB/s of each; :param latency: one, other, us.
-    """
-
-    both_ways: bool
-    rows: list[tuple[int, int, int, float]] = field(default_factory=list)
-    latency: list[tuple[int, int, float]] = field(default_factory=list)
-
-    def add(self, pairs: Pairs, values: np.ndarray, rail: int = 0) -> None:
-        """Add a value of each pair."""
-        self.rows += [
-            (one, other, rail, float(value))
-            for (one, other), value in zip(pairs, values, strict=True)
-        ]
 
 
 def _both(site: Site, pairs: Pairs, rail: int = 0) -> np.ndarray:
@@ -49,10 +30,10 @@ def _both(site: Site, pairs: Pairs, rail: int = 0) -> np.ndarray:
 # -------------------------------------------------------------------------- ClusterKit
 
 
-def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+def clusterkit(site: Site, folder: Path, night: int) -> list[Path]:
     """Write both matrices: rounds of a tournament, both ways at once, and what is bad again, up to four
     times."""
-    nodes, table = len(site.hosts), Table(both_ways=True)
+    nodes = len(site.hosts)
     matrix = np.zeros((nodes, nodes))
 
     def measure(pairs: Pairs) -> None:
@@ -79,8 +60,6 @@ def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]
         unordered(nodes), site.latency(unordered(nodes)), strict=True
     ):
         latency[one, other] = latency[other, one] = value
-    table.add(unordered(nodes), [matrix[pair] for pair in unordered(nodes)])  # type: ignore[arg-type]
-    table.latency = [(*pair, float(latency[pair])) for pair in unordered(nodes)]
     here = folder / f"night-{night}"
     here.mkdir(exist_ok=True)
     files = [here / "bandwidth.txt", here / "latency.txt"]
@@ -92,7 +71,7 @@ def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]
         "Message size: 0 B     Iterations: 1024\n"
         + _matrix(site, latency, "latency", "usec", 2)
     )
-    return files, table
+    return files
 
 
 def _matrix(site: Site, matrix: np.ndarray, what: str, unit: str, digits: int) -> str:
@@ -143,17 +122,15 @@ def _number(value: float, width: int) -> str:
     )
 
 
-def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+def nccl_text(site: Site, folder: Path, night: int) -> list[Path]:
     """Write the log of a loop over all pairs of ``sendrecv_perf`` on one GPU of each, one launch after
     another."""
-    table, text = Table(both_ways=True), ""
+    text = ""
     pairs = unordered(len(site.hosts))
     for rail in range(len(site.rails)):
         values = site.noisy(_both(site, pairs, rail), 4).reshape(
             2, 2, -1
         )  # size, out of place or in place
-        table.add(pairs, values[1, 0], rail)
-        table.add(pairs, values[1, 1], rail)
         for index, pair in enumerate(pairs):
             devices = "\n".join(
                 "#  Rank {rank:2d} Group {group:2d} Pid {pid:6d} on {hostname:>10} device {device:2d} "
@@ -175,15 +152,15 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
             text += "#\n# Collective test concluded: sendrecv_perf\n\n"
     path = folder / f"pairs-{night}.log"
     path.write_text(text)
-    return [path], table
+    return [path]
 
 
 # ---------------------------------------------------------------------------- mpiGraph
 
 
-def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+def mpigraph(site: Site, folder: Path, night: int) -> list[Path]:
     """Write both tables: in step D all send to who is D further in the ring, at once."""
-    nodes, table = len(site.hosts), Table(both_ways=False)
+    nodes = len(site.hosts)
     seen = np.zeros((2, nodes, nodes))
     for distance in range(1, nodes):
         pairs = [(rank, (rank + distance) % nodes) for rank in range(nodes)]
@@ -191,7 +168,6 @@ def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
         for (one, other), value in zip(pairs, values, strict=True):
             seen[0, one, other] = value * 1e6 / _MIB
             seen[1, other, one] = seen[0, one, other] * (1 - site.rng.uniform(0, 0.004))
-    table.add(ordered(nodes), [seen[0][pair] for pair in ordered(nodes)])  # type: ignore[arg-type]
     names = [f"{host}:{rank}" for rank, host in enumerate(site.hosts)]
     lines = [
         f"START mpiGraph v1.5\nMsgSize\t1048576\nTimes\t10\nWindow\t10\nProcs\t{nodes}\n"
@@ -214,7 +190,7 @@ def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
                   for each, row in zip(names, matrix, strict=True)]  # fmt: skip
     path = folder / f"mpiGraph-{night}.out"
     path.write_text("\n".join([*lines, "END mpiGraph", ""]))
-    return [path], table
+    return [path]
 
 
 # ---------------------------------------------------------------------- perftest, CSV
@@ -242,25 +218,24 @@ _PERFTEST = """\
 """
 
 
-def perftest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+def perftest(site: Site, folder: Path, night: int) -> list[Path]:
     """Write what a loop over all ordered pairs of ``ib_write_bw`` prints at the client, one after another."""
-    table, text = Table(both_ways=False), ""
+    text = ""
     pairs = ordered(len(site.hosts))
     for rail in range(len(site.rails)):
         (values,) = site.noisy(site.alone(pairs, rail))
-        table.add(pairs, values, rail)
         for (one, other), value in zip(pairs, values, strict=True):
             text += _PERFTEST.format(client=site.hosts[one], server=site.hosts[other], rail=rail,
                                      peak=value * 8.016e-3, average=value * 8e-3,
                                      rate=value / 8.388608 / 1e6)  # fmt: skip
     path = folder / f"ib_write_bw-{night}.log"
     path.write_text(text)
-    return [path], table
+    return [path]
 
 
 def plain(
     site: Site, folder: Path, night: int, count: int = 1, alone: bool = False
-) -> tuple[list[Path], Table]:
+) -> list[Path]:
     """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair
     alone."""
     batches = [
@@ -284,24 +259,23 @@ def listed(
     batches: Sequence[tuple[int, Pairs]],
     count: int,
     alone: bool,
-) -> tuple[list[Path], Table]:
+) -> list[Path]:
     """Write as CSV what so many measurements of some pairs of a rail give, alone or each list at once."""
-    table, lines = Table(both_ways=False), ["# unit: MB/s, larger is better"]
+    lines = ["# unit: MB/s, larger is better"]
     lines += [f"# pairs: {'alone' if alone else 'at once'}", "from,to,value"]
     for _ in range(count):
         for rail, pairs in batches:
             (values,) = site.noisy(
                 site.alone(pairs, rail) if alone else site.together(pairs, 80.0, rail)
             )
-            table.add(pairs, values, rail)
             device = f":mlx5_{rail}" if len(site.rails) > 1 else ""
             lines += [f"{site.hosts[one]}{device},{site.hosts[other]}{device},{value:.1f}"
                       for (one, other), value in zip(pairs, values, strict=True)]  # fmt: skip
     path.write_text("\n".join([*lines, ""]))
-    return [path], table
+    return [path]
 
 
-Writer = Callable[[Site, Path, int], tuple[list[Path], Table]]
+Writer = Callable[[Site, Path, int], list[Path]]
 
 
 @dataclass(frozen=True)

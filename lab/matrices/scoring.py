@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold what ``fabric-checks blame`` prints, and what two other rules name, against what was wrong."""
+"""Hold what ``fabric-checks blame`` prints against what was wrong."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab import harness
 from lab.fluid import scoring
 from lab.fluid.__main__ import KNOWN_AS, files_of
 
-from . import rivals
-from .formats import Table
 from .machines import RAILS, Site
 
 
@@ -43,7 +42,7 @@ def verb(
         KNOWN_AS[site.at.fabric.routing],
         *(["--alone"] if alone else []),
     ]
-    document, status = scoring.verb(files, known, options)
+    document, status = harness.verb(files, known, options)
     runs = list(document["runs"].values())
     notes = [note for run in runs for note in run["notes"]]
     for (
@@ -102,39 +101,3 @@ def _is_listed(notes: Sequence[Mapping[str, Any]], site: Site) -> bool:
         [note for note in notes if note.get("kind") not in scoring._VALUES]
     )
     return all(all(name in text for name in fault.names) for fault in site.at.faults)
-
-
-def _rule(hosts: set[rivals.Part], pairs: set[rivals.Part], site: Site) -> Verdict:
-    """Return what a rule named, which knows hosts or devices, and pairs, but no switches."""
-    faults, names = site.at.faults, site.hosts
-    exact, wider = set[int](), set[int]()
-    false = False
-    for part in hosts:
-        hit = {i for i, fault in enumerate(faults) if fault.names == {names[part[0]]}}
-        right = site.device is None or (len(part) > 1 and part[1] == site.device)
-        exact |= hit if right else set()
-        wider |= hit if len(part) == 1 else set()
-        false |= not hit or (len(part) > 1 and not right)
-    for one, other, rail in pairs:
-        on_way = (
-            site.at.slows(one, other) | site.at.slows(other, one)
-            if site.device in (None, rail)
-            else set()
-        )
-        exact |= {i for i in on_way if faults[i].names == {names[one], names[other]}}
-        wider |= on_way
-        false |= not on_way
-    all_of = set(range(len(faults)))
-    return Verdict(bool(faults) and exact == all_of,
-                   bool(faults) and exact != all_of and exact | wider == all_of, false=false)  # fmt: skip
-
-
-def others(table: Table, site: Site) -> dict[str, Verdict]:
-    """Return what the two rules name; the second with a spread of a tenth at least, too."""
-    devices = len(site.rails) > 1
-    bad, pairs = rivals.clusterkit(table, devices)
-    return {
-        "ClusterKit": _rule(bad, pairs, site),
-        "straggler": _rule(rivals.straggler(table, devices), set(), site),
-        "straggler, a tenth": _rule(rivals.straggler(table, devices, 0.1), set(), site),
-    }

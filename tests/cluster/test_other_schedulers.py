@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flux and OpenPBS where they are installed: layouts, nights and daemons; faults and ends are tested with
-Slurm's.
-
-`python -m lab.same_everywhere` compares all three.
-"""
+Slurm's."""
 
 import re
 

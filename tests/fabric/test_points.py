@@ -11,7 +11,7 @@ from fabric_checks.parsers import (
     latency_map,
     streaming,
 )
-from lab import patterns
+from lab.rotate import patterns
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import BEFORE_SENDS, OneProgram
 

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
-from lab import patterns
-from lab.faults import exchanges
-from lab.faults.leaf_flows import leaf_flows
+from lab.rotate import exchanges, patterns
+from lab.rotate.leaf_flows import leaf_flows
 from tests.conftest import TESTS
 from tests.fabric.builds import MPIS
 from tests.fabric.one_program import OneProgram

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate
-from lab import patterns
-from lab.faults.leaf_flows import leaf_flows
+from lab.rotate import patterns
+from lab.rotate.leaf_flows import leaf_flows
 from tests import breakages
 from tests.breakages import refused
 from tests.diagnosis.cross_section.model import Fabric, run, text_of

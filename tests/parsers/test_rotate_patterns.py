@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate_patterns
-from lab import patterns
-from lab.faults.directions import NODES, leaves, measured, rounds_of, uncovered
-from lab.faults.leaf_flows import leaf_flows
+from lab.rotate import patterns
+from lab.rotate.directions import NODES, leaves, measured, rounds_of, uncovered
+from lab.rotate.leaf_flows import leaf_flows
 
 
 def test_who_meets_whom_among_six():

@@ -48,7 +48,7 @@ def without_deprecated_alias(cls: T) -> T:
 
     Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias
     of ``env_vars``, and then warns nobody, because nobody used it. That is two fifths of the time that
-    loading our checks takes (`python -m lab.benchmark startup`).
+    loading our checks takes (`python -m lab.startup 5`).
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls

@@ -7,7 +7,7 @@ import numpy as np
 
 from fabric_checks.parsers import fabric
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
-from lab.faults import suspects
+from lab.rotate import suspects
 
 NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
 

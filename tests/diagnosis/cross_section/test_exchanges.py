@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.finding import faults
 from fabric_checks.parsers import rotate
-from lab.fluid import program
+from lab.rotate import program
 
 KIND = "both directions"
 
@@ -41,7 +41,9 @@ def run(nodes, slow=(), *, usual=1.0, one_way=(), beside=(), late=(), seed=1):
         ways = dict(late) if phase.startswith("both") else dict(one_way)
         return measured(pairs, own, ways, random, later)
 
-    text = program.Run(nodes, (nodes + 1) // 2, measure).text(names(nodes), 1.0, 1.1)
+    shifts = (nodes + 1) // 2
+    done = program.Run(nodes, shifts, program.in_turn(measure))
+    text = done.text(names(nodes), 1.0, 1.1)
     return evaluation.of_run(rotate.parse(text))
 
 

@@ -273,10 +273,9 @@ def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(
 def test_a_node_that_is_fast_with_the_next_ranks_is_not_named_where_no_switch_is_known():
     """With d-mod-k a cable of a leaf carries all that one of its nodes receives from other leaves."""
     known = large.map_of(Tree(16, 8, 8))
-    fabric = large.Large(known, 1)
     cable = known.cables.index("leaf0121 port 10 to spine0121 port 2")
-    fabric.capacity[2 * 1024 + 2 * cable + np.arange(2)] *= 0.75
-    output = run(fabric)
+    arcs = {2 * cable: 0.75, 2 * cable + 1: 0.75}
+    output = run(large.fabric(known, 1, arcs=arcs))
     mapped = on_map(of_output(output), output.hosts, None)
     found = explain(mapped)[0]
     assert [each.part.key for each in found if each.part.kind == "receiver"] == [(969,)]

@@ -11,8 +11,7 @@ import pytest
 
 from fabric_checks.parsers import rotate, rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
-from lab import patterns
-from lab.faults import suspects
+from lab.rotate import patterns, suspects
 from tests.diagnosis.cross_section.model import Fabric
 
 

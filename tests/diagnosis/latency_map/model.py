@@ -4,7 +4,7 @@
 import numpy as np
 
 from fabric_checks.parsers import fabric, rotate_patterns
-from lab import patterns
+from lab.rotate import patterns
 
 NEAR_US, HOP_US = 1.2, 0.3
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * The phases `both` and `both-alone` of `rotate`: nodes send and receive at once, which in a round of a tournament none
- * does. Their rule is written once more in Python, lab/faults/exchanges.py.
+ * does. Their rule is written once more in Python, lab/rotate/exchanges.py.
  */
 #ifndef EXCHANGES_H
 #define EXCHANGES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Which pairs of `rotate` are measured again. The rule is written once more in Python,
- * lab/faults/suspects.py, and each is held against the other.
+ * lab/rotate/suspects.py, and each is held against the other.
  */
 #ifndef SUSPECTS_H
 #define SUSPECTS_H

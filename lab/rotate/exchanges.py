@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from lab.faults.suspects import REPEATS, Pair, Suspects
+from lab.rotate.suspects import REPEATS, Pair, Suspects
 
 #: At most so many nodes are measured again, each with so many others.
 MOST, PARTNERS = 4, 2

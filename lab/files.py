@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .fabric import Fabric
-from .flows import Ints
+from lab.fluid.fabric import Fabric
+from lab.fluid.flows import Ints
 
 
 def slurm(fabric: Fabric) -> str:

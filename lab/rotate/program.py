@@ -1,29 +1,48 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The procedure of ``rotate --pattern round-robin --confirm``, and its output, after the program's source.
 
-What it measures again is chosen by ``lab.faults.suspects``, which the program is held against.
+All models of the laboratory measure by it. What is measured again is chosen by ``suspects``, which the
+program is held against.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.parsers.rotate import Transfers
-from lab import patterns
-from lab.faults import exchanges, suspects
-from lab.faults.leaf_flows import leaf_flows
-from lab.faults.suspects import REPEATS, Pair
+from lab.rotate import exchanges, patterns, suspects
+from lab.rotate.leaf_flows import leaf_flows
+from lab.rotate.suspects import REPEATS, Pair
 
-#: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of
-#: each, best test, perhaps the median one, and slowest.
-Measure = Callable[[str, Sequence[Pair], float], Sequence[tuple[float, ...]]]
+#: The MB/s of each pair of a round: best test, perhaps the median one, and slowest.
+Rates = Sequence[tuple[float, ...]]
+#: Measures rounds one after the other, the pairs of each at once: phase, (sender, receiver)... of each round.
+Measure = Callable[[str, Sequence[Sequence[Pair]]], Sequence[Rates]]
 SHARE, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 3.0, 8 << 20, 10, 3
+PHASES = ("scan", "leaf", "together", "control", "alone", "both", "both-alone")
+
+
+class Measured(NamedTuple):
+    """A measurement of a pair: the MB/s of its best test, perhaps of the median one, and of the slowest."""
+
+    phase: str
+    number: int
+    pair: Pair
+    MBps: tuple[float, ...]
+
+    @property
+    def row(self) -> str:
+        """The row that the program prints."""
+        best, *median, slowest = self.MBps
+        row = f"{self.number} {self.pair[0]} {self.pair[1]} {best:.6g} {slowest:.6g} {self.phase}"
+        return row + "".join(f" {each:.6g}" for each in median)
 
 
 def pairs_of(nodes: int, number: int) -> list[Pair]:
@@ -31,6 +50,23 @@ def pairs_of(nodes: int, number: int) -> list[Pair]:
     sides = patterns.pairs("round-robin", nodes, np.array([number]))
     sender, receiver = (side[0].tolist() for side in sides)
     return list(zip(sender, receiver, strict=True))
+
+
+def in_turn(measure: Callable[[str, Sequence[Pair], float], Rates]) -> Measure:
+    """Return what measures rounds by a function of a phase, a round, and the progress of the scan."""
+
+    def measure_rounds(phase: str, rounds: Sequence[Sequence[Pair]]) -> list[Rates]:
+        done = (
+            np.arange(len(rounds)) / len(rounds)
+            if phase == "scan"
+            else np.ones(len(rounds))
+        )
+        return [
+            measure(phase, pairs, share)
+            for pairs, share in zip(rounds, done.tolist(), strict=True)
+        ]
+
+    return measure_rounds
 
 
 @dataclass
@@ -50,7 +86,7 @@ class Run:
     pause: Callable[[float], None] = lambda seconds: None
     rails: int = 1
     share: int = 1
-    rows: list[str] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
     suspects: str = "none"
 
     def __post_init__(self) -> None:
@@ -98,32 +134,25 @@ class Run:
             for rail in own
         ]
 
-    def _round(
-        self,
-        phase: str,
-        number: int,
-        pairs: Sequence[Pair],
-        progress: float = 1.0,
-    ) -> list[float]:
-        order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
-        values = list(self.measure(phase, pairs, progress))
-        self.rows += [
-            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][-1]:.6g} {phase}"
-            + "".join(f" {median:.6g}" for median in values[i][1:-1])
-            for i in order
-        ]
-        self.has_median = len(values[0]) > 2
-        return [best for best, *_ in values]
+    def _rounds(
+        self, phase: str, numbers: Sequence[int], rounds: Sequence[Sequence[Pair]]
+    ) -> list[list[float]]:
+        """Measure rounds, and return the best tests of each."""
+        rates = self.measure(phase, rounds)
+        for number, pairs, values in zip(numbers, rounds, rates, strict=True):
+            order = sorted(range(len(pairs)), key=lambda at, pairs=pairs: pairs[at][0])
+            self.measured += [
+                Measured(phase, number, pairs[at], tuple(values[at])) for at in order
+            ]
+        return [[best for best, *_ in values] for values in rates]
+
+    def _round(self, phase: str, number: int, pairs: Sequence[Pair]) -> list[float]:
+        return self._rounds(phase, [number], [pairs])[0]
 
     def _scan(self) -> Transfers:
-        measured: list[tuple[int, int, int]] = []
-        rates: list[float] = []
-        for index, number in enumerate(self.numbers):
-            pairs = self._pairs_of(number)
-            rates += self._round("scan", number, pairs, index / len(self.numbers))
-            measured += [(number, *pair) for pair in pairs]
-        columns = np.array(measured, dtype=np.int32).T
-        return Transfers(*columns, np.array(rates))
+        rounds = [self._pairs_of(number) for number in self.numbers]
+        self._rounds("scan", self.numbers, rounds)
+        return self.phase("scan")
 
     # --------------------------------------------------------------- measured again
 
@@ -144,13 +173,17 @@ class Run:
 
     def _together(self, rounds: list[list[Pair]], _: int) -> dict[Pair, float]:
         """Measure suspects in rounds, at first with the pairs of the next ranks beside them."""
-        is_first, reached = self.rounds == 0, dict[Pair, float]()
-        for here in rounds:
-            pairs = self._with_neighbours(here) if is_first else here
-            rates = self._round("together", self.rounds, pairs)
+        own = (
+            rounds if self.rounds else [self._with_neighbours(here) for here in rounds]
+        )
+        numbers = range(self.rounds, self.rounds + len(rounds))
+        reached = dict[Pair, float]()
+        for here, rates in zip(
+            rounds, self._rounds("together", numbers, own), strict=True
+        ):
             # Neighbours come after them.
             reached |= dict(zip(here, rates, strict=False))
-            self.rounds += 1
+        self.rounds += len(rounds)
         self.again = self.again or len(reached)
         return reached
 
@@ -181,9 +214,10 @@ class Run:
         )
         controls, best = few, dict[tuple[str, Pair], float]()
 
-        def each(phase: str, first: int, pairs: Iterable[Pair]) -> None:
-            for number, pair in enumerate(pairs, first):
-                (rate,) = self._round(phase, number, [pair])
+        def each(phase: str, first: int, pairs: Sequence[Pair]) -> None:
+            numbers = range(first, first + len(pairs))
+            rates = self._rounds(phase, numbers, [[pair] for pair in pairs])
+            for pair, (rate,) in zip(pairs, rates, strict=True):
                 best[phase, pair] = max(best.get((phase, pair), 0.0), rate)
 
         def is_any_slow() -> bool:
@@ -202,6 +236,17 @@ class Run:
 
     # ----------------------------------------------------------------------- output
 
+    def phase(self, name: str) -> Transfers:
+        """Return what was measured in a phase: the best test of each pair."""
+        own = [each for each in self.measured if each.phase == name]
+        number = np.array([each.number for each in own], dtype=np.int32)
+        sender, receiver = (
+            np.array([each.pair for each in own], dtype=np.int32).reshape(-1, 2).T
+        )
+        return Transfers(
+            number, sender, receiver, np.array([each.MBps[0] for each in own])
+        )
+
     def text(self, hosts: Sequence[str], transfers_s: float, elapsed_s: float) -> str:
         """Return the output of the program."""
         ranks, nodes = self.nodes, self.nodes // self.rails
@@ -210,7 +255,7 @@ class Run:
         devices = [f"0000:{rank % self.rails:02x}:00.0" for rank in range(ranks)]
         few = ", evenly spread" if len(self.numbers) < 2 * turns else ""
         sides = (self.scan.sender.tolist(), self.scan.receiver.tolist())
-        measured = len(set(zip(*sides, strict=True)))
+        pairs = len(set(zip(*sides, strict=True)))
         never = [_ranges(sorted(set(range(ranks)) - set(side))) for side in sides]
         return whole([
             *head("rotate", hosts,
@@ -228,12 +273,13 @@ class Run:
             "MBps is messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps "
             "that of the slowest; phase scan is the pattern, the other phases measure suspects again",
             "# columns: round sender receiver MBps slowest_MBps phase"
-            + (" median_MBps" if self.has_median else ""), *self.rows,
-            f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
+            + (" median_MBps" if len(self.measured[0].MBps) > 2 else ""),
+            *(each.row for each in self.measured),
+            f"# ordered pairs: {pairs} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
             f"# never receiver: {never[1]}", f"# suspects: {self.suspects}",
             f"# transfers: {transfers_s:.6g} s",
             f"# elapsed: {elapsed_s:.6g} s", f"# elapsed over transfers: {elapsed_s / transfers_s:.3f}",
-        ], len(self.rows))  # fmt: skip
+        ], len(self.measured))  # fmt: skip
 
 
 def head(program: str, hosts: Sequence[str], options: str) -> list[str]:
