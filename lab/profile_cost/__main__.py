@@ -49,7 +49,7 @@ def loop_s(mpi, is_profiled):
     script = next(prefix.rglob("in.lj"))
     done = mpi.run(2, program, "-in", script, "-log", "none", preload=is_profiled)
     assert done.returncode == 0, done.stderr
-    return lammps.parse(done.stdout, 2).loop_time_s
+    return lammps.parse(done.stdout, 2, 100, 32000).loop_time_s
 
 
 def main(name, pairs):

@@ -8,12 +8,14 @@ import pytest
 from checks.lammps import physics
 from fabric_checks.parsers import lammps
 from tests.breakages import refused
+from tests.parsers.corpus import lammps_asked
 
 SCALED = {"2": None, "scaled2.2": 2}
 
 
 def output_of(golden, problem, name):
-    return lammps.parse(golden(f"lammps/22Jul2025/{problem}.{name}.txt"), 2)
+    text = golden(f"lammps/22Jul2025/{problem}.{name}.txt")
+    return lammps.parse(text, **lammps_asked(name))
 
 
 @pytest.mark.parametrize("problem", physics.REFERENCE)
@@ -42,7 +44,7 @@ def test_each_item_is_held(golden, problem, name):
 
 def test_another_machine_starts_with_other_velocities(golden):
     """What is printed on aarch64 is right there, and no other energy is."""
-    output = lammps.parse(golden("lammps/22Jul2025/lj.aarch64.1.txt"), 1)
+    output = lammps.parse(golden("lammps/22Jul2025/lj.aarch64.1.txt"), 1, 100, 32000)
     physics.require(output, "lj", None, "aarch64")
     with refused(
         r"^wrong physics: Temp is 0\.76087792 at the last step and 0\.7574531 in the"

@@ -119,6 +119,12 @@ def imb_outputs():
             )
 
 
+def lammps_asked(name):
+    """Return what was asked of LAMMPS, by the name of its output."""
+    atoms = 64000 if "scaled2" in name else 32000
+    return {"processes": int(name.split(".")[-1]), "steps": 100, "atoms": atoms}
+
+
 def lammps_outputs():
     """Return the outputs of LAMMPS."""
     for path in sorted((GOLDEN / "lammps").rglob("*.txt")):
@@ -126,7 +132,7 @@ def lammps_outputs():
             yield Whole(
                 _name(path),
                 path.read_text(),
-                partial(lammps.parse, processes=int(path.stem.split(".")[-1])),
+                partial(lammps.parse, **lammps_asked(path.stem)),
             )
 
 

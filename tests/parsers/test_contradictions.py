@@ -11,13 +11,7 @@ from tests.parsers import corpus
 #: For each output, by parser and name, its damages as pattern and replacement, each with the message.
 CONTRADICTIONS = {
     ("imb", "imb/2021.11/PingPong-2-None"): [
-        ("(131072 +)320", r"\g<1>640", "640 repetitions at 131072 B are more than"),
-    ],
-    ("imb", "imb/2021.11/Sendrecv.4-2-None"): [
-        ("( 32 +)20 ", r"\g<1>21 ", "21 repetitions at 32 B are more than at smaller"),
-    ],
-    ("imb", "imb/2021.11/Unidir_put-2-NON-AGGREGATE"): [
-        ("( 8 +)100 ", r"\g<1>500 ", "500 repetitions at 8 B"),
+        ("(131072 +)320", r"\g<1>0", "nothing was repeated"),
     ],
     ("imb", "imb/2021.11/Allreduce-2-None"): [
         (r"(  64 +\d+ +)\S+", r"\g<1>99.00", r"\S+ is not the mean of 2 times from 99"),

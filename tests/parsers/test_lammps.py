@@ -13,7 +13,7 @@ PROBLEMS = ("lj", "chain", "eam", "chute", "rhodo")
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_input(golden, problem):
-    output = lammps.parse(golden(f"lammps/22Jul2025/{problem}.2.txt"), 2)
+    output = lammps.parse(golden(f"lammps/22Jul2025/{problem}.2.txt"), 2, 100, 32000)
     assert output.processes == 2
     assert output.steps == 100
     assert output.atoms == 32000
@@ -23,7 +23,7 @@ def test_every_input(golden, problem):
 
 
 def test_known_values(golden):
-    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
+    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2, 100, 32000)
     # Known from the reference log that comes with the input.
     expected = {
         "Step": 100,
@@ -34,7 +34,7 @@ def test_known_values(golden):
         "Press": 0.20726105,
     }
     assert output.thermo == expected
-    rhodo = lammps.parse(golden("lammps/22Jul2025/rhodo.2.txt"), 2)
+    rhodo = lammps.parse(golden("lammps/22Jul2025/rhodo.2.txt"), 2, 100, 32000)
     assert rhodo.thermo["PotEng"] == pytest.approx(-46882.6453, abs=1e-3)
 
 
@@ -45,18 +45,24 @@ def test_known_values(golden):
         (
             "lammps/22Jul2025/lj.2.txt",
             4,
-            "ran on 2 processes instead of the 4 that were asked for",
+            "LAMMPS ran with 2 procs instead of the 4 that were asked for",
         ),
         ("imb/2021.11/PingPong.txt", 2, r"no line 'LAMMPS \(version\)'"),
     ],
 )
 def test_another_run_or_program_is_refused(golden, name, processes, message):
     with refused(message):
-        lammps.parse(golden(name), processes)
+        lammps.parse(golden(name), processes, 100, 32000)
+
+
+@pytest.mark.parametrize("steps, atoms", [(50, 32000), (100, 64000)])
+def test_another_problem_is_refused(golden, steps, atoms):
+    with refused("LAMMPS ran with .* instead of the .* that were asked for"):
+        lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2, steps, atoms)
 
 
 def test_wrong_physics(golden):
-    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
+    output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2, 100, 32000)
     lammps.require_thermo(output, {"Temp": 0.7574531}, 1e-5)
     words = (
         r"^wrong physics: Temp is 0.7574531 at the last step and 0.76 in the reference log \(allowed: 0.001"
@@ -73,7 +79,7 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
     slow = golden("lammps/22Jul2025/rhodo.2.txt")
     assert "katom-step/s" in slow
     printed = float(slow.split(" katom-step/s")[0].split()[-1])
-    assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(
+    assert lammps.parse(slow, 2, 100, 32000).Matom_steps_per_s == pytest.approx(
         printed / 1000, rel=1e-3
     )
 
@@ -111,4 +117,4 @@ def test_values_that_contradict_each_other_are_refused(golden, old, new, message
     broken = re.sub(old, new, text)
     assert broken != text
     with refused(message):
-        lammps.parse(broken, 2)
+        lammps.parse(broken, 2, 100, 32000)

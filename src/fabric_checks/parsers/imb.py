@@ -86,12 +86,6 @@ _WHY = {
         "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes"
     ),
 }
-#: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
-#: operations; and what they are where the call does not have them (``IMB_settings.h``).
-_ITERATIONS = re.compile(
-    r"(?m)^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)"
-)
-_BY_DEFAULT = ("1000", "40", "100")
 _GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
 _KINDS = {"repetitions": table.whole, "message_rate_per_s": table.whole}
 
@@ -102,7 +96,7 @@ class ImbOutput:
 
     :param version: the version of IMB, such as ``2021.11``.
     :param processes: the number of processes that took part.
-    :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
+    :param columns: names of the columns after the size: ``time_us`` (the average over the
         processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (as printed, or
         from the bytes and the time of the slowest process where that has more digits),
         ``message_rate_per_s``; of IMB-NBC ``overall_us`` (communication and work), ``communication_us``,
@@ -146,7 +140,6 @@ def parse(
         f"last line {_LAST_LINE!r}",
         "the program did not end normally",
     )
-    _require_repetitions(text, rows, program, mode)
     _require_positive(
         rows, may_be_nothing=program in ("IMB-NBC", "IMB-RMA") and "#bytes" in titles
     )
@@ -160,7 +153,7 @@ def parse(
 
 
 def _require_positive(rows: Sequence[Row], *, may_be_nothing: bool) -> None:
-    """Raise :class:`OutputError` unless times, rates and repetitions are above zero.
+    """Raise :class:`OutputError` unless times and rates are above zero.
 
     :param may_be_nothing: whether an operation on no bytes may do nothing, and a loop of them take no time
         that two decimals show. In IMB-MPI1 collectives read the clock before and after each, which alone
@@ -171,7 +164,7 @@ def _require_positive(rows: Sequence[Row], *, may_be_nothing: bool) -> None:
     # Where there is a time, small rates may round to nothing.
     unasked = ("overlap_percent", "defects", *(rates if "time_us" in names else ()))
     for name in names:
-        allowed = name in rates or (may_be_nothing and name != "repetitions")
+        allowed = name in rates or may_be_nothing
         if name not in unasked:
             table.require_positive(rows, name, from_size_B=int(allowed))
 
@@ -196,31 +189,6 @@ def _require_agreement(row: Row, processes: int) -> None:
             values[f"{name}_us"] for name in ("overall", "communication", "compute")
         )
         table.require_overlap(row, overall, min(alone), max(alone))
-
-
-def _require_repetitions(
-    text: str, rows: Sequence[Row], program: str, mode: str | None
-) -> None:
-    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call
-    allows.
-
-    Where they would take too long IMB does fewer, and then no more at any larger size.
-    """
-    if "-iter_policy" in text:
-        return
-    call = _ITERATIONS.search(text)
-    asked = zip(call.groups() if call else _BY_DEFAULT, _BY_DEFAULT, strict=True)
-    number, volume_MiB, single = (int(given or other) for given, other in asked)
-    most = single if mode == NON_AGGREGATE else number
-    for row in sorted(rows, key=lambda row: row.size_B):
-        most = min(most, max(1, (volume_MiB << 20) // max(row.size_B, 1)))
-        found = int(row.values["repetitions"])
-        require_intact(
-            found <= most,
-            f"{found} repetitions at {row.size_B} B are more than at smaller sizes, or than the call allows",
-            row.line,
-        )
-        most = found
 
 
 def _titles(program: str, benchmark: str) -> list[str]:
@@ -322,5 +290,7 @@ def _read_rows(text: str, begin: int, wanted: Sequence[str]) -> list[Row]:
             )
         if line.startswith("#"):
             break
-        rows.append(table.row_of(line, number, columns, _KINDS))
+        row = table.row_of(line, number, columns, _KINDS)
+        require(row.values.pop("repetitions"), "nothing was repeated", number)
+        rows.append(row)
     return rows

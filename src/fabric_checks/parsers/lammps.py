@@ -92,11 +92,12 @@ class LammpsOutput:
         return self.atoms * self.steps / self.loop_time_s / 1e6
 
 
-def parse(text: str, processes: int) -> LammpsOutput:
+def parse(text: str, processes: int, steps: int, atoms: int) -> LammpsOutput:
     """Read the output of one LAMMPS run.
 
     :param text: the standard output of the program.
-    :param processes: the number of MPI processes that must have taken part.
+    :param processes: the number of MPI processes that must have taken part, for ``steps`` time steps with
+        ``atoms`` atoms.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
     text = plain.cleaned(text)
@@ -116,12 +117,12 @@ def parse(text: str, processes: int) -> LammpsOutput:
     loop = _LOOP.fullmatch(line)
     if loop is None:
         raise OutputError(f"the line of the loop time is damaged: {quoted(line)}")
-    ran, steps, atoms = (int(loop[name]) for name in ("procs", "steps", "atoms"))
-    require(
-        ran == processes,
-        f"LAMMPS ran on {ran} processes instead of the {processes} that were asked for",
-    )
-    require(steps and atoms, f"{steps} steps with {atoms} atoms: nothing was computed")
+    asked = {"procs": processes, "steps": steps, "atoms": atoms}
+    for name, wanted in asked.items():
+        require(
+            int(loop[name]) == wanted,
+            f"LAMMPS ran with {loop[name]} {name} instead of the {wanted} that were asked for",
+        )
     loop_time_s = positive(loop["time"], "the loop time", None)
     loop_s = printed(loop["time"], None, digits=6)
     before, _, behind = text.partition(line)

@@ -55,13 +55,12 @@ class NpbOutput:
     """One run of an NPB benchmark.
 
     :param version: of NPB, such as ``3.4``; :param processes: MPI processes, all of which took part.
-    :param time_s: time of the timed part in seconds; :param iterations: how many iterations it had.
+    :param time_s: time of the timed part in seconds.
     :param Mop_per_s: 10^6 operations a second of all processes, as NPB counts them for each benchmark.
     """
 
     version: str
     processes: int
-    iterations: int
     time_s: float
     Mop_per_s: float
 
@@ -136,7 +135,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
         f"{ended}.".startswith(f"{begun}."),
         f"version {quoted(begun)} began it and {quoted(ended)} ended it",
     )
-    return NpbOutput(ended, processes, iterations, time_s, total)
+    return NpbOutput(ended, processes, time_s, total)
 
 
 def _positive(fields: Mapping[str, str], key: str) -> float:
@@ -154,7 +153,8 @@ def _require_head(head: str, fields: Mapping[str, str], iterations: int) -> None
         a or b for a, b in re.findall(r"(?m)^ T = +([0-9]+) |^ +([0-9]+)$", head)
     ]
     require_intact(
-        not counted or counted == [str(number) for number in range(1, iterations + 1)],
+        len(counted) in (0, iterations)
+        and counted == [str(at) for at, _ in enumerate(counted, 1)],
         f"the {len(counted)} lines of iterations are not those of {iterations}, in order",
     )
     for line, key in _AGAIN.items():
