@@ -202,31 +202,14 @@ def judged(trial, kind, truth, count, seed):
     return np.array(words), np.array(units)
 
 
-def chosen(trial, kind, count, seed):
-    """Return on how many bad machines the verdict turns to met if all bad days are removed, which count as
-    missing."""
-    plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
-    turned = 0
-    for number in range(count):
-        values = trial.values(
-            np.random.default_rng((seed, number)), kind, trial.model.bad
-        ).tolist()
-        better = [value if trial.model.step(value) > 0 else None for value in values]
-        turned += (
-            sequential.follow(plan, better).word == MET
-            and sequential.follow(plan, values).word != MET
-        )
-    return turned
-
-
 def main(count):
     """Print a table: for each clause and noise both risks, and the mean number of units against a fixed
     test."""
     print(
         "| clause | noise | good refused, % | bad accepted, % | days, good | days, bad | fixed, days "
-        "| mean of fixed, % | turned by removing days |"
+        "| mean of fixed, % |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     for trial in TRIALS:
         fixed = (
             sequential.fixed_steps(trial.model, RISK, RISK) * trial.model.design_effect
@@ -243,7 +226,6 @@ def main(count):
                 f"{100 * np.mean(bad[0] == MET):.1f}",
                 *(f"{each:.1f}" for each in (good[1].mean(), bad[1].mean(), fixed)),
                 f"{100 * mean / fixed:.0f}",
-                str(chosen(trial, kind, count, 3)),
             )
             print(f"| {trial.name} | {kind} | {' | '.join(cells)} |", flush=True)
 

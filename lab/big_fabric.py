@@ -6,7 +6,7 @@ says how long a library takes for them, with its largest memory, and holds route
 
     python -m lab.big_fabric write FOLDER                   # 10,000 hosts, 1,500 switches, 17 million lines
     python -m lab.big_fabric write FOLDER --tree 8 8 4      # 512 hosts, 160 switches, 8 MB
-    python -m lab.big_fabric read FOLDER --pairs 10000000   # by the library on PYTHONPATH, of any commit
+    python -m lab.big_fabric read FOLDER --pairs 10000000   # by the library on PYTHONPATH
 
 A pod has as many leaves as spines, each leaf a cable to each spine of its pod; spine number j of
 every pod has a cable to each core of group j. A host is reached by the spine and the core of its number
@@ -172,13 +172,9 @@ def write(tree: Tree, folder: Path) -> None:
 
 def read(tree: Tree, folder: Path, pairs: int) -> None:
     """Print what a library takes to read the files and to find routes, which are held against the tree."""
-    from fabric_checks.fabric_map import names, topology_files
+    from fabric_checks.fabric_map import names
     from fabric_checks.fabric_map.model import arcs_of
-
-    try:  # older commits keep no maps
-        from fabric_checks.records.fabric_maps import of_files
-    except ImportError:
-        of_files = topology_files.read
+    from fabric_checks.records.fabric_maps import of_files
 
     began = _now()
     known = of_files(

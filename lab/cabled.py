@@ -418,9 +418,8 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", default="", metavar="FOLDER")
-    parser.add_argument("--only", type=int, nargs="*", help="fabrics by number")
     given = parser.parse_args()
-    numbers = given.only or list(range(given.fabrics))
+    numbers = range(given.fabrics)
     counts = defaultdict[str, Counter[str]](Counter)
     fabrics = Counter[str]()
     with ProcessPoolExecutor(given.jobs) as pool:

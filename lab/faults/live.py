@@ -78,7 +78,6 @@ class Trial:
     broken: dict
     blamed: list
     words: list
-    output: str
 
     @property
     def is_right(self):
@@ -181,7 +180,7 @@ class Laboratory:
         blamed = sorted(
             (found.kind, " ".join(found.hosts)) for found in faults(report.findings)
         )
-        return Trial(broken, blamed, [found.text for found in report.findings], output)
+        return Trial(broken, blamed, [found.text for found in report.findings])
 
     def measure_and_slow(self, node, *options):
         """Return the output of a run during which a node begins to receive slowly, when a part of the scan is
@@ -290,9 +289,6 @@ def main():
     options.add_argument(
         "--seed", type=int, default=1, help="of the nodes that are broken (default: 1)"
     )
-    options.add_argument(
-        "--keep", type=Path, help="a folder for the outputs of trials that were wrong"
-    )
     asked = options.parse_args()
     nodes = random.Random(asked.seed)
     wrong = 0
@@ -322,11 +318,6 @@ def main():
                 )
                 if not trial.is_right:
                     print(f"{kind}, trial {number}, {hosts}: {trial.words}", flush=True)
-                    if asked.keep:
-                        (
-                            asked.keep
-                            / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt"
-                        ).write_text(trial.output)
             wrong += asked.trials - right
             when = (
                 f", {since} with since when, {observed} observed only"

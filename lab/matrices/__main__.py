@@ -18,7 +18,7 @@ from typing import Any
 
 from lab import matrices
 
-from . import machines, scoring
+from . import scoring
 from .formats import WAYS, listed
 from .machines import CONDITIONS, FAULTS, build
 
@@ -196,12 +196,6 @@ def main() -> None:
         "--trials", type=int, default=3, help="seeds of each row with repeats"
     )
     parser.add_argument("--first-seed", type=int, required=True)
-    parser.add_argument(
-        "--noise",
-        type=float,
-        default=machines.NOISE,
-        help="of a measurement, log-normal",
-    )
     parser.add_argument("--formats", default="*", help="pattern of names of formats")
     parser.add_argument("--faults", default="*", help="pattern of names of faults")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after these")
@@ -214,7 +208,6 @@ def main() -> None:
         "--keep", type=Path, help="keep what was written of each trial here"
     )
     given = parser.parse_args()
-    machines.NOISE, machines.SAME_LAUNCH = given.noise, given.noise / 3
     rows = [(way, fault) for way in WAYS for fault in FAULTS
             if fnmatch.fnmatch(way, given.formats) and fnmatch.fnmatch(fault, given.faults)
             and (fault != "device .8" or WAYS[way].devices)]  # fmt: skip
@@ -238,11 +231,6 @@ def main() -> None:
                 with given.records.open("a") as file:
                     file.write(json.dumps(records[-1]) + "\n")
     command = f"python -m lab.matrices {given.page} --trials {given.trials} --first-seed {given.first_seed}"
-    command += (
-        f" --noise {given.noise:g}"
-        if given.noise != parser.get_default("noise")
-        else ""
-    )
     given.page.write_text(page(records, command))
 
 

@@ -133,9 +133,7 @@ class Report(of_report.Analysed):
         rate = float(self.matrix.measured.min())
         text = f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s"
         hosts = [self.output.hosts[rank] for rank in (sender, receiver)]
-        return note(
-            "slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate
-        )
+        return note("slowest pair", text, hosts=hosts)
 
     def _levels(self) -> Finding:
         rates = np.sort(self.matrix.measured)[::-1]
@@ -151,8 +149,7 @@ class Report(of_report.Analysed):
         is_given = self.link_MBps != bandwidths.link_rate_MBps(self.matrix)
         source = "" if is_given else ", as the fastest pairs show it"
         text = f"of the pairs, {', '.join(levels)} of a link's rate ({self.link_MBps:.0f} MB/s{source})"
-        shares = {str(k): share for k, share in self.plateaus.items()}
-        return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
+        return note("plateaus", text)
 
     def _by_switch(self) -> list[Finding]:
         medians = self.of_switches
@@ -161,7 +158,7 @@ class Report(of_report.Analysed):
             for name, value in medians.items()
         ]
         text = f"the median of the scan is {', '.join(listed)} (by {self.mapped.known.source})"
-        return [note("by switch", text, medians=medians)] if medians else []
+        return [note("by switch", text)] if medians else []
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:

@@ -248,4 +248,4 @@ def _half_slow(mapped: MappedEvidence) -> list[RankFinding]:
         return []
     fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
     slow = [host for rank, host in enumerate(mapped.hosts) if rank not in fast]
-    return [sentences.half_slow(share, int((~is_fast).sum()), slow)]
+    return [sentences.half_slow(share, slow)]

@@ -306,6 +306,4 @@ def note(ways: Ways) -> Finding:
     doubt = ways.why_not or (
         "" if ways.is_certain else f"no leaf is blamed: {_IF_STATIC}"
     )
-    return a_note(
-        "by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist()
-    )
+    return a_note("by leaf", f"{text}; {doubt}" if doubt else text)

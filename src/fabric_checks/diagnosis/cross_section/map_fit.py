@@ -47,8 +47,7 @@ def misfit(mapped: MappedEvidence) -> Finding | None:
     ]
     listed = f"{len(pairs)} pairs ({names_text(some)}, ...)"
     return sentences.map_doubt(
-        f"{listed} share cables by it, and together carried more than a cable can",
-        len(pairs),
+        f"{listed} share cables by it, and together carried more than a cable can"
     )
 
 
@@ -63,13 +62,13 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     certain = faults(found)
     if has_routes and (group := _group_of_many(certain)):
         what = f"{group} are slow, and it has no cable that only these share"
-        return sentences.map_doubt(what, 1)
+        return sentences.map_doubt(what)
     several = [each for each in certain if each.kind in ("uplink", "group", "pair")]
     has_uplink = any(each.kind == "uplink" for each in several)
     if len(several) < SETTINGS.fewest_scattered or not has_uplink:
         return None
     parts = names_text([each.part for each in several])
-    return sentences.map_doubt(f"what is slow would be {parts} at once", len(several))
+    return sentences.map_doubt(f"what is slow would be {parts} at once")
 
 
 def _group_of_many(certain: Sequence[Finding]) -> str:

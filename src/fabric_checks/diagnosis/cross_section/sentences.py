@@ -275,7 +275,6 @@ def by_traffic(parts: Sequence[RankFinding], pairs: int) -> RankFinding:
         " a half, a third or a quarter of their rate: traffic of others leaves that, and so do links at a"
         " part of their width",
         size=1 - share,
-        data={"parts": [each.part for each in parts]},
     )
 
 
@@ -295,7 +294,7 @@ def inconclusive(
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
     look = f"repeat on idle nodes, one process on each{more}"
-    return _unsure(text, look, pairs)
+    return _unsure(text, look)
 
 
 def slow_alone_only(pairs: int, share: float) -> RankFinding:
@@ -304,17 +303,16 @@ def slow_alone_only(pairs: int, share: float) -> RankFinding:
         f"{count_text(pairs, 'pair')} (at {_percent(share)} {_TYPICAL}) inconclusive: slow alone"
         " beyond chance, but no part explains them, and traffic of others may"
     )
-    return _unsure(text, "measure again: what is slow then is at fault", pairs)
+    return _unsure(text, "measure again: what is slow then is at fault")
 
 
-def _unsure(text: str, look: str, pairs: int) -> RankFinding:
+def _unsure(text: str, look: str) -> RankFinding:
     return advised(
         look,
         kind="noise",
         severity=Severity.SUSPECT,
         text=text,
         key=f"noise {look}",
-        data={"pairs": pairs},
     )
 
 
@@ -334,7 +332,7 @@ def below_line_rate(reached_MBps: float, link_MBps: float) -> RankFinding:
     )
 
 
-def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFinding:
+def half_slow(share: float, slow_hosts: Sequence[str]) -> RankFinding:
     """Return the observation that most pairs have about half of the fastest ones' rate."""
     text = (
         f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share"
@@ -350,24 +348,17 @@ def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFindin
         kind="sharing",
         severity=Severity.NOTE,
         text=text,
-        data={"pairs": pairs},
     )
 
 
-def map_doubt(what: str, count: int) -> RankFinding:
+def map_doubt(what: str) -> RankFinding:
     """Return the suspicion that the map of the fabric is out of date, so that nothing is named by it."""
     look = "write the topology, and the forwarding tables, anew"
     text = (
         f"the map does not fit what was measured: {what}; is it from before the last change of cables or"
         f" tables? Nothing is named by it: {look}"
     )
-    return RankFinding(
-        kind="map",
-        severity=Severity.SUSPECT,
-        text=text,
-        advice=look,
-        data={"pairs": count},
-    )
+    return RankFinding(kind="map", severity=Severity.SUSPECT, text=text, advice=look)
 
 
 def _percent(share: float) -> str:

@@ -86,7 +86,6 @@ class Report(of_report.Analysed):
         )
         one, other = sorted(int(rank) for rank in pair)
         largest = float(self.latency_us[one, other])
-        members: list[list[int]] = []
         text = "all pairs have one level of latency: no groups"
         pairs = len(hosts) * (len(hosts) - 1) // 2
         if len(self.measured_us) < pairs:
@@ -95,11 +94,8 @@ class Report(of_report.Analysed):
                 " misplaced nodes were not looked for, which takes all pairs or known switches that show"
             )
         if self.border_us is not None:
-            members = [
-                np.flatnonzero(self.group == number).tolist()
-                for number in range(int(self.group.max()) + 1)
-            ]
-            sizes = sorted({len(each) for each in members})
+            members = np.bincount(self.group)
+            sizes = np.unique(members).tolist()
             listed = " to ".join(str(size) for size in (sizes[0], *sizes[1:][-1:]))
             text = (
                 f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
@@ -113,10 +109,8 @@ class Report(of_report.Analysed):
                 "slowest pair",
                 f"{slowest}{largest:.2f} us",
                 hosts=ends,
-                ranks=[one, other],
-                latency_us=largest,
             ),
-            note("groups", text, border_us=self.border_us, members=members),
+            note("groups", text),
         ]
 
 
