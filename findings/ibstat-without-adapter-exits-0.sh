@@ -15,9 +15,11 @@ export LD_LIBRARY_PATH=$folder/root/usr/lib/x86_64-linux-gnu:$folder/root/lib/x8
 changed() { echo "CHANGED: $1"; exit 1; }
 # Run a tool, and keep what it prints in the file "printed".
 try() {
+    local tool=$1
+    shift
     status=0
-    timeout 20 "root/usr/$@" > printed 2>&1 || status=$?
-    echo "${1#*/} ${*:2}: status $status, $(wc -l < printed) line(s) $(tail -1 printed)"
+    timeout 20 "root/usr/$tool" "$@" > printed 2>&1 || status=$?
+    echo "${tool#*/} $*: status $status, $(wc -l < printed) line(s) $(tail -1 printed)"
 }
 try sbin/ibstat -V
 for options in "" -l -p; do
