@@ -26,6 +26,10 @@ pytestmark = pytest.mark.skipif(
 )
 ANY = ("minhop", "dnup", "dfsssp", "sssp", "lash", "nue")
 OF_TREES = (*ANY, "updn", "ftree")
+CABLES, TABLES = (
+    ("ibnetdiscover", "opensm-subnet.lst"),
+    ("dump_fts", "opensm-lfts.dump", "opensm.fdbs"),
+)
 
 
 def without_a_host():
@@ -93,11 +97,12 @@ def test_every_route_is_right(tmp_path, name, engine, lmc):
         == sum(is_adapter(node) and bool(ports) for node, ports in cabling.ends.items())
         ** 2
     )
-    fabric = known(printed["ibnetdiscover"], printed["dump_fts"], printed["opensm.log"])
-    assert not fabric.warnings and compare(fabric, truth) == {"right": len(truth)}
-    assert [set(link.split()) >= {"L00", "S01"} for link in fabric.slow_links] == [
-        True
-    ] * (name == "a slow cable")
+    for cables, tables in itertools.product(CABLES, TABLES):
+        fabric = known(printed[cables], printed[tables], printed["opensm.log"])
+        assert not fabric.warnings and compare(fabric, truth) == {"right": len(truth)}
+        assert [set(link.split()) >= {"L00", "S01"} for link in fabric.slow_links] == [
+            True
+        ] * (name == "a slow cable")
 
 
 def test_a_plane_has_the_routes_of_its_own_adapters_alone(tmp_path):
@@ -172,11 +177,14 @@ def test_lids_of_another_sweep_make_no_wrong_route(tmp_path, cabling, position):
     new = swept(
         cabling, tmp_path / "new", host=[*filter(is_adapter, cabling.ends)][position]
     )
-    assert old["dump_fts"] != new["dump_fts"]
-    for before, after in ((old, new), (new, old)):
+    assert old["opensm-lfts.dump"] != new["opensm-lfts.dump"]
+    for (before, after), cables, tables in itertools.product(
+        ((old, new), (new, old)), CABLES, TABLES
+    ):
         truth = true_routes(cabling, after["dump_fts"])
-        files = (before["ibnetdiscover"], after["dump_fts"], after["opensm.log"])
-        assert judged(*files, truth)["right"] < len(truth)
+        assert judged(before[cables], after[tables], after["opensm.log"], truth)[
+            "right"
+        ] < len(truth)
 
 
 @pytest.mark.parametrize("made", [lambda: tree(4, 3), lambda: joined(torus(3, 3))])
@@ -201,7 +209,8 @@ def test_a_cable_that_moved_makes_no_wrong_route(tmp_path, made, what):
         zip((before, after), printed, strict=True)
     ):
         truth = true_routes(cabling, tables["dump_fts"])
-        judged(cables["ibnetdiscover"], tables["dump_fts"], tables["opensm.log"], truth)
+        for form in TABLES:
+            judged(cables["ibnetdiscover"], tables[form], tables["opensm.log"], truth)
 
 
 def test_routes_of_torus_2qos_are_right(tmp_path):

@@ -47,8 +47,19 @@ def routes(fabric):
     return found
 
 
-@pytest.mark.parametrize("cabling", ["ibnetdiscover.txt", "ibnetdiscover-g.txt"])
-@pytest.mark.parametrize("tables", ["dump_fts.txt", "dump_fts-n.txt", "dump_lfts.txt"])
+@pytest.mark.parametrize(
+    "cabling", ["ibnetdiscover.txt", "ibnetdiscover-g.txt", "opensm-subnet.lst"]
+)
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "dump_fts.txt",
+        "dump_fts-n.txt",
+        "dump_lfts.txt",
+        "opensm-lfts.dump",
+        "opensm.fdbs",
+    ],
+)
 def test_all_forms_give_the_same_routes(cabling, tables):
     fabric = known(cabling, tables)
     found = routes(fabric)
@@ -68,8 +79,6 @@ def test_all_forms_give_the_same_routes(cabling, tables):
     [
         ("ibnetdiscover-p.txt", "the output of ibnetdiscover -p is not read"),
         ("iblinkinfo-line.txt", "the output of iblinkinfo is not read"),
-        ("opensm-subnet.lst", "OpenSM's own list of the subnet is not read"),
-        ("opensm.fdbs", "OpenSM's own dump of routes is not read"),
     ],
 )
 def test_outputs_that_are_not_read_are_refused_by_their_names(name, why):

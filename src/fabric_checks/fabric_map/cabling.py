@@ -2,7 +2,8 @@
 """The cabling of an InfiniBand fabric: switches, adapters, and the cables between their ports.
 
 ``ibnetdiscover`` prints a paragraph for each switch and adapter; at the end of a port's line it has width and
-speed of the link, as in ``4xHDR``. Rates of a lane without coding: InfiniBand Architecture Specification 1.7,
+speed of the link, as in ``4xHDR``. OpenSM's own ``opensm-subnet.lst`` has a line for each end of a cable,
+with the rate of a lane in Gbit/s. Rates of a lane without coding: InfiniBand Architecture Specification 1.7,
 volume 2; FDR10 is Mellanox's.
 """
 
@@ -20,8 +21,9 @@ from fabric_checks.parsers.table import require
 
 #: The most ports of a switch.
 MOST_PORTS = 254
-#: What occurs in the output of ``ibnetdiscover``.
+#: What occurs in the output of ``ibnetdiscover``, and in the list of OpenSM.
 IBNETDISCOVER = re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-')
+SUBNET_LIST = re.compile(r"(?m)^\{ (?:CA|SW|RT)\S* Ports:")
 
 _LINE = re.compile(
     r'(?P<node>Switch|Ca|Rt)\s+[0-9]{1,3}\s+"(?P<key>[SHR]-[0-9a-f]{1,16})"\s*#\s*"(?P<name>.*)".*'
@@ -37,6 +39,17 @@ _WIDTH_AND_SPEED = re.compile(
 _LANE_GBPS = {
     "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64,
     "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
+}  # fmt: skip
+_END = (
+    r"\{ (CA|SW|RT)\S* Ports:[0-9A-F]{2} SystemGUID:[0-9a-f]{16} NodeGUID:([0-9a-f]{16})"
+    r" PortGUID:([0-9a-f]{16}) VenID:[0-9A-F]+ DevID:[0-9A-F]+ Rev:[0-9A-F]+ \{(.*?)\}"
+    r" LID:([0-9A-F]{4}) PN:([0-9A-F]{2}) \}"
+)
+_CABLE_END = re.compile(rf"{_END} {_END} PHY=([0-9]+)x LOG=(\w+) SPD=(\S+)\s*")
+#: Speeds by the rate of a lane with coding, as OpenSM prints it.
+_SPEEDS = {
+    "2.5": "SDR", "5": "DDR", "10": "QDR", "FDR10": "FDR10", "14": "FDR",
+    "25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR",
 }  # fmt: skip
 
 
@@ -154,3 +167,29 @@ def _links(ends: _Ends) -> tuple[Link, ...]:
         if own < far:
             links.append(Link((own, far), kind))
     return tuple(links)
+
+
+def parse_subnet_list(text: str) -> Fabric:
+    """Read ``opensm-subnet.lst``, of which links that are not active are left out.
+
+    :raises OutputError: if a line is malformed, or a cable has no second end.
+    """
+    devices: dict[str, Device] = {}
+    ends: _Ends = {}
+    for number, match in lines(text, _CABLE_END, "opensm-subnet.lst"):
+        words = match.groups()
+        own, far = _end(words[:6], devices), _end(words[6:12], devices)
+        width, state, speed = words[12:]
+        kind = f"{width}x{_SPEEDS[speed]}" if speed in _SPEEDS else ""
+        if state == "ACT":
+            _add(ends, own, far, kind, number)
+    return Fabric(devices, _links(ends))
+
+
+def _end(words: tuple[str, ...], devices: dict[str, Device]) -> End:
+    """Return an end of a cable, and note its device."""
+    kind, node_guid, port_guid, name, lid, number = words
+    end = End(f"{'S' if kind == 'SW' else 'H'}-{node_guid}", int(number, 16))
+    device = devices.setdefault(end.key, Device(end.key, name, kind == "SW"))
+    device.lids[end.port], device.guids[end.port] = int(lid, 16), port_guid
+    return end

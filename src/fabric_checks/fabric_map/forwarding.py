@@ -2,7 +2,8 @@
 """The routing of an InfiniBand fabric: forwarding tables, and the engine that made them.
 
 ``ibroute``, which ``dump_lfts.sh`` runs for each switch, and ``dump_fts`` print the table of a switch: the
-port for each local identifier (LID).
+port for each local identifier (LID). OpenSM's own ``opensm-lfts.dump`` has the form of ``ibroute`` with ``#``
+instead of the colon and decimal limits, and its ``opensm.fdbs`` the hops to each LID as well.
 
 None tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names
 the routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM
@@ -30,22 +31,24 @@ MOST_LID = 0xBFFF
 #: Stands in a table for a LID that cannot be reached, as in InfiniBand's own.
 NO_PORT = 255
 #: What occurs in forwarding tables, and in a log of OpenSM that has set some.
-FORWARDING = re.compile(r"(?m)^Unicast lids \[")
-_TITLE = "\nUnicast lids ["
+FORWARDING = re.compile(r"(?m)^(?:Unicast lids \[|dump_ucast_routes: Switch 0x)")
+_TITLES = ("\nUnicast lids [", "\ndump_ucast_routes: Switch 0x")
 #: What the tools themselves report where a part of the fabric did not answer.
 WARNING = re.compile(r"(?m)^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*")
 ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
 
-#: A table begins; a route, with the colon of ibroute, which ``-n`` leaves out; the number of routes; titles
-#: of columns, and the last line of ``dump_lfts``, which is on standard output. Without "valid" the number is
-#: that of LIDs that were asked for; OpenSM leaves those out that have no route.
+#: A table begins; a route, with the mark of ibroute (a colon, nothing with ``-n``), of ``opensm-lfts.dump``,
+#: or the hops of ``opensm.fdbs``; the number of routes; titles of columns, and the last line of
+#: ``dump_lfts``, which is on standard output. Without "valid" the number is that of LIDs that were asked for;
+#: OpenSM leaves those out that have no route.
 _LINE = re.compile(
-    r"Unicast lids \[(?:0x)?[0-9a-f]+-(?:0x)?[0-9a-f]+\] of switch .*?guid"
+    r"(?:Unicast lids \[(?:0x)?[0-9a-f]+-(?:0x)?[0-9a-f]+\] of switch .*?guid|dump_ucast_routes: Switch)"
     r" 0x(?P<switch>[0-9a-f]{1,16})(?: \(.*\):?)?\s*"
     r"|0x(?P<lid>[0-9a-fA-F]{1,4})"
-    r"\s+(?P<port>[0-9]{1,3})\s*(?:$|:.*)"
+    r"(?:\s+(?P<port>[0-9]{1,3})\s*(?P<mark>$|[:#].*)"
+    r"| : (?:(?P<fdbs>[0-9]{3})  : [0-9]{2}   : .*|UNREACHABLE.*))"
     r"|(?P<count>[0-9]{1,6}) (?P<valid>valid )?lids dumped\s*"
-    r"|\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*"
+    r"|\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*|LID    : Port : Hops : Optimal\s*"
     r"|\*\*\* WARNING \*\*\*: .*replaced by dump_fts\s*"
 )
 _DIGITS = re.compile(rb"(?m)^0x[0-9a-f]{4} ([0-9]{3})\b")
@@ -74,7 +77,7 @@ def routing_of_log(text: str) -> str:
 
 
 def parse(pieces: Iterable[str]) -> Tables:
-    """Read forwarding tables as ``ibroute``, ``dump_fts`` and ``dump_lfts.sh`` print them.
+    """Read forwarding tables as ``ibroute``, ``dump_fts``, ``dump_lfts.sh`` and OpenSM print them.
 
     The tables of one fabric differ in their ports, seldom in the rest of their lines: one whose other
     characters are those of a table above is read as arrays, the others line by line.
@@ -110,7 +113,7 @@ def _tables(pieces: Iterable[str]) -> Iterator[tuple[int, str]]:
     number, rest = 1, ""
     for piece in chain(pieces, [""]):
         text = rest + piece
-        begins = list(_titles(text))
+        begins = sorted(at for title in _TITLES for at in _places(text, title))
         cuts = [0, *begins, len(text)] if not piece else [0, *begins]
         for begin, end in pairwise(cuts):
             yield number, text[begin:end]
@@ -118,12 +121,12 @@ def _tables(pieces: Iterable[str]) -> Iterator[tuple[int, str]]:
         rest = text[cuts[-1] :]
 
 
-def _titles(text: str) -> Iterator[int]:
-    """Yield where lines begin that are the title of a table."""
-    at = text.find(_TITLE)
+def _places(text: str, title: str) -> Iterator[int]:
+    """Yield where lines begin that have a title."""
+    at = text.find(title)
     while at >= 0:
         yield at + 1
-        at = text.find(_TITLE, at + 1)
+        at = text.find(title, at + 1)
 
 
 class _Table:
@@ -154,13 +157,12 @@ class _Table:
     ) -> dict[int, int]:
         """Return the ports by LID, and note the title and the GUIDs."""
         own = dict[int, int]()
-        torn = None  # the last route, until a line says how many there are
+        torn = None  # the last line, if one has to follow that says how many there are
         for number, line in rows:
             if line["switch"]:
                 self.title = line
             elif line["lid"]:
-                _add_route(line, own, found.guids, number)
-                torn = number
+                torn = number if _add_route(line, own, found.guids, number) else None
             elif line["count"]:
                 _require_count(line, len(own), number)
                 torn = None
@@ -217,9 +219,12 @@ def lines(
 
 def _add_route(
     route: re.Match[str], own: dict[int, int], guids: dict[int, str], number: int
-) -> None:
-    """Note the port for a LID, and the GUID of the port that has this LID where the line names it."""
-    lid, port = int(route["lid"], 16), int(route["port"])
+) -> bool:
+    """Note the port for a LID, and the GUID of the port that has this LID where the line names it.
+
+    :returns: whether the number of LIDs has to follow, as ``ibroute`` prints it.
+    """
+    lid, port = int(route["lid"], 16), int(route["port"] or route["fdbs"] or NO_PORT)
     require(lid not in own, f"LID {lid} has two routes", number)
     if lid > MOST_LID or port > NO_PORT:
         cause = "not a route to one host through a port of a switch"
@@ -227,6 +232,7 @@ def _add_route(
     own[lid] = port
     if guid := _PORT_GUID.search(route[0]):
         guids[lid] = guid[1].zfill(16)
+    return (route["mark"] or ":")[0] == ":" and route["port"] is not None
 
 
 def _require_count(line: re.Match[str], count: int, number: int) -> None:

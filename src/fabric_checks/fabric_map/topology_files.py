@@ -40,13 +40,6 @@ _NOT_READ = {
     r"(?m)^\s+GPU0\s+GPU1|^GPU \d+: ": (
         "this is of the GPUs of one host, which are on no map of a fabric"
     ),
-    r"(?m)^\{ (?:CA|SW|RT)\S* Ports:": (
-        "OpenSM's own list of the subnet is not read; give the output of ibnetdiscover, which has the same"
-        " cables"
-    ),
-    r"(?m)^dump_ucast_routes: Switch 0x": (
-        "OpenSM's own dump of routes is not read; give that of dump_fts, which has the same routes"
-    ),
     r"\[[0-9A-F]+\] 0x\d\d -> ": (
         "a log of OpenSM in which no tables were set up, so it does not tell the routing; give the one before"
         " it, too, or extras['routing'] or --routing"
@@ -134,12 +127,13 @@ def _read(pieces: Iterator[str], found: dict[str, Any]) -> int:
     require(
         next(pieces, None) is None, "too large for a topology without forwarding tables"
     )
-    if cabling.IBNETDISCOVER.search(text):
+    if (tool := cabling.IBNETDISCOVER.search(text)) or cabling.SUBNET_LIST.search(text):
         require(
             "cables" not in found,
             "a second file of cables; give those of one subnet, which MPI used",
         )
-        found["cables"] = cabling.parse_ibnetdiscover(text)
+        read = cabling.parse_ibnetdiscover if tool else cabling.parse_subnet_list
+        found["cables"] = read(text)
     elif slurm_topology.is_topology(text):
         found["slurm"] = slurm_topology.parse(text)
     elif forwarding.ENGINE.search(text):
@@ -155,6 +149,6 @@ def _why_not_read(text: str) -> str:
         if re.search(form, text):
             return why
     return (
-        "not a known form of topology; give the output of ibnetdiscover, of"
+        "not a known form of topology; give the output of ibnetdiscover or OpenSM's opensm-subnet.lst, of"
         " dump_fts, dump_lfts.sh or ibroute, of scontrol show topology, or the log of OpenSM"
     )

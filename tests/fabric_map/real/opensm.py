@@ -14,7 +14,7 @@ SEARCH = f"{os.environ['PATH']}:/usr/sbin"
 LIBRARY = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 LIMIT_S = 30
 #: By the name of what is printed.
-FILES = ("opensm.log",)
+FILES = ("opensm-subnet.lst", "opensm-lfts.dump", "opensm.fdbs", "opensm.log")
 
 
 def missing():
