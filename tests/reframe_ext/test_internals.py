@@ -55,6 +55,20 @@ def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
     assert (walks(With), walks(Without), walks(Derived)) == (True, False, False)
 
 
+def test_references_that_are_taken_are_as_those_that_are_assigned():
+    """But for the time that ReFrame takes to check each value."""
+    by_partition = {"a:b": {"x": (1.0, -0.1, None, "us"), "y": (0, None, None, "%")}}
+
+    class Check(rfm.RunOnlyRegressionTest):
+        pass
+
+    assigned, taken = Check(), Check()
+    assigned.reference = by_partition
+    internals.take_references(taken, by_partition)
+    assert type(taken.reference) is type(assigned.reference)
+    assert taken.reference == assigned.reference and taken.reference["a:b:x"][3] == "us"
+
+
 def test_the_check_of_a_log_record():
     seen = []
 

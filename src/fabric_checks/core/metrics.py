@@ -60,8 +60,10 @@ class Headline:
 
     def fits(self, quantity: str, parameters: Mapping[str, object]) -> bool:
         """Return whether it is about a quantity of a test with these parameters."""
+        if quantity != self.quantity:
+            return False
         own = {name: str(value) for name, value in parameters.items()}
-        return quantity == self.quantity and self.parameters.items() <= own.items()
+        return self.parameters.items() <= own.items()
 
 
 #: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the

@@ -30,6 +30,7 @@ from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
 from reframe.frontend import cli, dependencies, executors
 from reframe.frontend.loader import RegressionCheckLoader
+from reframe.utility import ScopedDict
 from reframe.utility.osext import change_dir
 
 from fabric_checks.core import console
@@ -60,6 +61,17 @@ def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
     Why: the attribute of an instance is one of them; all of them are known to the class only.
     """
     return {name: list(each.values) for name, each in cls.raw_params.items()}
+
+
+def take_references(
+    check: RegressionTest, by_partition: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Let a check have references, each a tuple or an expected failure, that were checked before.
+
+    Why: where they are assigned, ReFrame checks each value against several types, a quarter of the time that
+    it takes to set up a case; and of its own kind of mapping, which it would not check, it keeps nothing.
+    """
+    vars(check)["reference"] = ScopedDict(by_partition)
 
 
 def check_of(record: logging.LogRecord) -> Any:

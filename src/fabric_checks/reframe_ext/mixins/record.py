@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -138,13 +138,14 @@ class RecordMixin(RegressionTestPlugin):
 
     def _facts_of(self, metrics: Sequence[Metric]) -> dict[str, MetricFacts]:
         """Return the declared facts of each metric for its record, by name."""
+        parameters = self.own_parameters
         return {
             metric.name: MetricFacts(
                 metric.quantity,
                 metric.size_B,
                 metric.better,
                 one_way=metric.one_way,
-                headline=_headline(self, metric),
+                headline=_headline(self, metric.quantity, parameters),
                 meaning=metric.about,
                 can_be_zero=metric.can_be_zero,
             )
@@ -328,10 +329,15 @@ class RecordMixin(RegressionTestPlugin):
             raise LoggingError(why)
 
 
-def _headline(check: RecordMixin, metric: Metric) -> dict[str, Any] | None:
-    """Return the headline that fits a metric of a check; None in a layout that has no such value."""
+def _headline(
+    check: RecordMixin, quantity: str, parameters: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the headline that fits a metric of a check; None in a layout that has no such value.
+
+    :param parameters: those of the check; of all its metrics, for it takes long to find them.
+    """
     for each in check.headlines:
-        if each.fits(metric.quantity, check.own_parameters):
+        if each.fits(quantity, parameters):
             has_value = check.current_layout.tasks >= each.least_tasks
             return asdict(each) if has_value else None
     return None

@@ -21,7 +21,7 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.reframe_ext.internals import parameter_values
+from fabric_checks.reframe_ext.internals import parameter_values, take_references
 from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
 
@@ -135,7 +135,7 @@ class ReferencesMixin(RegressionTestPlugin):
             self.facts.metrics[name].no_reference = reason
         if file is not None:
             self._note_evidence(file, metrics)
-        self.reference = {self.current_partition.fullname: complete}
+        take_references(self, {self.current_partition.fullname: complete})
 
     def _reference_case(self) -> dict[str, str]:
         return {

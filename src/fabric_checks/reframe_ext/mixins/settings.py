@@ -57,11 +57,13 @@ class SettingsMixin(RegressionTestPlugin):
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the check's own, by name."""
-        return {
+        settings, defaults = self.settings, self.defaults
+        taken = {
             name: getattr(self, name)
-            for name in self.settings
-            if self.takes(name) and self._is_changed(name)
+            for name, option in settings.items()
+            if option is not None and name in defaults
         }
+        return {name: value for name, value in taken.items() if value != defaults[name]}
 
     def _is_changed(self, name: str) -> bool:
         return name in self.defaults and getattr(self, name) != self.defaults[name]
