@@ -15,33 +15,36 @@ PASSED, FAILED, NOTHING = (24, 0), (0, 1), (0, 0)
 
 
 @pytest.fixture(scope="module")
-def two(request):
-    """A cluster of two nodes for all faults of a scheduler."""
-    require(request.param)
-    cluster = Cluster()
-    cluster("up", "--nodes", "2", "--scheduler", request.param)
-    yield cluster
-    cluster.end()
+def two():
+    """Return a function that returns a cluster of two nodes, for all faults of a scheduler."""
+    # No parameter of a fixture: pytest would start a cluster for each fault.
+    up = {}
+
+    def of(scheduler):
+        require(scheduler)
+        if scheduler not in up:
+            up[scheduler] = Cluster()
+            up[scheduler]("up", "--nodes", "2", "--scheduler", scheduler)
+        return up[scheduler]
+
+    yield of
+    for cluster in up.values():
+        cluster.end()
 
 
-CASES = [
-    (scheduler, scheduler, fault)
-    for scheduler, faults in FAULTS.items()
-    for fault in faults
-]
+CASES = [(scheduler, fault) for scheduler, faults in FAULTS.items() for fault in faults]
 
 
-@pytest.mark.parametrize(
-    "two, scheduler, fault", CASES, indirect=["two"], ids=lambda each: each
-)
+@pytest.mark.parametrize("scheduler, fault", CASES, ids=lambda each: each)
 def test_a_fault_is_named_and_costs_no_other_case(
     two, scheduler, fault, tmp_path, report_table
 ):
     make, text = FAULTS[scheduler][fault]
+    cluster = two(scheduler)
     try:
-        outcome = make(two, COMMANDS[scheduler], tmp_path)
+        outcome = make(cluster, COMMANDS[scheduler], tmp_path)
     finally:
-        heal(two, COMMANDS[scheduler])
+        heal(cluster, COMMANDS[scheduler])
     if isinstance(outcome, str):
         pytest.skip(outcome)
     results = {name: case.result for name, case in outcome.cases.items()}

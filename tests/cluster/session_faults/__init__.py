@@ -54,6 +54,9 @@ class Session:
             "-n",
             "^ImbBarrier%layout=1x2$",
         ]
+        # Those that have these cases: all take as long to load as the rest of the session takes.
+        modules = ("osu/pt2pt.py", "osu/collective.py", "imb/mpi1.py")
+        checks = [word for module in modules for word in ("-c", f"checks/{module}")]
         program = [BIN / "reframe"]
         if one_job:
             program = [sys.executable, "-m", f"{in_job.__name__}.session"]
@@ -67,8 +70,7 @@ class Session:
             "minicluster",
             "-C",
             HELD / "settings.py",
-            "-c",
-            "checks",
+            *checks,
             *cases,
         ]
         line = " ".join(f"'{part}'" for part in [*reframe, *options, "-r"])
