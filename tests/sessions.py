@@ -29,17 +29,22 @@ def environment(results, **more):
     return env | {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results)} | more
 
 
-def call(program, results, *options, **more):
+def call(program, results, *options, suites=(".",), **more):
     """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with
     these."""
     env = environment(results, FABRIC_MPI="mpich") | more
+    settings = ROOT / "config/settings.py"
     return programs.run(
-        [*program, "-C", ROOT / "config/settings.py", "-c", CHECKS, *options],
-        env=env,
+        [*program, "-C", settings, *_of_suites(suites), *options], env=env
     )
 
 
-def dry_run(folder, settings, *options):
+def _of_suites(suites):
+    """Return ReFrame's options for checks: those of one suite are loaded sooner than all."""
+    return [word for suite in suites for word in ("-c", CHECKS / suite)]
+
+
+def dry_run(folder, settings, *options, suites=(".",)):
     """Write job scripts below a folder, by settings of a site's own."""
     (folder / "settings.py").write_text(settings)
     own = {"RFM_COLORIZE": "no", "RFM_REFERENCE_PREFIX": str(folder)}
@@ -48,8 +53,7 @@ def dry_run(folder, settings, *options):
         REFRAME,
         "-C",
         folder / "settings.py",
-        "-c",
-        CHECKS,
+        *_of_suites(suites),
         "-R",
         "--dry-run",
         *options,
@@ -60,7 +64,7 @@ def dry_run(folder, settings, *options):
 class Run:
     """A session of reframe, which has begun.
 
-    :param suites: the folders that checks are loaded from: those of one suite are loaded sooner than all.
+    :param suites: the folders, or modules, that checks are loaded from.
     :param before: what comes before the command of ReFrame. :param env, more: its variables.
     """
 
@@ -82,8 +86,8 @@ class Run:
             "FABRIC_MPI": "mpich",
         }
         self.env = env | of_run | more
-        chosen = [word for suite in suites for word in ("-c", CHECKS / suite)]
-        command = [*before, REFRAME, "-C", settings, *chosen, *arguments, "-r"]
+        chosen = [*_of_suites(suites), *arguments]
+        command = [*before, REFRAME, "-C", settings, *chosen, "-r"]
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self.process = subprocess.Popen(
             command, env=self.env, cwd=ROOT, text=True, **pipe

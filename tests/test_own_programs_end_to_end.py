@@ -19,7 +19,8 @@ PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {
 
 def session(results, *arguments):
     """Run reframe for real and return its status and what it left."""
-    done = Run(results, *arguments, settings=TESTS / "settings.py").wait()
+    settings = TESTS / "settings.py"
+    done = Run(results, *arguments, settings=settings, suites=["fabric"]).wait()
     return done.status, done.session
 
 

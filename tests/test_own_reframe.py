@@ -192,9 +192,9 @@ def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
 
 REFERENCES = """
 no_reference: [{why: only one is held to anything here}]
-OsuLatency:
+HotSpot:
   $index: [layout]
-  1x2: {latency_8B: [100000, -0.1, 0.1, us]}
+  1x2: {send_receive_time_to_1_8B: [100000, -0.1, 0.1, us]}
 """
 
 
@@ -203,16 +203,13 @@ def test_it_names_the_metric_that_misses_its_reference(reframe, clone, tmp_path)
     done = call(
         reframe,
         clone,
-        "-n^OsuLatency%layout=1x2$",
+        "-n^HotSpot%layout=1x2$",
         "-r",
         RFM_REFERENCE_PREFIX=str(tmp_path),
     )
-    assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), (
-        done.stdout
-    )
-    assert re.findall(r"failed to meet reference\(s\): (\w+)=", done.stdout) == [
-        "latency_8B"
-    ]
+    assert re.search(r"\[ +FAIL \] .* HotSpot %layout=1x2 ", done.stdout), done.stdout
+    missed = re.findall(r"failed to meet reference\(s\): (\w+)=", done.stdout)
+    assert missed == ["send_receive_time_to_1_8B"]
 
 
 def test_one_that_is_too_old_says_so(clone, tmp_path):

@@ -56,9 +56,9 @@ def dry_run(system, results):
         Path(sys.executable).with_name("reframe"),
         "-C",
         ROOT / "config/settings.py",
-        "-c",
-        ROOT / "checks",
     ]
+    for suite in ("osu/pt2pt.py", "osu/collective.py", "fabric", "lammps"):
+        command += ["-c", ROOT / "checks" / suite]
     command += ["--system", system, "-n", name, "--dry-run"]
     done = programs.succeed(command, env=env)
     found = {}

@@ -63,9 +63,19 @@ LAMMPS = {"lj", "chain", "eam", "chute", "rhodo"}
 
 
 @pytest.fixture(scope="module")
-def local_cases(of_module):
+def with_builds(of_module):
+    """Return the cases of this host, and what is built for them."""
     of_module.setenv("FABRIC_MPI", "all")
-    return [case for case in loading.cases("local") if not case.check.is_fixture()]
+    return loading.cases("local")
+
+
+@pytest.fixture(scope="module")
+def local_cases(with_builds):
+    return without_builds(with_builds)
+
+
+def without_builds(cases):
+    return [case for case in cases if not case.check.is_fixture()]
 
 
 def test_the_catalogue_is_complete(local_cases):
@@ -353,9 +363,10 @@ SYSTEMS = [
 def of_system(request, of_module):
     """Return the name of a shipped system and its cases."""
     of_module.setenv("FABRIC_MPI", "all")
-    cases = [
-        case for case in loading.cases(request.param) if not case.check.is_fixture()
-    ]
+    if request.param == "local":
+        cases = request.getfixturevalue("local_cases")
+    else:
+        cases = without_builds(loading.cases(request.param))
     assert {case.partition.fullname.split(":")[0] for case in cases} == {request.param}
     return request.param, cases
 
@@ -448,9 +459,9 @@ def test_both_ways_is_both_ways_whoever_counts(local_cases):
     assert check.measure(text)[f"bandwidth_{4 * 1024**2}B"] == 2 * last
 
 
-def test_a_build_on_this_host_is_one_of_its_jobs():
+def test_a_build_on_this_host_is_one_of_its_jobs(with_builds):
     """ReFrame would run it in a pool of its own, at the same time as the jobs of the partition."""
-    builds = [case.check for case in loading.cases("local") if case.check.is_fixture()]
+    builds = [case.check for case in with_builds if case.check.is_fixture()]
     assert builds
     for build in builds:
         assert not build.local and not build.build_locally, build.display_name

@@ -135,7 +135,7 @@ def jobs(tmp_path_factory):
         theirs=THEIRS, of_sendrecv=OF_SENDRECV, nodes=NODES, gpus=GPUS
     )
     chosen = f"--name=^[NR]cclCollective%benchmark=(all_reduce|sendrecv)%layout={NODES}x{GPUS}$"
-    done = sessions.dry_run(folder, settings, "--system=alps", chosen)
+    done = sessions.dry_run(folder, settings, "--system=alps", chosen, suites=["nccl"])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     (folder / "bin").mkdir()
     (folder / "bin/srun").write_text(SRUN)

@@ -27,7 +27,7 @@ def cases(tmp_path_factory, of_module):
     of_module.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
     found = [
         case.check
-        for case in loading.cases("linked")
+        for case in loading.cases("linked", suite="osu/pt2pt.py")
         if type(case.check).__name__ == "OsuBandwidth"
     ]
     return {(check.benchmark, check.layout): check for check in found}

@@ -180,10 +180,9 @@ CASE = "OsuLatency %layout=2x1"
 
 
 def dry_run(folder, inside):
-    chosen = f"--name=^{CASE.replace(' ', '')}$"
-    return sessions.dry_run(
-        folder, SETTINGS.format(inside=inside), "--system=here", chosen
-    )
+    chosen = ["--system=here", f"--name=^{CASE.replace(' ', '')}$"]
+    settings = SETTINGS.format(inside=inside)
+    return sessions.dry_run(folder, settings, *chosen, suites=["osu/pt2pt.py"])
 
 
 @pytest.fixture(scope="module")

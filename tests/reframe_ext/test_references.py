@@ -29,7 +29,7 @@ def case(of_module):
     of_module.setenv("FABRIC_MPI", "mpich")
     (found,) = [
         case
-        for case in loading.cases("local")
+        for case in loading.cases("local", suite="osu/pt2pt.py")
         if case.environ.name == "mpich"
         and type(case.check).__name__ == "OsuLatency"
         and str(case.check.layout) == "1x2"

@@ -55,9 +55,10 @@ def run(tmp_path):
 
     def call(*options, name, **more):
         program = [sys.executable, "-m", session.__name__]
+        more |= {in_job.VARIABLE: in_job.ALL, "FABRIC_SESSION": name}
         done = sessions.call(
-            program, tmp_path / "results", *options, "-r", PATH=f"{tmp_path}:{os.environ['PATH']}",
-            FABRIC_CLUSTER_NODES="1", FABRIC_SESSION=name, **{in_job.VARIABLE: in_job.ALL}, **more,
+            program, tmp_path / "results", *options, "-r", suites=["osu/collective.py"],
+            PATH=f"{tmp_path}:{os.environ['PATH']}", FABRIC_CLUSTER_NODES="1", **more,
         )  # fmt: skip
         asked = tmp_path / "asked"
         lines = asked.read_text().splitlines() if asked.exists() else []
@@ -151,10 +152,13 @@ def test_a_case_in_a_job_of_lsf_has_a_script_without_options_of_a_job(tmp_path):
     (tmp_path / "hosts").write_text("a\nb\n")
     program = [sys.executable, "-m", session.__name__]
     options = ["--system", "generic_lsf:hydra", "-n", "^OsuBarrier%layout=2x1"]
-    of_job = {"LSB_JOBID": "5", "LSB_DJOB_HOSTFILE": str(tmp_path / "hosts")}
-    done = sessions.call(
-        program, tmp_path / "results", *options, "--dry-run", **{in_job.VARIABLE: in_job.ALL}, **of_job,
-    )  # fmt: skip
+    of_job = {
+        "LSB_JOBID": "5",
+        "LSB_DJOB_HOSTFILE": str(tmp_path / "hosts"),
+        in_job.VARIABLE: in_job.ALL,
+    }
+    more = {"suites": ["osu/collective.py"]} | of_job
+    done = sessions.call(program, tmp_path / "results", *options, "--dry-run", **more)
     (script,) = tmp_path.rglob("Osu*/rfm_job.sh")
     text = script.read_text()
     assert "#BSUB" not in text, text
