@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import plain, table
+from fabric_checks.parsers import data, plain, table
 from fabric_checks.parsers.table import Row, require, require_intact, rounded
 
 _HEADER = re.compile(
@@ -29,63 +29,16 @@ _BLOCK = re.compile(
     r"(?m)^# Benchmarking (\S+).*\n(?:(?!# Benchmarking| *#(?:bytes|repetitions)).*\n){0,8}",
 )
 _LAST_LINE = "# All processes entering MPI_Finalize"
-#: The parts, by the names of their programs, as the first lines call them.
-PARTS = {
-    "IMB-MPI1": "MPI-1",
-    "IMB-MPI1-GPU": "MPI-1 (GPU)",
-    "IMB-NBC": "MPI-NBC",
-    "IMB-RMA": "MPI-RMA",
-}
-#: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
-COLLECTIVES = (
-    "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Alltoall", "Alltoallv",
-    "Allgather", "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Bcast",
-)  # fmt: skip
-#: Messages that a process moves in one repetition, where bytes over time are the printed bandwidth. In the
-#: last four of these one process moves a message from or to each of the others in this time, and IMB counts
-#: one of them.
-_MESSAGES = {"Sendrecv": 2, "Exchange": 4} | dict.fromkeys((
-    "PingPong", "PingPing", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local",
-    "Accumulate", "Get_accumulate", "Compare_and_swap", "Fetch_and_op", "Put_all_local", "Get_all_local",
-    "One_put_all", "One_get_all",
-), 1)  # fmt: skip
-#: Benchmarks of IMB-RMA that print times like collectives.
-_ALL_AT_ONCE = ("All_put_all", "All_get_all", "Exchange_put", "Exchange_get")
+_DATA = data.load("imb.yaml")
+#: The parts by program, and the collectives of IMB-MPI1.
+PARTS, COLLECTIVES = _DATA["parts"], _DATA["collectives"]
 NON_AGGREGATE, AGGREGATE = "NON-AGGREGATE", "AGGREGATE"
-_COLUMNS = {
-    "#bytes": "size_B",
-    "#repetitions": "repetitions",
-    "t[usec]": "time_us",
-    "t_min[usec]": "min_time_us",
-    "t_max[usec]": "max_time_us",
-    "t_avg[usec]": "time_us",
-    "Mbytes/sec": "bandwidth_MBps",
-    "Msg/sec": "message_rate_per_s",
-    "t_ovrl[usec]": "overall_us",
-    "t_pure[usec]": "communication_us",
-    "t_CPU[usec]": "compute_us",
-    "overlap[%]": "overlap_percent",
-    "defects": "defects",
-}
-#: The formats of a table, after the size where there is one.
-_TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
-_TIME_AND_BANDWIDTH = "#repetitions t[usec] Mbytes/sec"
-_OVERLAP = "#repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
-#: Those of the benchmarks of IMB-MPI1 and IMB-RMA, but for :data:`_TIME_AND_BANDWIDTH`.
+#: The titles of a table by benchmark, in small letters.
 _TITLES = {
-    "truly_passive_put": "#repetitions t_pure[usec] t_ovrl[usec]",
-    **dict.fromkeys(("sendrecv", "exchange"), f"{_TIMES} Mbytes/sec"),
-    **dict.fromkeys(("uniband", "biband"), "#repetitions Mbytes/sec Msg/sec"),
-    **dict.fromkeys(map(str.lower, ("barrier", *COLLECTIVES, *_ALL_AT_ONCE)), _TIMES),
+    name.lower(): titles for titles, names in _DATA["titles"].items() for name in names
 }
 #: What replaces the values of a row, and why.
-_WHY = {
-    "time-out.": "the sample exceeded its time limit; raise -time",
-    "out-of-mem.": "its buffers need more memory than -mem allows; raise -mem, or ask for smaller messages",
-    "int-overflow": (
-        "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes"
-    ),
-}
+_WHY = _DATA["gave_up"]
 _GAVE_UP = re.compile(rf"(\S+) .*({'|'.join(map(re.escape, _WHY))})")
 _KINDS = {"repetitions": table.whole, "message_rate_per_s": table.whole}
 
@@ -146,8 +99,8 @@ def parse(
     for row in rows:
         _require_agreement(row, processes)
     names = tuple(rows[0].values)
-    if benchmark in _MESSAGES and "message_rate_per_s" not in names:
-        moved = _MESSAGES[benchmark]
+    moved = _DATA["messages"].get(benchmark)
+    if moved and "message_rate_per_s" not in names:
         rows = [_with_exact_bandwidth(row, moved * row.size_B) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))
 
@@ -194,9 +147,10 @@ def _require_agreement(row: Row, processes: int) -> None:
 def _titles(program: str, benchmark: str) -> list[str]:
     """Return the column titles of a benchmark; see ``IMB_output.c`` of IMB."""
     name = benchmark.lower()
-    titles = _TITLES.get(name, _TIME_AND_BANDWIDTH)
+    titles = _TITLES.get(name, _DATA["others"])
     if program == "IMB-NBC":
-        titles = _TIMES if name.endswith("_pure") else _OVERLAP
+        kind = "pure" if name.endswith("_pure") else "overlap"
+        titles = _DATA["non_blocking"][kind]
     return [*([] if "barrier" in name else ["#bytes"]), *titles.split()]
 
 
@@ -280,7 +234,7 @@ def _read_rows(text: str, begin: int, wanted: Sequence[str]) -> list[Row]:
         f"the column titles {quoted(title)} are not this benchmark's, which are {own}",
         first,
     )
-    columns = [_COLUMNS[name] for name in titles]
+    columns = [_DATA["columns"][name] for name in titles]
     rows: list[Row] = []
     for number, line in enumerate(itertools.takewhile(str.strip, lines), first + 1):
         if gave_up := _GAVE_UP.search(line):

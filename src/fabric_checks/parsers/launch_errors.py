@@ -6,22 +6,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
-from typing import Any
-
-import yaml
 
 from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.text import names_text, one_line, plural_text
+from fabric_checks.parsers import data
 
 #: A pattern of what is printed, the cause, and the remedy.
 Cause = tuple[re.Pattern[str], str, str]
 
 #: What follows the time limit is the effect of being killed.
 _TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
-_FILE: dict[str, Any] = yaml.safe_load(
-    resources.files(__package__).joinpath("launch_errors.yaml").read_text()
-)
+_FILE = data.load("launch_errors.yaml")
 
 
 def _pattern(lines: str) -> re.Pattern[str]:

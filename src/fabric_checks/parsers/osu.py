@@ -10,23 +10,19 @@ percentiles (``-z``) and derived data types (``-D``) are refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import osu_columns, plain, table
+from fabric_checks.parsers import data, osu_columns, plain, table
 from fabric_checks.parsers.table import Row, require, require_intact, rounded
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
 #: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in
 #: capitals. The programs in ``xccl`` call NCCL or RCCL in place of MPI; RCCL stands there for NCCL where the
 #: programs are built with it. neighbor_alltoallw of 7.3 prints the title of the benchmark over all processes.
-TITLES: dict[str, str] = json.loads(
-    resources.files(__package__).joinpath("osu_titles.json").read_text()
-)
+TITLES: dict[str, str] = data.load("osu_titles.json")
 #: Benchmarks that reduce what they send.
 REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
 #: The synchronisations of the one-sided benchmarks, as they print them, by the value of their option ``-s``.

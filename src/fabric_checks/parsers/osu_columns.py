@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import data
 
 LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = (
     "latency",
@@ -19,42 +20,10 @@ LATENCY, BANDWIDTH, MESSAGE_RATE, NON_BLOCKING = (
     "non-blocking",
 )
 
-_US, _MBPS = r"\s*[(\[]us[)\]]", r"\s*[(\[]MB/s[)\]]"
-#: The titles, as patterns, and our names of the columns.
-_TITLES = {
-    r"Size(\s*[(\[]B[)\]])?": "size_B",
-    rf"(Avg )?Latency{_US}": "latency_us",
-    rf"Bandwidth{_MBPS}": "bandwidth_MBps",
-    r"MB/s": "bandwidth_MBps",
-    r"Messages/s": "message_rate_per_s",
-    rf"Overall{_US}": "overall_us",
-    rf"Compute{_US}": "compute_us",
-    rf"Coll\. Init{_US}": "coll_init_us",
-    rf"MPI_Test{_US}": "mpi_test_us",
-    rf"MPI_Wait{_US}": "mpi_wait_us",
-    rf"Pure Comm\.{_US}": "pure_comm_us",
-    rf"Min Comm\.{_US}": "min_comm_us",
-    rf"Max Comm\.{_US}": "max_comm_us",
-    r"Overlap\s*\(%\)": "overlap_percent",
-    rf"Min Latency{_US}": "min_latency_us",
-    rf"Max Latency{_US}": "max_latency_us",
-    r"Iterations": "iterations",
-    r"Validation": "validation",
-}
+_DATA = data.load("osu_columns.yaml")
 _PATTERNS = {
-    re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _TITLES.items()
+    re.compile(rf"\s*{title}(?=\s|$)"): name for title, name in _DATA["titles"].items()
 }
-#: The columns that a kind of benchmark begins with, after the size.
-_OWN = {
-    LATENCY: "latency_us",
-    BANDWIDTH: "bandwidth_MBps",
-    MESSAGE_RATE: "bandwidth_MBps message_rate_per_s",
-    NON_BLOCKING: (
-        "overall_us compute_us( coll_init_us mpi_test_us mpi_wait_us)? pure_comm_us"
-        "( min_comm_us max_comm_us)? overlap_percent"
-    ),
-}
-_ADDED = "( min_latency_us max_latency_us iterations)?( validation)?"
 
 
 def read(line: str, line_number: int) -> tuple[str, ...]:
@@ -86,8 +55,10 @@ def require(
     :param has_sizes: whether its rows begin with a message size.
     :param line_number: of the line of titles, for errors.
     """
-    own = ("size_B " if has_sizes else "") + _OWN[kind]
-    if not re.fullmatch(own + _ADDED, " ".join(names)) or len(set(names)) < len(names):
+    own = ("size_B " if has_sizes else "") + _DATA["own"][kind]
+    if not re.fullmatch(own + _DATA["added"], " ".join(names)) or len(set(names)) < len(
+        names
+    ):
         titles = " ".join(names) or "without titles"
         raise OutputError(
             f"the columns {titles} are not those of this benchmark, a test of {kind}",
