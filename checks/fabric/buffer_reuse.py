@@ -6,7 +6,7 @@ import reframe  # noqa: F401  (ReFrame loads only files that import it)
 from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric, curve, points
-from fabric_checks.parsers import buffer_reuse
+from fabric_checks.parsers import buffer_reuse, fabric
 from fabric_checks.reframe_ext.mixins import layouts, optional
 
 from ..registration import check
@@ -41,7 +41,7 @@ class BufferReuse(Sweep):
     seconds_per_point = 0.1
 
     def steps_B(self, first_B, last_B):
-        return buffer_reuse.message_sizes(first_B, last_B)
+        return fabric.multiples(first_B, last_B, factor=4)
 
     def unfit(self):
         yield from super().unfit()

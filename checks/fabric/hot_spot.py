@@ -6,7 +6,7 @@ import reframe  # noqa: F401  (ReFrame loads only files that import it)
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, point
-from fabric_checks.parsers import hot_spot
+from fabric_checks.parsers import fabric, hot_spot
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -34,7 +34,7 @@ class HotSpot(Sweep):
     powers_only = False
 
     def steps_B(self, first_B, last_B):
-        return hot_spot.message_sizes(first_B, last_B)
+        return fabric.multiples(first_B, last_B, factor=8)
 
     @property
     def slaves(self):

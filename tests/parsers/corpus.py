@@ -11,6 +11,7 @@ from fabric_checks.matrices import clusterkit, mpigraph, nccl_tests, perftest
 from fabric_checks.matrices import plain as csv
 from fabric_checks.parsers import (
     buffer_reuse,
+    fabric,
     hot_spot,
     imb,
     lammps,
@@ -165,7 +166,7 @@ def hot_spot_outputs():
     """Return the outputs of our program hot_spot."""
     for name, ranks in (("mpich-5.0.2", 2), ("mpich-5.0.2.5ranks", 5)):
         asked = {
-            "sizes_B": hot_spot.message_sizes(),
+            "sizes_B": fabric.multiples(8, 65536, 8),
             "slaves": hot_spot.slave_counts(ranks),
         }
         yield Whole(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of our program buffer_reuse; its form is tried in test_fabric.py."""
 
-from fabric_checks.parsers import buffer_reuse
+from fabric_checks.parsers import buffer_reuse, fabric
 from tests.breakages import refused
 
 
@@ -10,11 +10,11 @@ def test_other_shares_than_asked_for_are_refused(golden):
     with refused(
         "the row of size_B 1024, reuse_percent 50 was expected, found that of"
     ):
-        buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
+        buffer_reuse.parse(text, fabric.multiples(1024, 4194304, 4), [0, 50, 100])
 
 
 def test_sizes():
-    assert buffer_reuse.message_sizes() == [
+    assert fabric.multiples(1024, 4194304, 4) == [
         1024,
         4096,
         16384,
@@ -23,4 +23,4 @@ def test_sizes():
         1048576,
         4194304,
     ]
-    assert buffer_reuse.message_sizes(1, 15) == [1, 4]
+    assert fabric.multiples(1, 15, 4) == [1, 4]

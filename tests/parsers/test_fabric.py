@@ -34,7 +34,7 @@ def text(golden):
 
 
 def parse(text):
-    return hot_spot.parse(text, hot_spot.message_sizes(), [1, 2, 3, 4])
+    return hot_spot.parse(text, fabric.multiples(8, 65536, 8), [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize("program", POINTS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parser of our program hot_spot; its form is tried in test_fabric.py."""
 
-from fabric_checks.parsers import hot_spot
+from fabric_checks.parsers import fabric, hot_spot
 from tests.breakages import refused
 
 
@@ -12,16 +12,18 @@ def test_other_slaves_than_asked_for_are_refused(golden):
     with refused(message):
         hot_spot.parse(
             golden("hot_spot/mpich-5.0.2.5ranks.txt"),
-            hot_spot.message_sizes(),
+            fabric.multiples(8, 65536, 8),
             [1, 2, 3],
         )
 
 
 def test_sizes_and_slaves():
-    assert hot_spot.message_sizes() == [8, 64, 512, 4096, 32768]
-    assert hot_spot.message_sizes(1, 63) == [1, 8] and hot_spot.message_sizes(
-        1, 64
-    ) == [1, 8, 64]
+    assert fabric.multiples(8, 65536, 8) == [8, 64, 512, 4096, 32768]
+    assert fabric.multiples(1, 63, 8) == [1, 8] and fabric.multiples(1, 64, 8) == [
+        1,
+        8,
+        64,
+    ]
     assert hot_spot.slave_counts(2) == [1]
     assert hot_spot.slave_counts(9) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert hot_spot.slave_counts(10) == [1, 2, 3, 4, 5, 6, 7, 8, 9]

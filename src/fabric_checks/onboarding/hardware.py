@@ -86,16 +86,5 @@ def fastest(links: list[Link]) -> list[Link]:
     kind."""
     if not links:
         return []
-    order = {
-        "Slingshot": 6,
-        "InfiniBand": 5,
-        "Omni-Path": 4,
-        "EFA": 3,
-        "RoCE": 2,
-        "Ethernet": 0,
-    }
-    best = max(
-        links,
-        key=lambda link: (link.kind != "Ethernet", link.MBps, order.get(link.kind, 1)),
-    )
+    best = max(links, key=lambda link: (link.kind != "Ethernet", link.MBps))
     return [link for link in links if (link.kind, link.MBps) == (best.kind, best.MBps)]

@@ -21,6 +21,7 @@ from fabric_checks.core.text import one_line, shortened
 from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.launchers import SCHEDULERS, TEMPLATES
 from fabric_checks.onboarding.questions import Answer, Answers
+from fabric_checks.software.programs import search_paths
 
 #: The values of what is not asked.
 _UNASKED_OF_SYSTEM = {
@@ -171,11 +172,8 @@ def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
 
 def _variables(mpi: Mpi) -> list[list[str]]:
     """Return the variables of an MPI's environment."""
-    variables = []
-    if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
-        library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
-        variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
-    return [*variables, *_launch_variables(mpi.pmi, mpi.pmi_library)]
+    prefix = "" if mpi.prefix in ("/usr", "/usr/local") else mpi.prefix
+    return [*search_paths(prefix), *_launch_variables(mpi.pmi, mpi.pmi_library)]
 
 
 def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:

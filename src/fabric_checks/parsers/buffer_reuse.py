@@ -15,12 +15,6 @@ PERCENTS = (0, 25, 50, 75, 100)
 TABLE = fabric.of_points("buffer_reuse", MODES, ("size_B", "reuse_percent"))
 
 
-def message_sizes(min_size_B: int = 1024, max_size_B: int = 4194304) -> list[int]:
-    """Return the message sizes that the program measures between these, in bytes: each is 4 times the one
-    before."""
-    return fabric.multiples(min_size_B, max_size_B, 4)
-
-
 def parse(
     text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS
 ) -> fabric.Output:

@@ -27,12 +27,6 @@ def slave_counts(ranks: int) -> list[int]:
     return [*(count for count in counts if count < last), last]
 
 
-def message_sizes(min_size_B: int = 8, max_size_B: int = 65536) -> list[int]:
-    """Return the message sizes that ``hot_spot`` measures between these, in bytes: each is 8 times the one
-    before."""
-    return fabric.multiples(min_size_B, max_size_B, 8)
-
-
 def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> fabric.Output:
     """Read the output of ``hot_spot``.
 
