@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -308,9 +307,7 @@ def trials(
     drawn = SHAPES[shape](rng)
     engine = str(rng.choice(drawn.engines))
     made = Outcome(shape, engine)
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(keep) / f"{number}" if keep else Path(folder)
-        here.mkdir(parents=True, exist_ok=True)
+    with harness.folder_of(f"{number}", keep) as here:
         with opensm.simulated(drawn.cabling, here) as simulated:
             host = next(filter(is_adapter, drawn.cabling.ends))
             printed = simulated.sweep(host, engine)
@@ -417,7 +414,7 @@ def main() -> None:
         "--share", type=float, default=0.75, help="of its rate that the cable has"
     )
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--keep", default="", metavar="FOLDER")
+    harness.keeping(parser)
     given = parser.parse_args()
     numbers = range(given.fabrics)
     counts = defaultdict[str, Counter[str]](Counter)

@@ -11,8 +11,9 @@ import contextlib
 import fnmatch
 import io
 import json
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,22 @@ def verb(
 def flat(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a finding with the members of its data beside the others, and whether it blames."""
     return {**found, **found.get("data", {}), "fault": found["severity"] == "fault"}
+
+
+@contextlib.contextmanager
+def folder_of(trial: str, keep: str = "") -> Iterator[Path]:
+    """Yield a folder for the files of a trial, below the one in which they are kept, if any."""
+    with tempfile.TemporaryDirectory() as own:
+        folder = Path(keep, trial.replace(" ", "_")) if keep else Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+
+
+def keeping(parser: argparse.ArgumentParser) -> None:
+    """Add the option to keep the files of each trial."""
+    parser.add_argument(
+        "--keep", default="", metavar="FOLDER", help="keep the files of each trial here"
+    )
 
 
 def options(prog: str, about: str | None) -> argparse.ArgumentParser:

@@ -7,8 +7,6 @@ receives at 80 %, of a scanned pair at 80 %, and of a cable at 75 % both ways th
 *Named*: that part and no other; *blamed*: a part without a fault.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from functools import partial

@@ -2,7 +2,7 @@
 """Measure what one allocation for all cases saves, against a job for each, on the test cluster.
 
     . ci/env.sh
-    python -m lab.one_job 3 --nodes 4                     # so many rounds of runs, in turn
+    python -m lab.one_job 3                               # so many rounds of runs, in turn
     python -m lab.one_job 1 --wait 60 -n '^Osu'           # a queue in which each job waits for a minute
     python -m lab.one_job 1 --against CLONE               # also a job for each by another state of it all
 
@@ -77,7 +77,6 @@ def main():
     """Print a line for each run, and the medians of the walls."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rounds", type=int)
-    parser.add_argument("--nodes", default="4")
     parser.add_argument("--wait", type=int, default=0)
     parser.add_argument("--against", type=Path)
     parser.add_argument("-n", "--name", default=CASES)
@@ -86,7 +85,7 @@ def main():
     # With a queue, what runs beside what hardly matters.
     ways = list(WAYS.items())[: 2 if given.wait else None]
     walls_s = {}
-    lab.cluster("up", "--nodes", given.nodes, "--rate", "10gbit")
+    lab.cluster("up", "--nodes", "4", "--rate", "10gbit")
     try:
         with tempfile.TemporaryDirectory() as folder:
             for number in range(given.rounds):

@@ -24,11 +24,9 @@ exit statuses of 3. What the program measures again is that of ``rotate.program`
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -349,9 +347,7 @@ def trial(name: str, seed: int, nodes: int, keep: str = "") -> Outcome:
         at.pause,
         row.rails,
     )
-    with tempfile.TemporaryDirectory() as own:
-        folder = Path(keep) / f"{name.replace(' ', '_')}-{seed}" if keep else Path(own)
-        folder.mkdir(parents=True, exist_ok=True)
+    with harness.folder_of(f"{name}-{seed}", keep) as folder:
         (folder / "output.txt").write_text(done.text(at.names, at.now, 1.02 * at.now))
         files, options = {}, []
         if row.told == "switches":
@@ -421,9 +417,7 @@ def main() -> None:
     """Print the table."""
     parser = harness.options("lab.physics", __doc__)
     parser.add_argument("--nodes", type=int, default=32)
-    parser.add_argument(
-        "--keep", default="", metavar="FOLDER", help="keep outputs and topology here"
-    )
+    harness.keeping(parser)
     given = parser.parse_args()
     harness.table(
         given, ROWS, COLUMNS, partial(counted, nodes=given.nodes, keep=given.keep)

@@ -231,7 +231,6 @@ def main():
     parser.add_argument(
         "--trials", type=int, default=40, help="of each kind and number of nodes"
     )
-    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument(
         "--minutes",
@@ -252,7 +251,7 @@ def main():
         os.environ.setdefault(
             threads, "1"
         )  # of small tables: more only wait for each other
-    with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         for turn in count():
             tasks = {}
             for row in rows:

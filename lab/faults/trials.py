@@ -24,8 +24,6 @@ NOISES = {
     "all of these": Noise(0.05, 0.03, 0.03, 0.05, 1.0),
     "1 % at half": Noise(0.03, tail=0.01),
 }
-#: How much of the fabric the analysis knows.
-KNOWN = ("routes", "switches", "nothing")
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Trial:
     shape: str = "fat tree 2"
     table: str = "d-mod-k"
     noise: str = "3 %"
+    #: How much of the fabric the analysis knows: its routes, its switches, or nothing.
     known: str = "routes"
     #: When the fault is there: always, from some part of the scan on, until one, or half of the time.
     history: str = "always"

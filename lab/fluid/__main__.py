@@ -4,10 +4,7 @@ right."""
 
 from __future__ import annotations
 
-import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,10 +62,8 @@ class Way:
     """How trials are run; see the options of the command."""
 
     nodes: int
-    shifts: int
     groups: bool
     routing: bool
-    options: tuple[str, ...]
     keep: str
 
     def trial(self, row: str, seed: int) -> tuple[list[str] | None, str]:
@@ -94,32 +89,19 @@ class Way:
         self, row: str, seed: int, at: Scenario, rng: np.random.Generator
     ) -> tuple[dict[str, Any], int]:
         """Return what the verb prints about a run, and its exit status."""
-        shifts = (self.nodes + 1) // 2 if self.shifts < 0 else self.shifts
         text = Machine(at.fabric, rng, tail=at.tail).run(
-            shifts, groups_of(at) if self.groups else ()
+            (self.nodes + 1) // 2, groups_of(at) if self.groups else ()
         )
-        options = [*self.options, *ROWS[row].options]
+        options = []
         if self.routing and (at.fabric.routing == "static" or seed % 2):
-            options += ["--routing", KNOWN_AS[at.fabric.routing]]
-        with self._folder(row, seed, text) as here:
+            options = ["--routing", KNOWN_AS[at.fabric.routing]]
+        with harness.folder_of(f"{row}-{seed}", self.keep) as here:
+            (here / "output.txt").write_text(text)
             document, status = harness.verb(
                 [here / "output.txt"], files_of(at, here), options
             )
         (run,) = document["runs"].values()
         return run, status
-
-    @contextmanager
-    def _folder(self, row: str, seed: int, text: str) -> Iterator[Path]:
-        """Yield a folder with the output of the program, which is kept if asked for."""
-        with tempfile.TemporaryDirectory() as folder:
-            here = (
-                Path(self.keep) / f"{row.replace(' ', '_')}-{seed}"
-                if self.keep
-                else Path(folder)
-            )
-            here.mkdir(parents=True, exist_ok=True)
-            (here / "output.txt").write_text(text)
-            yield here
 
 
 def _truth(at: Scenario) -> str:
@@ -135,12 +117,6 @@ def main() -> None:
     parser = harness.options("lab.fluid", __doc__)
     parser.add_argument("--nodes", type=int, default=32)
     parser.add_argument(
-        "--shifts",
-        type=int,
-        default=-1,
-        help="rounds of the scan; 0: all; default: as in a night",
-    )
-    parser.add_argument(
         "--groups",
         action="store_true",
         help="with the phase leaf, where the leaves are known",
@@ -150,20 +126,9 @@ def main() -> None:
         action="store_true",
         help="tell the verb; where it is not static in half of all",
     )
-    parser.add_argument(
-        "--options", default="", help="further options of the verb blame"
-    )
-    parser.add_argument(
-        "--keep",
-        default="",
-        metavar="FOLDER",
-        help="keep outputs and topology files here",
-    )
+    harness.keeping(parser)
     given = parser.parse_args()
-    options = tuple(given.options.split())
-    way = Way(
-        given.nodes, given.shifts, given.groups, given.routing, options, given.keep
-    )
+    way = Way(given.nodes, given.groups, given.routing, given.keep)
     harness.table(given, ROWS, scoring.COLUMNS, way.trial)
 
 

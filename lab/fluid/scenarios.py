@@ -96,7 +96,7 @@ class Row:
     :param kinds: how healthy nodes of another kind are spread: ``random``, ``leaf``, or ``regular``.
     :param wrong: the share of the entries of the tables in the files that are. :param swaps: of nodes in the
         files.
-    :param traffic: of others. :param options: of the verb.
+    :param traffic: of others.
     :param claim: the kind of part that is then at fault by as much as a first run states that it would have
         named; a trial without such a statement does not count.
     """
@@ -111,7 +111,6 @@ class Row:
     tail: float = 0.0
     traffic: bool = False
     claim: str = ""
-    options: tuple[str, ...] = ()
 
     def build(self, rng: Random, nodes: int) -> Scenario:
         """Return a trial of this row."""

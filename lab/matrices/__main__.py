@@ -7,8 +7,6 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import shutil
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab import matrices
+from lab import harness, matrices
 
 from . import scoring
 from .formats import WAYS, listed
@@ -46,7 +44,6 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
     files: list[Path] = []
     for night in range(way.nights):
         files += way.write(site, folder, night)
-    began = time.monotonic()
     run, status = scoring.verb(files, site, folder, way.alone)
     measured: set[tuple[int, int]] = set()
     for look in range(way.looks):
@@ -63,10 +60,9 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
     return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts),
             "condition": site.condition,
             "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing,
-            "know": site.at.know, "leaves": len(fabric.leaves), "status": status,
-            "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults], "device": site.device,
+            "know": site.at.know, "leaves": len(fabric.leaves),
+            "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults],
             "seen": build(seed, fault, most).sees(),
-            "s": round(time.monotonic() - began, 2),
             "blame": asdict(scoring.ours(run, status, site))}  # fmt: skip
 
 
@@ -204,9 +200,7 @@ def main() -> None:
         type=Path,
         help="add the outcome of each trial to this file; the page is of all",
     )
-    parser.add_argument(
-        "--keep", type=Path, help="keep what was written of each trial here"
-    )
+    harness.keeping(parser)
     given = parser.parse_args()
     rows = [(way, fault) for way in WAYS for fault in FAULTS
             if fnmatch.fnmatch(way, given.formats) and fnmatch.fnmatch(fault, given.faults)
@@ -221,12 +215,8 @@ def main() -> None:
             rare = not WAYS[way].repeats and seed % _RARELY
             if rare or (way, fault, seed) in done or time.monotonic() > until:
                 continue
-            kept = given.keep and given.keep / f"{way}-{fault}-{seed}".replace(" ", "_")
-            folder = kept or Path(tempfile.mkdtemp())
-            folder.mkdir(parents=True, exist_ok=True)
-            records.append(trial(way, fault, seed, folder))
-            if not kept:
-                shutil.rmtree(folder)
+            with harness.folder_of(f"{way}-{fault}-{seed}", given.keep) as folder:
+                records.append(trial(way, fault, seed, folder))
             if given.records:
                 with given.records.open("a") as file:
                     file.write(json.dumps(records[-1]) + "\n")

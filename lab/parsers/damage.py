@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Damage outputs, and change them harmlessly: what do parsers refuse, and what do they accept wrongly?
 
-    python -m lab.parsers.damage [PROGRAM ...] --trials 200000 --seed 1 --examples 3
+    python -m lab.parsers.damage [PROGRAM ...] --trials 200000 --seed 1
 
 A trial damages a recorded output in one way, at times in two or three. If a parser still finds other values
 than in the whole output, contradictions.py says whether the damaged one contradicts itself; of tables of
@@ -418,6 +418,10 @@ def difference(whole, text):
 COLUMNS = ("damaged", "refused", "same values", "head only", "head contradicting", "not tellable", "layout",
            "unread", "contradicting", "crash", "bad message", "harmless", "harmless not read")  # fmt: skip
 
+#: Outcomes of which there are examples, and how many of each sentence.
+SHOWN = ("contradicting", "unread", "crash", "bad message", "harmless not read")
+EXAMPLES = 2
+
 
 def main():
     parser = argparse.ArgumentParser(
@@ -432,14 +436,6 @@ def main():
         "--no-harmless",
         action="store_true",
         help="try no harmless changes: they have no seed",
-    )
-    parser.add_argument(
-        "--examples", type=int, default=2, help="of each outcome and sentence"
-    )
-    parser.add_argument(
-        "--show",
-        default="contradicting,unread,crash,bad message,harmless not read",
-        help="outcomes",
     )
     options = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _hang)
@@ -462,7 +458,7 @@ def main():
                 if outcome.startswith("harmless")
                 else words.partition(":")[0].strip("[\"'")
             )
-            if outcome in options.show.split(","):
+            if outcome in SHOWN:
                 examples[outcome, program, why].append(f"{name}: {way}: {words}")
         sums += row
         print(
@@ -475,7 +471,7 @@ def main():
     for (outcome, program, why), found in sorted(examples.items()):
         print(
             f"\n{outcome}, {program}, {why}: {len(found)}",
-            *found[: options.examples],
+            *found[:EXAMPLES],
             sep="\n  ",
         )
 

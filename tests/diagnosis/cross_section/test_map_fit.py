@@ -122,9 +122,7 @@ def test_routes_that_leave_many_slow_pairs_without_a_cable_are_doubted(kinds, do
 @pytest.mark.parametrize("seed", [9_800_006, 9_800_008])
 def test_tables_of_another_day_blame_no_healthy_cable(seed):
     """Some of its pairs fit a cable of the old tables; the others remain."""
-    columns, _ = Way(32, -1, False, True, (), "").trial(
-        "tables 100% wrong, cable .75", seed
-    )
+    columns, _ = Way(32, False, True, "").trial("tables 100% wrong, cable .75", seed)
     assert "among" in columns and "healthy" not in columns
 
 
