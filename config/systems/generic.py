@@ -52,8 +52,8 @@ EXTRAS = {
 
 # ------------------------------------------------------------------------------------ how jobs are submitted
 SLURM = {
-    # ReFrame's `slurm`, which takes the state of jobs from sacct, and where that fails or is behind from the
-    # controller; it knows why a job failed, and on which node.
+    # ReFrame's `slurm`, which asks the controller about its jobs instead of sacct; it knows why a job failed,
+    # and on which node.
     "scheduler": "fabric-slurm",
     # What every job is submitted with. Whole nodes, because other people's jobs on them are measured too.
     # Yours may need "--partition=...", "--account=...", "--constraint=..." or "--switches=1";

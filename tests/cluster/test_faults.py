@@ -94,10 +94,6 @@ def test_a_fault_is_named_and_costs_no_other_case(
         )
 
 
-def the_fallback_is_reported_once(outcome):
-    assert outcome.printed.count("WARNING: sacct fails (") == 1, outcome.printed
-
-
 def a_killed_session_keeps_its_records_and_its_job(outcome):
     """The job has the nodes until it ends by itself: at its time limit at the latest."""
     killed = outcome.notes["killed"]
@@ -114,6 +110,5 @@ def a_killed_session_keeps_its_records_and_its_job(outcome):
 
 
 OWN_RULES = {
-    "sacct unavailable": the_fallback_is_reported_once,
     "reframe killed and run again": a_killed_session_keeps_its_records_and_its_job,
 }

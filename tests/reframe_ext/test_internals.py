@@ -6,18 +6,16 @@ import inspect
 import logging
 import os
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
 import reframe
 import reframe as rfm
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.exceptions import ConfigError, JobError, SpawnedProcessError
+from reframe.core.exceptions import ConfigError, JobError
 from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
 from reframe.core.schedulers import Job
-from reframe.core.schedulers.slurm import SlurmJobScheduler
 from reframe.frontend.executors import policies
 
 from fabric_checks.core.paths import ROOT
@@ -102,54 +100,13 @@ def test_what_is_noted_of_a_job_can_be_read_from_it():
     assert {name: getattr(job, name) for name in facts} == facts
 
 
-@pytest.fixture
-def fake(tmp_path, monkeypatch):
-    """Commands of Slurm with given answers; its scheduler as ReFrame polls it, without our own part."""
-    return Slurm(tmp_path, monkeypatch)
-
-
-def poll_as_reframe(scheduler, job):
-    """Let ReFrame's part of the scheduler poll, until it has asked Slurm."""
-    SlurmJobScheduler.poll(scheduler, job)
-
-
-def test_the_nodes_of_a_job_come_from_slurms_notation(fake):
-    fake.accounting("COMPLETED")
+def test_the_nodes_and_the_reasons_of_slurm(tmp_path, monkeypatch):
+    fake = Slurm(tmp_path, monkeypatch)
     job = fake.submitted()
-    poll_as_reframe(fake.scheduler, job)
-    assert internals.nodespec(job) == "n[1-2]"
-    internals.note(job, nodespec="n[3-4]")
+    internals.note(job, nodespec="n3,n4", state="COMPLETED")
     assert job.nodelist == ["n1", "n2"]  # what the stand-in answers
-    assert fake.calls[-1] == "scontrol show hostname n[3-4]"
-
-
-def test_the_first_failure_of_sacct_is_the_subclasss(fake):
-    fake.say("sacct", (1, "", "sacct: error: Problem talking\n"))
-    job = fake.submitted()
-    with pytest.raises(SpawnedProcessError):
-        poll_as_reframe(fake.scheduler, job)
-
-
-def test_reframe_cancels_nothing_that_has_waited_for_long(fake):
-    fake.accounting("PENDING")
-    job = fake.submitted(max_pending_time=0.01)
-    time.sleep(0.02)
-    poll_as_reframe(fake.scheduler, job)
-    assert job.state == "PENDING" and not [
-        each for each in fake.calls if each.startswith("scancel")
-    ]
-
-
-def test_reframe_cancels_nothing_for_its_reason_to_wait(fake):
-    fake.accounting("PENDING")
-    fake.say("squeue", (0, "7|ReqNodeNotAvail, UnavailableNodes:n2\n", ""))
-    job = fake.submitted()
-    for _ in range(11):  # it would ask at each tenth poll
-        poll_as_reframe(fake.scheduler, job)
-    assert job.exception is None and not [
-        call for call in fake.calls if call.split()[0] in ("squeue", "scancel")
-    ]
-    assert fake.scheduler.reasons_to_cancel == {"ReqNodeNotAvail"}
+    assert fake.calls[-1] == "scontrol show hostname n3,n4"
+    assert internals.reasons_to_cancel(fake.scheduler) == ["ReqNodeNotAvail"]
 
 
 @pytest.mark.parametrize("version", ["4.10.3", "4.10.10"])

@@ -13,6 +13,7 @@ from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.schedulers import Job
 
 from fabric_checks.reframe_ext.internals import take_system
+from fabric_checks.schedulers import watchdog
 from tests.conftest import GOLDEN
 from tests.loading import SETTINGS
 
@@ -52,6 +53,7 @@ class StandIn:
             (folder / name).chmod(0o755)
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
         monkeypatch.chdir(folder)
+        monkeypatch.setattr(watchdog, "PAUSE_S", 0.0)
         take_system([str(SETTINGS)], self.system)
         self.prepare()
 
@@ -202,7 +204,7 @@ class Pbs(StandIn):
 class Slurm(StandIn):
     name = "fabric-slurm"
     launcher = "srun"
-    commands = ("sacct", "scontrol", "sbatch", "scancel", "squeue")
+    commands = ("scontrol", "sbatch", "scancel")
     refused = (
         "sbatch",
         (1, "", "sbatch: error: Batch job submission failed: Invalid account\n"),
@@ -214,7 +216,7 @@ class Slurm(StandIn):
         "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
     )
     silent = "scontrol has failed for"
-    unknown = "Slurm has forgotten it; perhaps its controller crashed"
+    unknown = "Slurm does not know it; perhaps its controller crashed"
     waits_for = "Slurm says: Resources"
     lost = ("a node of it failed (NODE_FAIL)", {"n2": "n2 is down (cable)"})
     cancels = "scancel 7"
@@ -228,6 +230,7 @@ class Slurm(StandIn):
         "failed": ("FAILED", "NonZeroExitCode", "3:0", "n[1-2]"),
         "lost": ("NODE_FAIL", "None", "0:0", "n[1-2]"),
         "cancelled": ("CANCELLED", "None", "0:0", ""),
+        "completed": ("COMPLETED", "None", "0:0", "n[1-2]"),
     }
 
     def prepare(self):
@@ -243,12 +246,6 @@ class Slurm(StandIn):
             f"NodeName=n1 State=IDLE Partitions=compute \nNodeName=n2 State={state} {reason}\n",
         )
 
-    def accounting(self, state, exit_code="0:0", nodes="n[1-2]"):
-        self.say(
-            "sacct",
-            f"JobID|State|ExitCode|End|NodeList\n7|{state}|{exit_code}|Unknown|{nodes}\n",
-        )
-
     def controller(
         self, state, reason="None", exit_code="0:0", nodes="n[1-2]", more=""
     ):
@@ -259,7 +256,6 @@ class Slurm(StandIn):
 
     def knows(self, phase):
         state, reason, exit_code, nodes = self.phases[phase]
-        self.accounting(state, exit_code, nodes or "None assigned")
         self.controller(state, reason, exit_code, nodes)
         self.say(
             "scontrol-hostname",

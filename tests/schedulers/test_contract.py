@@ -8,8 +8,7 @@ import pytest
 from reframe.core.exceptions import JobSchedulerError
 
 from fabric_checks.schedulers import watchdog
-from fabric_checks.schedulers.slurm import scheduler as slurm
-from tests.schedulers.stand_ins import ALL, WATCHED, Flux, Pbs, standing_clock
+from tests.schedulers.stand_ins import ALL, WATCHED, standing_clock
 
 
 def over(*kinds):
@@ -25,7 +24,7 @@ def tools(request, tmp_path, monkeypatch):
 
 @pytest.fixture
 def clock(monkeypatch):
-    return standing_clock(monkeypatch, watchdog, slurm)
+    return standing_clock(monkeypatch, watchdog)
 
 
 def polled_for(tools, job, clock, seconds):
@@ -82,7 +81,7 @@ def test_a_job_that_loses_a_node_names_it(tools, clock):
     assert dict(tools.scheduler.why_failed(job).node_faults) == node_faults
 
 
-@over(Flux, Pbs)
+@over(*WATCHED)
 def test_a_job_that_this_session_cancels_needs_no_reason(tools):
     job = tools.submitted()
     tools.scheduler.cancel(job)
@@ -118,9 +117,7 @@ def test_a_job_that_completes_after_all_has_not_failed(tools, clock):
     clock.now = job.submit_time + 2
     tools.polled(job)
     assert tools.scheduler.why_failed(job)
-    tools.accounting("COMPLETED") if tools.name == "fabric-slurm" else tools.knows(
-        "completed"
-    )
+    tools.knows("completed")
     assert tools.polled(job) == ("COMPLETED", True)
     assert tools.scheduler.why_failed(job) is None
 
@@ -147,19 +144,17 @@ def test_too_few_nodes_in_service_end_the_wait_if_they_stay_so(tools, clock):
 @pytest.mark.parametrize("case", ["silent", "unknown"])
 def test_a_job_that_nothing_is_heard_of_is_given_up(tools, clock, case):
     job = tools.submitted()
-    tools.knows("running" if tools.name == "fabric-slurm" else "waiting")
+    tools.knows("waiting")
     tools.polled(job)
     tools.is_silent() if case == "silent" else tools.forgets()
     assert not tools.polled(job)[1]
     bound = watchdog.SILENCE_S if case == "silent" else watchdog.UNKNOWN_S
     text = polled_for(tools, job, clock, round(bound) + 120)
     assert text.startswith(f"job {tools.made} was given up: {getattr(tools, case)}")
-    assert (
-        tools.name == "fabric-slurm" or job.state == "FAILED"
-    )  # Slurm's goes by sacct
+    assert job.state == "FAILED"
 
 
-@over(Flux, Pbs)
+@over(*WATCHED)
 def test_a_job_that_is_forgotten_after_it_was_cancelled_keeps_the_reason(tools, clock):
     job = tools.submitted(max_pending_time=10)
     tools.knows("waiting")
@@ -167,6 +162,20 @@ def test_a_job_that_is_forgotten_after_it_was_cancelled_keeps_the_reason(tools, 
     tools.polled(job)
     tools.forgets()
     assert "is still waiting after 11 s" in polled_for(tools, job, clock, 20)
+
+
+@over(*WATCHED)
+def test_a_scheduler_is_not_asked_again_at_once(tools, clock, monkeypatch):
+    monkeypatch.setattr(watchdog, "PAUSE_S", 1.0)
+    job = tools.submitted()
+    tools.knows("running")
+    tools.polled(job)
+    asked = len(tools.calls)
+    tools.polled(job)
+    assert len(tools.calls) == asked
+    clock.now += 1
+    tools.polled(job)
+    assert len(tools.calls) > asked
 
 
 @over(*ALL)

@@ -97,28 +97,7 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
         ]
     queue = reservations.option(access, "-q", "--queue")
     if scheduler == reservations.FLUX:
-        of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"
-        nodes = printed(
-            [
-                "flux",
-                "resource",
-                "status",
-                lines,
-                *of_queue,
-                f"--format={flux.NODES_FORMAT}",
-            ]
-        )
-        busy = printed(
-            [
-                "flux",
-                "resource",
-                "list",
-                "--states=allocated",
-                lines,
-                "--format={nodelist}",
-            ]
-        )
-        return flux.parse_nodes(nodes, busy.strip())
+        return flux.ask_nodes(*([f"--queue={queue}"] if queue else []))
     queue = queue or next(
         iter(re.findall(r"(?m)^\s+default_queue = (\S+)", printed(["qstat", "-Bf"]))),
         None,

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -137,46 +137,13 @@ def end_pbs_job(job: Job) -> None:
     job._completed = True
 
 
-def nodespec(job: Job) -> str | None:
-    """Return the nodes of a job of Slurm, in Slurm's notation.
+def reasons_to_cancel(scheduler: SlurmJobScheduler) -> Collection[str]:
+    """Return the reasons to wait for which a job of Slurm is cancelled, in Slurm's words.
 
-    Why: ``nodelist`` asks the controller each time, also for nodes that are none.
+    Why: ReFrame makes them of two of its options when it makes the scheduler.
     """
-    nodes: str | None = job._nodespec
-    return nodes
-
-
-class SlurmScheduler(SlurmJobScheduler):
-    """ReFrame's ``slurm``, with doors where a subclass has to decide otherwise."""
-
-    def __init__(self) -> None:
-        """Hand the first failure of sacct to the subclass.
-
-        Why: ReFrame counts them, and ends the session at the last.
-        """
-        super().__init__()
-        self._max_sacct_failures = 0
-
-    def _cancel_if_pending_too_long(self, jobs: Iterable[Job]) -> None:
-        """Leave it to the subclass, which does it in ``poll``.
-
-        Why: ReFrame knows such jobs by accounting only, and a scancel that fails would end the session.
-        """
-
-    def _cancel_if_blocked(self, jobs: Iterable[Job], reasons: object = None) -> None:
-        """Leave that to the subclass too, which has the reasons from the controller.
-
-        Why: ReFrame leaves an exception in the job, which it would raise where no record of the case is
-        written yet.
-        """
-
-    @property
-    def reasons_to_cancel(self) -> frozenset[str]:
-        """The reasons to wait for which a job is cancelled, in Slurm's words.
-
-        Why: ReFrame makes them of two of its options when it makes the scheduler.
-        """
-        return frozenset(self._cancel_reasons)
+    reasons: list[str] = scheduler._cancel_reasons
+    return reasons
 
 
 # The whole of ReFrame

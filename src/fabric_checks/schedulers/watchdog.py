@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """End jobs whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
 
-:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that list jobs by one
-    command.
-Slurm has two sources, accounting and controller, and rules of its own for these.
+:class:`PollingScheduler` asks one command about jobs, and keeps why each failed.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +16,9 @@ from typing import Any
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
-from reframe.utility import osext
 
-from fabric_checks.core.errors import OutputError
+from fabric_checks.core.commands import printed
+from fabric_checks.core.errors import FabricError
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import ExitReason, Node
@@ -31,11 +29,8 @@ OUT_OF_SERVICE_S = 30.0
 ASK_NODES_S = 5.0
 #: How long a scheduler may be silent, as when it is restarted, or not know a job, before the job is given up.
 SILENCE_S, UNKNOWN_S = 180.0, 15.0
-#: How long one command of a scheduler may take.
-COMMAND_S = 60.0
-
-#: The errors of a command of a scheduler.
-FAILURES = (SpawnedProcessError, OSError, OutputError)
+#: The least time between two questions about jobs.
+PAUSE_S = 1.0
 
 
 @dataclass
@@ -43,8 +38,7 @@ class Watch:
     """The state of a job that ReFrame does not keep.
 
     ``since`` has the conditions that hold, such as ``silent``, with their beginning in seconds of the
-    monotonic clock. The last two are Slurm's: the job as the controller last showed it, and whether it is
-    over for this session.
+    monotonic clock.
     """
 
     failure: ExitReason | None = None
@@ -52,8 +46,6 @@ class Watch:
     cancelled: bool = False
     nodes_asked: float = 0.0
     since: dict[str, float] = field(default_factory=dict)
-    shown: Any = None
-    is_over: bool = False
 
     def lasts_s(self, condition: str) -> float:
         """Note that a condition holds, and return for how long it has, in seconds."""
@@ -64,16 +56,6 @@ class Watch:
         """Note that conditions do not hold."""
         for each in conditions:
             self.since.pop(each, None)
-
-
-def run(command: str, timeout_s: float = COMMAND_S) -> str:
-    """Return what a command prints.
-
-    :raises SpawnedProcessError, OSError: if it fails, or cannot be started.
-    """
-    return str(
-        osext.run_command(command, check=True, timeout=timeout_s, log=False).stdout
-    )
 
 
 def last_line(error: Exception) -> str:
@@ -99,17 +81,29 @@ def refusals(command: str) -> Iterator[None]:
         raise JobSchedulerError(f"{command}: {last_line(error)}") from None
 
 
-class Watching:
-    """The part of a scheduler that keeps why jobs failed and when they began.
+class PollingScheduler:
+    """The part of a scheduler that polls jobs by one command, and keeps why they failed; it comes before
+    ReFrame's class among the bases.
 
-    A subclass has ``name``, the scheduler's, and ``_ask_nodes``, which returns the nodes that a job can have,
-    and raises one of :data:`FAILURES`.
+    A subclass has ``name``, the scheduler's; ``command``, which shows the job whose id is its last word, and
+    ``cancel_command`` likewise; ``parse_jobs``, which returns the jobs in what the first prints, by id;
+    ``unknown``, what it prints of a job that it does not know, and ``forgotten``, why that may be;
+    ``exit_reason`` of a job's id, the job and the nodes; ``_ask_nodes``, which returns the nodes that a job
+    can have, given what is known of it; and ``_end``, which lets ReFrame see that a job is over.
     """
 
     name: str
-    cancel: Callable[[Job], None]
+    command: str
+    cancel_command: str
+    parse_jobs: Callable[[str], Mapping[str, Any]]
+    unknown: str
+    forgotten: str
+    exit_reason: Callable[[str, Any, Sequence[Node]], ExitReason | None]
     log: Callable[[str], None]
-    _ask_nodes: Callable[[Job], list[Node]]
+    finished: Callable[[Job], bool]
+    _ask_nodes: Callable[[Any], list[Node]]
+    _end: Callable[[Job], None]
+    _next_s = 0.0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -126,65 +120,16 @@ class Watching:
         """Return when a job began, ISO 8601 with time zone; None if it has not, or that is not known."""
         return self._watch(job).began
 
-    def give_up(self, job: Job, why: str) -> None:
-        """Note that a job is no longer waited for."""
-        watch = self._watch(job)
-        watch.failure = watch.failure or ExitReason(
-            f"job {job.jobid} was given up: {why}"
-        )
+    def cancel(self, job: Job) -> None:
+        """Cancel a job; one that cannot be is tried again at the next poll.
 
-    @staticmethod
-    def _is_late(job: Job) -> bool:
-        """Tell whether a job has been in the queue for longer than it may."""
-        return bool(
-            job.max_pending_time
-            and time.time() - job.submit_time >= job.max_pending_time
-        )
-
-    def _cannot_start(self, job: Job, *, now: bool) -> bool:
-        """Tell whether a job cannot start, and could not for so long that no node may come back in time.
-
-        :param now: whether it cannot at this moment, as also after a restart of the scheduler.
+        Why: ReFrame's raise where that fails, as it does if the job has just ended.
         """
-        watch = self._watch(job)
-        if not now:
-            watch.end("unschedulable")
-        return now and watch.lasts_s("unschedulable") >= OUT_OF_SERVICE_S
-
-    def _cancel_waiting(
-        self, job: Job, reason: str, nodes: Sequence[Node], *, unschedulable: bool
-    ) -> None:
-        """Cancel a job that has waited for too long, or cannot start; see :func:`.model.timed_out`."""
-        waited_s = time.time() - job.submit_time
-        failure = model.timed_out(
-            job.jobid, waited_s, self.name, reason, nodes, unschedulable=unschedulable
-        )
-        self._watch(job).failure = failure
-        self.cancel(job)
-
-    def _nodes(self, job: Job) -> list[Node]:
-        """Return the nodes that a job can have as they are now; none if the scheduler does not list them."""
         try:
-            return self._ask_nodes(job)
-        except FAILURES as error:
-            self.log(f"{self.name}: its nodes: {last_line(error)}")
-            return []
-
-
-class PollingScheduler(Watching):
-    """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the
-    bases.
-
-    A subclass has ``command``, which lists jobs; ``forgotten``, why it may not know a job; ``exit_reason`` of
-    its tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a job is
-    over; and ``_ask``, which returns the jobs that are known, by id, and raises one of :data:`FAILURES`.
-    """
-
-    command: str
-    forgotten: str
-    exit_reason: Callable[[str, Any, Sequence[Node]], ExitReason | None]
-    _end: Callable[[Job], None]
-    _ask: Callable[[Sequence[Job]], dict[str, Any]]
+            printed([*self.cancel_command.split(), job.jobid])
+            self._watch(job).cancelled = True
+        except FabricError as error:
+            self.log(str(error))
 
     def is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start."""
@@ -196,29 +141,54 @@ class PollingScheduler(Watching):
         Why: ReFrame's raises where the command fails, which ends the session with its jobs left in the queue,
         or takes the jobs for cancelled; and none notes why a job ended.
         """
-        running = [job for job in jobs if job is not None and not job.completed]
+        if time.monotonic() < self._next_s:
+            return
+        self._next_s = time.monotonic() + PAUSE_S
+        running = [job for job in jobs if job is not None and not self.finished(job)]
         try:
-            known = self._ask(running) if running else {}
-        except FAILURES as error:
+            known = self._ask(running)
+        except FabricError as error:
             for job in running:
-                self._note_silence(job, " ".join(str(error).split()))
+                self._note_silence(job, str(error))
             return
         for job in running:
             watch = self._watch(job)
             watch.end("silent")
             if job.jobid in known:
-                self._update(job, known[job.jobid])
+                self.update(job, known[job.jobid])
             elif watch.lasts_s("unknown") >= UNKNOWN_S:
                 self.forget(job)
+
+    def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
+        """Return the jobs that are known, by id.
+
+        One by one: for several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the
+        others.
+        """
+        known: dict[str, Any] = {}
+        for job in jobs:
+            try:
+                printed_of_job = printed([*self.command.split(), job.jobid])
+            except FabricError as error:
+                if self.unknown not in str(error):
+                    raise
+            else:
+                known |= self.parse_jobs(printed_of_job)
+        return known
+
+    @property
+    def _tool(self) -> str:
+        """The command without its options."""
+        return self.command.partition(" -")[0]
 
     def _note_silence(self, job: Job, error: str) -> None:
         watch = self._watch(job)
         if "silent" not in watch.since:
-            getlogger().warning(f"{self.command} fails ({error}); trying again")
+            getlogger().warning(f"{error}; trying again")
         if (seconds := watch.lasts_s("silent")) >= SILENCE_S:
             self.give_up(
                 job,
-                f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue",
+                f"{self._tool} has failed for {seconds:.0f} s; it may still be in the queue",
             )
 
     def forget(self, job: Job) -> None:
@@ -227,11 +197,14 @@ class PollingScheduler(Watching):
 
     def give_up(self, job: Job, why: str) -> None:
         """End a job for ReFrame, whatever becomes of it in the queue."""
-        super().give_up(job, why)
+        watch = self._watch(job)
+        text = f"job {job.jobid} was given up: {why}"
+        watch.failure = watch.failure or ExitReason(text)
         note(job, state="FAILED")
         self._end(job)
 
-    def _update(self, job: Job, now: Any) -> None:
+    def update(self, job: Job, now: Any) -> None:
+        """Take over what is known of a job."""
         watch = self._watch(job)
         watch.end("unknown")
         watch.began = now.began or watch.began
@@ -251,18 +224,41 @@ class PollingScheduler(Watching):
         if now.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None and not watch.cancelled:
-            watch.failure = self.exit_reason(job.jobid, now, self._nodes(job))
+            watch.failure = self.exit_reason(job.jobid, now, self._nodes(now))
         self._end(job)
 
     def _cancel_if_late(self, job: Job, now: Any) -> None:
         """Cancel a job that has waited for too long, or that too few nodes are in service for."""
-        watch = self._watch(job)
-        is_late = self._is_late(job)
+        watch, waited_s = self._watch(job), time.time() - job.submit_time
+        is_late = bool(job.max_pending_time) and waited_s >= job.max_pending_time
         if watch.cancelled or not (
             is_late or time.monotonic() >= watch.nodes_asked + ASK_NODES_S
         ):
             return
         watch.nodes_asked = time.monotonic()
-        nodes = self._nodes(job)
-        if is_late or self._cannot_start(job, now=self.is_unschedulable(now, nodes)):
-            self._cancel_waiting(job, now.reason, nodes, unschedulable=not is_late)
+        nodes = self._nodes(now)
+        if is_late or self._cannot_start(watch, now, nodes):
+            watch.failure = model.timed_out(
+                job.jobid,
+                waited_s,
+                self.name,
+                now.reason,
+                nodes,
+                unschedulable=not is_late,
+            )
+            self.cancel(job)
+
+    def _cannot_start(self, watch: Watch, now: Any, nodes: list[Node]) -> bool:
+        """Tell whether a job cannot start, and could not for so long that no node may come back in time."""
+        if not self.is_unschedulable(now, nodes):
+            watch.end("unschedulable")
+            return False
+        return watch.lasts_s("unschedulable") >= OUT_OF_SERVICE_S
+
+    def _nodes(self, now: Any) -> list[Node]:
+        """Return the nodes that a job can have as they are now; none if the scheduler does not list them."""
+        try:
+            return self._ask_nodes(now)
+        except FabricError as error:
+            self.log(f"{self.name}: its nodes: {error}")
+            return []

@@ -3,6 +3,7 @@
 22.05.8."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_pending_job():
     job = slurm.parse_job(PENDING)
     assert job.state == "PENDING"
     assert job.exit_status == 0
-    assert job.nodelist == ""
+    assert job.nodes == () and job.waits and job.began is None
     assert job.least_nodes == 2
     assert job.reason.startswith(
         "Nodes required for job are DOWN, DRAINED or reserved for jobs in"
@@ -62,15 +63,19 @@ def test_a_job_that_has_ended(exit_code, status):
     job = slurm.parse_job(ENDED.replace("3:0", exit_code) + " Reservation=w")
     assert job.state == "FAILED"
     assert job.exit_status == status
-    assert job.nodelist == "n[1-2]"
+    assert job.nodes == ("n1", "n2") and job.has_ended
     assert job.partitions == {"a", "b"} and job.reservation == "w"
 
 
 def test_a_job_that_is_tidied_up_has_all_its_nodes():
     details = "   Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=   Nodes=n3 CPU_IDs=0 Mem=0 GRES= MinCPUsNode=1"
     line = ENDED.replace("FAILED", "COMPLETING").replace("n[1-2]", "n2")
-    assert slurm.parse_job(f"{line} JOB_GRES=(null){details}").nodelist == "n[1-2],n3"
-    assert slurm.parse_job(f"{line} Reservation=(null)").nodelist == "n2"
+    assert slurm.parse_job(f"{line} JOB_GRES=(null){details}").nodes == (
+        "n1",
+        "n2",
+        "n3",
+    )
+    assert slurm.parse_job(f"{line} Reservation=(null)").nodes == ("n2",)
 
 
 @pytest.mark.parametrize("key", ["JobState", "ExitCode", " NodeList", "NumNodes"])
@@ -134,15 +139,6 @@ def test_a_node_that_saves_power_or_reboots_is_in_service(state, is_busy):
     assert found.is_busy == is_busy
 
 
-def test_too_few_nodes_are_those_of_the_jobs_partitions():
-    job = slurm.parse_job(PENDING)
-    assert slurm.too_few(job, [node("n1"), DRAINED])
-    assert slurm.too_few(job, [node("n1"), DRAINED, node("n3", partitions="other")])
-    assert not slurm.too_few(job, [node("n1"), DRAINED, node("n3", "ALLOCATED")])
-    # Who cannot say which nodes there are does not know that they are too few.
-    assert not slurm.too_few(job, [])
-
-
 @pytest.mark.parametrize(
     "state, names, nodes, says",
     [
@@ -159,7 +155,8 @@ def test_too_few_nodes_are_those_of_the_jobs_partitions():
     ],
 )  # fmt: skip
 def test_why_a_job_ended(state, names, nodes, says):
-    reason = slurm.exit_reason("7", state, names, nodes)
+    job = replace(slurm.parse_job(ENDED), state=state, nodes=tuple(names))
+    reason = slurm.exit_reason("7", job, nodes)
     assert (reason and reason.text) == says
     if reason:
         assert list(reason.node_faults) == [
@@ -168,10 +165,9 @@ def test_why_a_job_ended(state, names, nodes, says):
 
 
 def test_the_node_that_slurm_says_failed_is_named_where_it_is_back():
-    failed = slurm.parse_job(f"{ENDED} FailedNode=n2").failed_node
-    reason = slurm.exit_reason(
-        "7", "NODE_FAIL", ["n1", "n2"], [node("n1"), node("n2")], failed
-    )
+    job = slurm.parse_job(f"{ENDED} FailedNode=n2")
+    lost = replace(job, state="NODE_FAIL")
+    reason = slurm.exit_reason("7", lost, [node("n1"), node("n2")])
     assert dict(reason.node_faults) == {"n2": "n2 failed"}
     assert slurm.parse_job(ENDED).failed_node == ""
 

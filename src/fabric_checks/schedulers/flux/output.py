@@ -17,6 +17,7 @@ from typing import Any
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 from ClusterShell.RangeSet import RangeSet, RangeSetException
 
+from fabric_checks.core.commands import printed
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import clean
 from fabric_checks.schedulers import model
@@ -116,6 +117,18 @@ def _reason(printed: Mapping[str, Any]) -> str:
         case {"annotations": {"sched": {"reason_pending": reason}}}:
             return clean(reason)
     return ""
+
+
+def ask_nodes(*of_queue: str) -> list[Node]:
+    """Return the nodes as Flux lists them.
+
+    :param of_queue: an option that names a queue, for the nodes of that.
+    :raises FabricError: if Flux does not answer.
+    """
+    ask, lines = ["flux", "resource"], "--no-header"
+    nodes = printed([*ask, "status", lines, *of_queue, f"--format={NODES_FORMAT}"])
+    busy = printed([*ask, "list", "--states=allocated", lines, "--format={nodelist}"])
+    return parse_nodes(nodes, busy.strip())
 
 
 def parse_nodes(text: str, busy: str = "") -> list[Node]:

@@ -10,7 +10,7 @@ bindings in the Python of ReFrame. This one writes what a job needs into its scr
 own, and asks ``flux jobs``.
 
 Delete this module, and write ``flux`` for ``fabric-flux``, when ReFrame's passes on nodes, tasks and
-``access``, and notes nodes, exit status and exception of a job; :meth:`.Watching.why_failed` has to stay, on
+``access``, and notes nodes, exit status and exception of a job; ``why_failed`` has to stay, on
 ReFrame's notes.
 """
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from reframe.core.backends import register_scheduler
@@ -30,12 +29,7 @@ from reframe.utility import osext
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers.flux import output
 from fabric_checks.schedulers.model import Node
-from fabric_checks.schedulers.watchdog import (
-    COMMAND_S,
-    PollingScheduler,
-    refusals,
-    run,
-)
+from fabric_checks.schedulers.watchdog import PollingScheduler, refusals
 
 
 class FluxBatchJob(Job):
@@ -53,11 +47,10 @@ class FluxBatchJob(Job):
 class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
     """Flux by ``flux batch`` and ``flux jobs``; every job ends, and its exit reason is known."""
 
-    name, command, forgotten = (
-        "Flux",
-        "flux jobs",
-        "perhaps it was restarted and lost its jobs",
-    )
+    name, command = "Flux", "flux jobs --json"
+    unknown, cancel_command = "unknown", "flux cancel"
+    forgotten = "perhaps it was restarted and lost its jobs"
+    parse_jobs = staticmethod(output.parse_jobs)
     exit_reason = staticmethod(output.exit_reason)
 
     def __init__(self) -> None:
@@ -107,47 +100,25 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         :raises JobSchedulerError: in one line, if Flux does not take it.
         """
         with refusals("flux batch"):
-            printed = run(
-                f"flux batch {shlex.quote(job.script_filename)}", self._timeout_s
-            ).strip()
+            script = shlex.quote(job.script_filename)
+            printed = self._run(f"flux batch {script}", check=True)
         # In decimal: all of Flux takes it, and it is plain ASCII.
         command = f"flux job id --to=dec {shlex.quote(printed)}"
-        number = (
-            osext.run_command(command, timeout=COMMAND_S, log=False).stdout.strip()
-            if printed
-            else ""
-        )
+        number = self._run(command) if printed else ""
         if not number.isdecimal():
             raise JobSchedulerError(
                 f"flux batch printed {printed!r} instead of a job id"
             )
         note(job, jobid=number, submit_time=time.time(), state="PENDING")
 
-    def cancel(self, job: Job) -> None:
-        """Cancel a job; one that has just ended is left.
-
-        Why: ReFrame's needs the future of a job that it submitted itself.
-        """
-        self._watch(job).cancelled = True
-        osext.run_command(
-            f"flux cancel {job.jobid}", check=False, timeout=self._timeout_s
+    def _run(self, command: str, *, check: bool = False) -> str:
+        done = osext.run_command(
+            command, check=check, timeout=self._timeout_s, log=False
         )
+        return str(done.stdout).strip()
 
-    def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
-        # It fails as soon as one job is unknown, and prints the others.
-        command = f"flux jobs --json {' '.join(job.jobid for job in jobs)}"
-        done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-        none_is_known = not done.stdout.strip() and "unknown" in done.stderr
-        return {} if none_is_known else output.parse_jobs(done.stdout)
-
-    def _ask_nodes(self, job: Job) -> list[Node]:
-        nodes = run(
-            f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}"
-        )
-        busy = run(
-            "flux resource list --states=allocated --no-header --format={nodelist}"
-        ).strip()
-        return output.parse_nodes(nodes, busy)
+    def _ask_nodes(self, now: output.Job) -> list[Node]:
+        return output.ask_nodes()
 
     @staticmethod
     def _end(job: Job) -> None:

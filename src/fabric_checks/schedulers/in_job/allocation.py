@@ -239,7 +239,7 @@ class Slurm(Allocation):
             )
             self.release()
             return
-        if not slurm.too_few(job, nodes):
+        if not model.too_few(nodes, job.least_nodes):
             self._short_since_s = None
             return
         self._short_since_s = self._short_since_s or time.monotonic()
@@ -430,5 +430,4 @@ class Flux(Allocation):
         return ["env", f"{NODES_VARIABLE}={','.join(nodes)}", script]
 
     def _ask_nodes(self) -> list[Node]:
-        line = ["flux", "resource", "status", "--no-header"]
-        return flux.parse_nodes(printed([*line, f"--format={flux.NODES_FORMAT}"]))
+        return flux.ask_nodes()

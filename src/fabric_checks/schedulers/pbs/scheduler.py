@@ -8,45 +8,35 @@ prints one, so that it takes the others for ended. Both raise when qstat fails. 
 options, and has the same job scripts but for ``-r n``: a job that PBS ran again would be two.
 
 Delete this module, and write ``pbspro`` for ``fabric-pbs``, when ReFrame's gets over a job without
-``Exit_status`` and a qstat that fails, and notes substate and comment of a job; :meth:`.Watching.why_failed`
+``Exit_status`` and a qstat that fails, and notes substate and comment of a job; ``why_failed``
 has to stay, on ReFrame's notes.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.pbs import PbsJobScheduler
-from reframe.utility import osext
 
-from fabric_checks.core.errors import OutputError
+from fabric_checks.core.commands import printed
 from fabric_checks.reframe_ext.internals import end_pbs_job, note
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.pbs import output
-from fabric_checks.schedulers.watchdog import (
-    COMMAND_S,
-    PollingScheduler,
-    refusals,
-    run,
-)
+from fabric_checks.schedulers.watchdog import PollingScheduler, refusals
 
 
 @register_scheduler("fabric-pbs")
 class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     """PBS by the history of jobs; every job ends, and its exit reason is known."""
 
-    name, command, forgotten = (
-        "PBS",
-        "qstat",
-        "does its server have job_history_enable?",
-    )
+    name, command = "PBS", "qstat -x -f -F json"
+    unknown, cancel_command = "Unknown Job Id", "qdel"
+    forgotten = "does its server have job_history_enable?"
+    parse_jobs = staticmethod(output.parse_jobs)
     exit_reason = staticmethod(output.exit_reason)
     _end = staticmethod(end_pbs_job)
 
@@ -81,33 +71,8 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         with refusals("qsub"):
             super().submit(job)
 
-    def cancel(self, job: Job) -> None:
-        """Cancel a job; one that has just ended is left.
-
-        Why: ReFrame's waits until the job is 3 s old, and raises where it has ended.
-        """
-        self._watch(job).cancelled = True
-        osext.run_command(
-            f"qdel {shlex.quote(job.jobid)}", check=False, timeout=COMMAND_S
-        )
-
-    def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
-        known: dict[str, Any] = {}
-        for job in jobs:
-            # One by one: for several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the
-            # others.
-            command = f"qstat -x -f -F json {shlex.quote(job.jobid)}"
-            done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-            if done.stdout.strip():
-                known |= output.parse_jobs(done.stdout)
-            elif "Unknown Job Id" not in done.stderr:
-                raise OutputError(
-                    " ".join(done.stderr.split()) or f"status {done.returncode}"
-                )
-        return known
-
-    def _ask_nodes(self, job: Job) -> list[Node]:
-        return output.parse_nodes(run("pbsnodes -a"))
+    def _ask_nodes(self, now: output.Job) -> list[Node]:
+        return output.parse_nodes(printed(["pbsnodes", "-a"]))
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start: too few nodes are in service, or PBS excludes it."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import filterfalse
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.records.folding import unfolded
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import ExitReason, Node, Queue
 
@@ -63,28 +65,28 @@ CAUSES = {
 }
 
 
+#: The states of a job that has not begun, and those that are final.
+WAITING = (
+    "PENDING",
+    "CONFIGURING",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESV_DEL_HOLD",
+    "SPECIAL_EXIT",
+)
+ENDED = ("COMPLETED", "FAILED", *CAUSES)
+
+
 @dataclass(frozen=True)
-class Job:
+class Job(model.Job):
     """A job as the controller knows it.
 
-    :param state: such as ``PENDING``; :param reason: why it is pending, in words; empty if Slurm gives no
-        reason.
-    :param exit_status: of the batch script, or 128 and the signal that ended it.
-    :param nodelist: its nodes in Slurm's notation, empty before it has any.
-    :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
-    :param began: when it began, ISO 8601 in the time of this host, or is to begin; ``Unknown`` if that is not
-        known.
+    :param partitions: the partitions that it was submitted to.
     :param reservation: the one that it runs in, empty without one.
     :param failed_node: the node whose failure ended it, as Slurm shows it from 24.11 on; else empty.
     """
 
-    state: str
-    reason: str
-    exit_status: int
-    nodelist: str
     partitions: frozenset[str]
-    least_nodes: int
-    began: str
     reservation: str
     failed_node: str
 
@@ -106,6 +108,18 @@ def _fields(text: str, *needed: str) -> dict[str, str]:
     }
 
 
+def parse_jobs(text: str) -> dict[str, Job]:
+    """Return the jobs of lines, by their ids.
+
+    :raises OutputError: if a line is not a job's.
+    """
+    return {
+        _fields(line, "JobId")["JobId"]: parse_job(line)
+        for line in text.splitlines()
+        if line.strip()
+    }
+
+
 def parse_job(text: str) -> Job:
     """Return the job of a line.
 
@@ -122,18 +136,26 @@ def parse_job(text: str) -> Job:
     status, signal, least_nodes = map(int, numbers.groups())
     # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The
     # details, one for each kind of allocation, have them all.
-    allocated = ",".join(re.findall(r"\sNodes=(\S+)", text))
+    nodes = unfolded(",".join(re.findall(r"\sNodes=(\S+)", text)) or of["NodeList"])
+    state, began = of["JobState"], of.get("StartTime", "Unknown")
     return Job(
-        state=of["JobState"],
-        reason=of["Reason"].replace("_", " "),
+        state=state,
+        waits=state in WAITING,
+        has_ended=state in ENDED,
         exit_status=status or (128 + signal if signal else 0),
-        nodelist=allocated or of["NodeList"],
-        partitions=frozenset(of["Partition"].split(",")),
+        nodes=tuple(nodes),
         least_nodes=least_nodes,
-        began=of.get("StartTime", "Unknown"),
+        began=_local(began) if nodes and began != "Unknown" else None,
+        reason=of["Reason"].replace("_", " "),
+        partitions=frozenset(of["Partition"].split(",")),
         reservation=of.get("Reservation", ""),
         failed_node=of.get("FailedNode", ""),
     )
+
+
+def _local(text: str) -> str:
+    """Return a time of this host with its time zone."""
+    return datetime.fromisoformat(text).astimezone().isoformat()
 
 
 def parse_reservation(text: str) -> tuple[str, str, bool]:
@@ -210,38 +232,23 @@ def _why_unavailable(states: set[str]) -> str | None:
     return next(found, None)
 
 
-def too_few(job: Job, nodes: Iterable[Node]) -> bool:
-    """Tell whether a job cannot start, because its partitions have fewer nodes in service than it needs."""
-    return model.too_few(
-        [node for node in nodes if job.partitions & node.partitions], job.least_nodes
-    )
-
-
-def exit_reason(
-    jobid: str,
-    state: str,
-    names: Sequence[str],
-    nodes: Iterable[Node],
-    failed_node: str = "",
-) -> ExitReason | None:
+def exit_reason(jobid: str, job: Job, nodes: Iterable[Node]) -> ExitReason | None:
     """Return why a job that has ended failed, or None if its output explains it better.
 
-    :param state: its final state, or several with commas; :param names: the nodes that it had, if any.
-    :param nodes: the nodes as they are now.
-    :param failed_node: the one that Slurm names; it may be back in service.
+    :param nodes: the nodes as they are now; the one that Slurm names may be back in service.
     """
     known = [
         replace(node, fault=f"{node.name} failed")
-        if node.name == failed_node and not node.fault
+        if node.name == job.failed_node and not node.fault
         else node
         for node in nodes
     ]
-    for part in state.split(","):
-        if part in CAUSES:
-            return model.terminated(jobid, names, CAUSES[part], state, known)
-    if "FAILED" in state and model.faults(known, names):
-        return model.terminated(jobid, names, "it failed", state, known)
-    return None
+    cause = CAUSES.get(job.state)
+    if job.state == "FAILED" and model.faults(known, job.nodes):
+        cause = "it failed"
+    if cause is None:
+        return None
+    return model.terminated(jobid, job.nodes, cause, job.state, known)
 
 
 #: The format that `sinfo --noheader --format` is asked for; a line is a group of like nodes of a partition.
