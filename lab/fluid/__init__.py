@@ -5,11 +5,11 @@ random sharing.
 *Model.* All pairs of a round begin at once. A flow has the max-min fair rate of what it shares with others,
 as long as all of them last; when one ends, or a part changes its level, all rates are found anew (``flows``).
 A fabric is a fat tree of two or three levels; its routes are static by tables, adaptive, sprayed, or hashed
-(``fabric``). A value has log-normal noise, and may be at half by chance (``machine``). ``program`` is the
-procedure of ``rotate`` after its source; what is measured again is chosen by ``lab.rotate.suspects``, which
-on saved outputs of the program asks for the same pairs in the same order.
+(``fabric``). A value has log-normal noise, and may be at half by chance (``machine``). ``lab.rotate`` has the
+procedure of ``rotate`` after its source; on saved outputs of the program it asks for the same pairs in the
+same order.
 
-*Scoring.* The verb ``rotate`` reads the output and the topology files, as a user would give them; nothing
+*Scoring.* The verb ``blame`` reads the output and the topology files, as a user would give them; nothing
 else of the library judges. Of each row of the table:
 
 - ``alone``: all faults are blamed by their own names (both switches of a cable), with no alternative;

@@ -2,7 +2,7 @@
 """Which pairs deserve to be measured again, and in which rounds: the rule of ``rotate --confirm``.
 
 The program applies this rule itself, while it has the nodes (``checks/fabric/src/cross_section/suspects.c``
-and ``confirm.c``); here it is once more, for both models of the laboratory and for the tests, and as the
+and ``confirm.c``); here it is once more, for the models of the laboratory and for the tests, and as the
 counterpart that the program is tested against.
 """
 
