@@ -53,3 +53,16 @@ def test_a_node_without_a_known_adapter_is_told_how_to_name_it():
     unclear = replace(mapped, position=np.append(mapped.position[:-1], -1))
     of = f"1 of {len(mapped.position)} ranks"
     assert of in words.to_name_it(unclear) and "--adapter" in words.to_name_it(unclear)
+
+
+def test_a_link_that_runs_slower_than_its_fellows_is_the_first_to_look_at():
+    """A pair was to be measured again, and a line far above had said that the link of one of its nodes runs
+    at half the rate of its fellows."""
+    found, mapped = of_slow((0, 28), (1, 20))
+    pair = next(part for part in found if part.kind == "pair")
+    switch = replace(pair, kind="switch", key=(0,))
+    host = mapped.known.hosts[mapped.position[pair.key[1]]]
+    slow = {f"leaf9 port 4 to {host} mlx5_0 port 1": "at 4xEDR"}
+    mapped = replace(mapped, known=replace(mapped.known, slow_links=slow))
+    assert words.of_part(mapped, pair).look.startswith("at 4xEDR; measure it again")
+    assert "4xEDR" not in words.of_part(mapped, switch).look

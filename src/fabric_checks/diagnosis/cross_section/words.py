@@ -66,8 +66,19 @@ class Words:
 
 
 def of_part(mapped: MappedEvidence, part: Part) -> Words:
-    """Return a part in words."""
-    return _OF_KINDS.get(part.kind, _switch)(mapped, part)
+    """Return a part in words, with what the map says of its link or of its host's, if that runs slower than
+    its fellows."""
+    words = _OF_KINDS.get(part.kind, _switch)(mapped, part)
+    known = mapped.known
+    places = mapped.position[list(words.ranks)]
+    names = [known.hosts[place] for place in places if place >= 0]
+    names.append(words.name.removeprefix("cable "))
+    slow = [
+        text
+        for link, text in known.slow_links.items()
+        if any(f" {name} " in f" {link} " for name in names)
+    ]
+    return replace(words, look="; ".join([*slow, words.look]))
 
 
 def _pair(mapped: MappedEvidence, part: Part) -> Words:
