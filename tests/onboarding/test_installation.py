@@ -40,19 +40,3 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
         "b",
         "c",
     ]
-
-
-@pytest.mark.parametrize(
-    "output, reason",
-    [
-        ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\n"
-         f"ERROR: no module\n\n--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n",
-         "environ error: could not load: ERROR: no module"),
-        ("reframe: error: unknown system: `x'\nLog\n", "error: unknown system: `x'"),
-        ('  File "x.py", line 1\n    systems = [\nSyntaxError: unexpected EOF\n',
-         "SyntaxError: unexpected EOF"),
-        ("[  PASSED  ] Ran 0/0 test case(s)", "it ran no case"),
-    ],
-)  # fmt: skip
-def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
-    assert installation._reason(output) == reason

@@ -58,7 +58,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, **given: str | None) -> 
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It
-    overwrites nothing. At the end its modules are loaded, and ReFrame tries the system in a dry run.
+    overwrites nothing. At the end its modules are loaded, and the cases of all levels are set up.
     """
     if given["name"] is not None:
         questions.free_name(
@@ -87,10 +87,10 @@ def command(*, yes: bool, this_host: bool, spack: bool, **given: str | None) -> 
                 f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py"
             )
     mpi = "none" if chosen else site_files.wheels(facts)[0]
-    cases = installation.dry_run(name, mpi)
+    cases = installation.cases_of(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
     console.print(
-        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run",
+        f"{cases} cases were set up; nothing was run",
         "",
         "next:",
         f"  ci/run --system {name}{option} --mode smoke",

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the files of a site without replacing any, and try them in a dry run."""
+"""Write the files of a site without replacing any, and try them."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.module_run import written_by
 from fabric_checks.core.paths import ROOT
 from fabric_checks.onboarding.facts import Mpi
 from fabric_checks.onboarding.probe import Machine
@@ -65,54 +60,21 @@ def load_modules(machine: Machine, mpi: Mpi) -> str:
     return f"`{load}`: {list(machine.asked.values())[-1]}" if text is None else ""
 
 
-def dry_run(system: str, mpi: str) -> str:
-    """Let ReFrame go through the smoke level of a system without running it, and return how many cases there
-    are.
+def cases_of(system: str, mpi: str) -> int:
+    """Return how many cases a system has; each is set up as in a run, and none is run.
 
     :param mpi: which wheels are meant, as FABRIC_MPI has it.
-    :raises FabricError: with ReFrame's own line, if it fails.
+    :raises FabricError: with ReFrame's own line, if they cannot be set up, or there is none.
     """
-    path = os.pathsep.join(
-        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    remedy = f"fix config/systems/{system}.py, or remove it"
+    found = written_by(
+        "fabric_checks.reframe_ext.catalogue",
+        system,
+        failed=f"the cases of {system} cannot be set up; {remedy}",
+        FABRIC_MPI=mpi,
+        FABRIC_STACK="",
+        RFM_CONFIG_FILES="",
     )
-    reframe = shutil.which("reframe", path=path)
-    if reframe is None:
-        raise FabricError(
-            f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one"
-        )
-    with tempfile.TemporaryDirectory() as results:
-        kept = {
-            key: os.environ[key] for key in os.environ if not key.startswith("RFM_")
-        }
-        own = {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "FABRIC_STACK": ""}
-        settings, checks = str(CONFIG / "settings.py"), str(ROOT / "checks")
-        command = [reframe, "-C", settings, "-c", checks, "--system", system]
-        command += ["--mode=smoke", "--dry-run"]
-        done = subprocess.run(
-            command,
-            env=kept | own | {"RFM_COLORIZE": "no"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
-    if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
-        raise FabricError(
-            f"the dry run of {system} failed: {quoted(_reason(done.stdout + done.stderr), 400)}; fix"
-            f" config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke"
-            " --dry-run`"
-        )
-    return ran[1]
-
-
-def _reason(output: str) -> str:
-    """Return ReFrame's own reason of a failed run: of the first case that failed, or else its error."""
-    if match := re.search(r"\* Reason: (.*?)\n(-{40}|\Z)", f"{output}\n", re.DOTALL):
-        lines = [
-            line
-            for line in match[1].splitlines()
-            if not re.fullmatch(r"--- std(out|err) ---", line)
-        ]
-        return " ".join(" ".join(lines).split())
-    match = re.search(r"\w*error: .*", output, re.IGNORECASE)
-    return match[0] if match else "it ran no case"
+    if not found["cases"]:
+        raise FabricError(f"{system} has no case; {remedy}")
+    return len(found["cases"])
