@@ -11,7 +11,7 @@ from fabric_checks.core import families
 from fabric_checks.parsers import osu
 from fabric_checks.references import audit, reference_file
 from fabric_checks.references.cases import Case
-from fabric_checks.reframe_ext import catalogue
+from fabric_checks.reframe_ext import catalogue, internals
 from fabric_checks.reframe_ext.mixins.references import check_names
 from fabric_checks.software.suites import SUITES
 from tests import loading
@@ -350,16 +350,13 @@ def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
 TWINS = sorted(path.stem for path in (ROOT / "config/twins").glob("*.yaml"))
 
-#: All twins together take a minute; alone each is what it is among all, and one is enough every day.
+#: Alone each twin is what it is among all, so one of them is set up.
 SYSTEMS = [
     name for name in loading.shipped_systems() if name not in TWINS and name != "twins"
 ]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[*SYSTEMS, TWINS[0], pytest.param("twins", marks=pytest.mark.long)],
-)
+@pytest.fixture(scope="module", params=[*SYSTEMS, TWINS[0]])
 def of_system(request, of_module):
     """Return the name of a shipped system and its cases."""
     of_module.setenv("FABRIC_MPI", "all")
@@ -405,26 +402,51 @@ def test_a_twin_alone_is_what_it_is_among_all():
         assert among_all["name"] == name
 
 
-def test_no_shipped_reference_file_has_a_fault(of_system):
+def test_no_shipped_reference_file_has_a_fault(of_system, index_items):
     """Of the system, or of the partitions that name it: no orphan, no gap, no wrong unit, no reason for
     nothing."""
-    system, cases = of_system
-    for name in {case.partition.extras.get("references", system) for case in cases}:
+    _, cases = of_system
+    require_no_fault([catalogue.data_of(case, index_items) for case in cases])
+
+
+@pytest.fixture(scope="module")
+def index_items():
+    """Return the attributes of checks by which any file has its references."""
+    files = map(reference_file.load, REFERENCES.glob("*.yaml"))
+    return sorted({item for file in files for item in audit.index_items(file)})
+
+
+def require_no_fault(found):
+    """Audit the files of cases, which are data of the catalogue."""
+    cases = list(map(Case.of, found))
+    for name in {case.file for case in cases}:
         file = reference_file.load(REFERENCES / f"{name}.yaml")
-        own = [
-            case
-            for case in cases
-            if case.partition.extras.get("references", system) == name
-        ]
-        items = audit.index_items(file)
-        assert (
-            audit.of_file(
-                file,
-                check_names(),
-                [Case.of(catalogue.data_of(case, items)) for case in own],
-            )
-            == []
-        )
+        own = [case for case in cases if case.file == name]
+        assert audit.of_file(file, check_names(), own) == []
+
+
+@pytest.mark.long
+def test_no_reference_file_of_a_twin_has_a_fault(of_module, index_items):
+    """As `references audit` has the cases: a gap is a metric that has neither a reference nor a reason."""
+    of_module.setenv("FABRIC_MPI", "all")
+    loading.forget_checks()
+    found = catalogue.describe("twins", *index_items)["cases"]
+    assert {case["partition"] for case in found} == {f"twins:{name}" for name in TWINS}
+    require_no_fault(found)
+
+
+def test_a_case_declares_its_metrics_before_it_is_set_up(of_module):
+    of_module.setenv("FABRIC_MPI", "all")
+    builds, cases = [], []
+    for case in loading.cases("local", set_up=False):
+        (builds if case.check.is_fixture() else cases).append(case)
+    for case in builds:
+        internals.set_up(case)
+    declared = [catalogue.data_of(case, ())["metrics"] for case in cases]
+    for case in cases:
+        internals.set_up(case)
+    metrics = [case.check.metrics() for case in cases]
+    assert declared == [[[m.name, m.unit, m.better] for m in each] for each in metrics]
 
 
 def test_no_check_names_a_system_a_scheduler_or_an_mpi():

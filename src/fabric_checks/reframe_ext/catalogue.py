@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the declarations of the checks on a system, which are loaded and set up as in a run, and not run.
+"""Print the declarations of the checks on a system, which are loaded as in a run, and not run.
 
 ReFrame has one system per process, and loads a module once, so each system needs its own process:
 
@@ -28,15 +28,19 @@ def describe(system: str, *attributes: str) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         internals.take_own_system(system, Path(folder))
         for case in internals.load_cases(ROOT / "checks")[0]:
-            internals.set_up(case)
-            if not case.check.is_fixture():
+            if case.check.is_fixture():
+                internals.set_up(case)
+            else:
                 cases.append(data_of(case, attributes))
     return {"checks": sorted(check_names()), "cases": cases}
 
 
 def data_of(case: Any, attributes: Iterable[str]) -> dict[str, Any]:
-    """Return the data of a case that was set up, for :meth:`fabric_checks.references.cases.Case.of`."""
-    check, extras = case.check, Extras.of(case.partition)
+    """Return the data of a case for :meth:`fabric_checks.references.cases.Case.of`.
+
+    :param case: the fixtures that it depends on were set up.
+    """
+    check, extras = internals.placed(case), Extras.of(case.partition)
     values = {
         name: str(getattr(check, name)) for name in attributes if hasattr(check, name)
     }
