@@ -237,3 +237,17 @@ def test_two_versions_in_one_output_are_refused(golden):
         r"2 times the line '# Intel\(R\) MPI Benchmarks': several programs printed this"
     ):
         imb.parse(head + golden("imb/2021.11/PingPong.txt"), "PingPong", SIZES, 2)
+
+
+def test_what_intel_mpi_says_of_its_settings_is_passed_over(golden):
+    """Intel MPI 2021.18 prints these on standard output, before the program's own lines."""
+    text = golden("imb/2021.11/PingPong.txt")
+    said = (
+        "MPI startup(): Incorrect algorithm: ALLREDUCE=99, will be ignored\n"
+        "MPI startup(): I_MPI_FOO environment variable is not supported.\n"
+        "MPI startup(): Similar variables:\n\t I_MPI_FC\n\t I_MPI_ROOT\n"
+    )
+    plain, warned = (
+        imb.parse(output, "PingPong", SIZES, 2) for output in (text, said + text)
+    )
+    assert [row.values for row in warned.rows] == [row.values for row in plain.rows]
