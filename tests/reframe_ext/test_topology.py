@@ -78,7 +78,7 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     [
         (
             SLURM.replace("n[", "other["),
-            "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it",
+            "lacks 32 of the job's 32 nodes: n0, n1, n2, n3 and 28 more; update it",
         ),
         (
             SLURM.replace("n[0-15]", "n[0-15"),

@@ -16,6 +16,7 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC, UNKNOWN_ROUTING
+from fabric_checks.core.text import names_text
 
 # Modules that read and judge a job's files are imported after the job: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -135,9 +136,7 @@ class TopologyMixin(RegressionTestPlugin):
             notes.append(_note(topology_files.age_text(files, time.time())))
         if not missing:
             return known, notes
-        some = ", ".join(missing[:MOST_NAMES]) + (
-            ", ..." if len(missing) > MOST_NAMES else ""
-        )
+        some = names_text(missing, MOST_NAMES)
         lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
         if len(missing) == len(set(hosts)):
             return None, [_note(f"the topology is not used: {lacks}")]

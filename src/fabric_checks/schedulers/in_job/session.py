@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import count
 
+from msgspec.structs import asdict
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.utility.typecheck import Duration
@@ -201,15 +202,7 @@ def durations() -> dict[str, float]:
 
 
 def _name(case: TestCase) -> str:
-    of = planned(case)
-    return case_name(
-        {
-            "system": of.system,
-            "partition": of.partition,
-            "environ": of.environ,
-            "test": of.test,
-        }
-    )
+    return case_name(asdict(planned(case)))
 
 
 def _done_in(session: str) -> set[str]:
