@@ -175,6 +175,7 @@ def test_a_healthy_matrix_is_quiet_and_leaves_nothing_to_measure(tmp_path):
     status, printed = blame(*nights(tmp_path, 4), "--next", next_file)
     assert status == 0 and "nothing stands out" in printed
     assert "measure next" not in printed and next_file.read_text() == ""
+    assert f"{next_file}: empty: nothing is to be measured again" in printed
     assert re.match(
         r"\S*night1.csv, \S*night2.csv, \S*night3.csv and 1 more: CSV", printed
     )
@@ -193,6 +194,7 @@ def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
         "not measured: any pair twice, so nobody is blamed",
         "not measured: the two directions of a pair by themselves",
         f"clusterkit.sh -f {next_file} --exe_opt",
+        f"{next_file}: what to measure again",
     ):
         assert text in printed
     hosts = next_file.read_text().split()

@@ -39,6 +39,12 @@ def test_without_a_key_of_its_own_it_is_kind_and_part_or_else_kind_and_hosts_in_
     assert finding().key == "port"
 
 
+def test_an_advice_that_text_or_details_have_is_no_line_of_its_own():
+    assert finding(advice="look", details=("a",)).lines == ("a", "look")
+    assert finding(advice="look", details=("a", "look")).lines == ("a", "look")
+    assert finding(advice="look", text="it grew; look").lines == ()
+
+
 @pytest.mark.parametrize("severity", list(Severity))
 def test_a_record_has_all_of_it(severity):
     whole = finding(

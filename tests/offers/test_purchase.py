@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/purchase.md: every command is run in its order, and prints every line that the page shows of it."""
 
+import json
 import re
 import subprocess
 import tarfile
@@ -8,6 +9,7 @@ import tarfile
 import pytest
 
 from fabric_checks.core.paths import ROOT
+from tests.calling import invoke
 
 PAGE = ROOT / "docs" / "purchase.md"
 #: These are done by the test itself.
@@ -57,3 +59,9 @@ def test_the_purchase_is_as_the_page_tells(folder):
         printed = "\n".join(" ".join(each.split()) for each in run.stdout.splitlines())
         for text in lines:
             assert re.search(pattern(text), printed), (command, text, printed[:2000])
+
+
+def test_the_runs_of_an_offer_are_listed(folder):
+    done = invoke("show", str(folder / "oak.tar"), "--list", "--json")
+    (run,) = json.loads(done.stdout)
+    assert (done.exit_code, run["cases"], run["passed"]) == (0, 7, 7), done.output

@@ -113,14 +113,23 @@ def command(
         raise SystemExit(FAILED)
     if pictures:
         blame.draw(judged, pictures)
+    written: list[str] = []
     if next_file:
-        files.write_text(next_file, blame.next_text(judged, str(next_file)))
+        again = blame.next_text(judged, str(next_file))
+        files.write_text(next_file, again)
+        what = (
+            "what to measure again"
+            if again
+            else "empty: nothing is to be measured again"
+        )
+        written = [f"{next_file}: {what}"]
     if as_json:
         console.print_json(blame.as_json(judged, refused))
     else:
         console.print(
             *_about(known, topology, paths[0]),
             *blame.as_lines(judged, str(next_file or "next.txt")),
+            *written,
         )
     raise ending(found=any(each.report.has_faults for each in judged), failed=refused)
 

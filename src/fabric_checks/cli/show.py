@@ -26,7 +26,7 @@ from fabric_checks.cli.verb import (
 )
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import runs
+from fabric_checks.records import runs, sources
 from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
 
@@ -95,7 +95,7 @@ def _folder(source: str | None) -> Path:
         raise RecordError(
             f"{source}: there is no such file or folder; name a folder of results, or a file of records"
         )
-    return Path(source)
+    return sources.folder_of(Path(source))
 
 
 def _end(found: runs.Session, *, gate: bool) -> SystemExit:

@@ -75,10 +75,9 @@ class Finding:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines below its text: its details, and the advice if the text does not have it."""
-        return (
-            self.details if self.advice in self.text else (*self.details, self.advice)
-        )
+        """The lines below its text: its details, and the advice if neither has it."""
+        is_told = self.advice in self.text or self.advice in self.details
+        return self.details if is_told else (*self.details, self.advice)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record; what is empty is left out."""

@@ -17,7 +17,8 @@ from fabric_checks.core.paths import sound_name
 _RUN = ("checks/", "ci/", "src/")
 #: Why a session has no case.
 NO_MATCH = (
-    "no check matches the selection; ci/run -l lists the checks there are, `fabric-checks doctor --system"
+    "no check matches the selection; ci/run -l lists the checks there are, with --mode those of that level,"
+    " `fabric-checks doctor --system"
     " NAME` says why others are left out"
 )
 

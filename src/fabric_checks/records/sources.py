@@ -88,10 +88,10 @@ def parse(text: str) -> Source:
             f"there is no file or folder {quoted(name)}; name another, or start a run with ci/run; a set of"
             f" results is {_FORM}"
         )
-    return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
+    return Source(_sound(label or text), folder_of(path), *_limits(text, rest))
 
 
-def _folder_of(path: Path) -> Path:
+def folder_of(path: Path) -> Path:
     """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it
     is."""
     readers = () if path.is_dir() else plugins.record_sources()

@@ -186,10 +186,11 @@ def _change(row: Row) -> str:
         return ""
     unit = "%"
     if row["by_difference"]:
-        unit = "points" if row["unit"] == "%" else row["unit"]
-    text = f"{signed(row['change'])} {unit}"
+        unit = {"%": "points", "1": ""}.get(row["unit"], str(row["unit"]))
+    text = f"{signed(row['change'])} {unit}".rstrip()
     if row["verdict"] == NO_DIFFERENCE:
-        return f"{text}; {row['detectable']:.2g} {unit} would be detected"
+        least = f"{row['detectable']:.2g} {unit}".rstrip()
+        return f"{text}; {least} would be detected"
     if row["change_low"] is not None:
         text += f" ({signed(row['change_low'])} to {signed(row['change_high'])})"
     return text
