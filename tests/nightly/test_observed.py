@@ -10,7 +10,7 @@ from fabric_checks.nightly.summary import Summary, as_json, terminal
 from fabric_checks.records.repeats import judged
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import Node
-from fabric_checks.schedulers.slurm.output import exit_reason
+from fabric_checks.schedulers.slurm.output import CAUSES
 from tests.nightly import samples
 from tests.nightly.samples import MACHINE, NIGHT, case, fault, record, session
 
@@ -166,7 +166,7 @@ def test_nodes_out_of_service_are_one_finding_for_all_waiting_cases():
 def test_a_job_that_was_ended_blames_the_node_that_died_or_its_case(
     state, nodes, hosts, says
 ):
-    ending = exit_reason("7", state, ["n1", "n5"], nodes)
+    ending = model.terminated("7", ["n1", "n5"], CAUSES[state], state, nodes)
     lost, of_it = failed(
         "B",
         ending,
@@ -258,7 +258,7 @@ def test_a_finding_is_a_sentence_of_at_most_thirty_words_with_its_subject():
 
 
 def cancelled(test):
-    ending = exit_reason("7", "CANCELLED", ["n1", "n3"], [])
+    ending = model.terminated("7", ["n1", "n3"], CAUSES["CANCELLED"], "CANCELLED", [])
     return failed(
         test, ending, began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n3"]
     )
