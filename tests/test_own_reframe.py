@@ -89,10 +89,12 @@ def call(
     path="/usr/bin:/bin",
     where="/",
     settings=None,
+    checks="checks",
     **variables,
 ):
     """Call a ReFrame as somebody who has nothing set.
 
+    :param checks: the folder in the clone; that of one suite is loaded sooner.
     :param settings: the files of settings; those of the clone by default.
     """
     files = [
@@ -111,7 +113,7 @@ def call(
         reframe,
         *(files if settings != [] else []),
         "-c",
-        clone / "checks",
+        clone / checks,
         "--nocolor",
     ]
     done = programs.run([*command, *options], env=env, cwd=where)
@@ -166,14 +168,14 @@ def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
+    "checks, options",
     [
-        ("-n^OsuLatency", "-pmpich"),
-        ("--system=cbc", "-n^Streaming"),
+        ("checks", ("-n^OsuLatency", "-pmpich")),
+        ("checks/fabric", ("--system=cbc", "-n^Streaming")),
     ],
 )
-def test_it_runs_dry(reframe, clone, options):
-    one, of = ran(done := call(reframe, clone, *options, "--dry-run"))
+def test_it_runs_dry(reframe, clone, checks, options):
+    one, of = ran(done := call(reframe, clone, *options, "--dry-run", checks=checks))
     assert one == of > 1 and done.returncode == 0, done.stdout
 
 
