@@ -107,15 +107,22 @@ def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
 
 
 def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
-    """The job has two nodes; srun is made to start both ranks on the first."""
+    """The job has two nodes; srun is made to start both ranks on the first.
+
+    SLURM_HOSTFILE is set in the script: from Slurm 24.11 on sbatch refuses -N beside it.
+    """
     hosts = tmp_path / "hosts"
     hosts.write_text("n1\nn1\n")
-    force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
-    run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
+    names = f"SLURM_HOSTFILE:{hosts},SLURM_DISTRIBUTION:arbitrary"
     done = two.tried(
         "head",
-        *force,
-        *run,
+        CI / "run",
+        "--system",
+        "minicluster",
+        "-n",
+        "OsuBarrier%layout=2x1",
+        "-S",
+        f"OsuBarrier.env_vars={names}",
         FABRIC_RESULTS=str(tmp_path / "results"),
         timeout=GUARD_S,
     )
