@@ -2,6 +2,7 @@
 """Clusters for the tests, and the reasons why there can be none on this machine."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -31,10 +32,22 @@ MPIS = {
         {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
     ),
 }
-# Nobody, on every Linux.
-NOBODY = 65534
+#: An ordinary user of every Linux; not nobody, which slurmdbd of 26.05 refuses as its user.
+ORDINARY = "daemon"
+#: What srun prints where it cannot start a program by PMIx, and why.
+NO_PMIX = {
+    "can not load PMIx library": "Slurm cannot load PMIx (Debian: apt install libpmix-dev)",
+    "Invalid MPI type 'pmix'": "this Slurm has no plugin for PMIx",
+}
 #: The variable with the name of a cluster in the environment of its processes: other clusters may be up.
 MARK = "FABRIC_TEST_CLUSTER"
+
+
+def require_pmix(printed):
+    """Skip a test, with the reason, if srun printed that it has no PMIx."""
+    for text, reason in NO_PMIX.items():
+        if text in printed:
+            pytest.skip(reason)
 
 
 def require(scheduler="slurm", *, namespaces=True):
@@ -131,8 +144,7 @@ class Cluster:
                 f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}",
                 stacklevel=2,
             )
-        if "can not load PMIx library" in done.stderr:
-            pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
+        require_pmix(done.stderr)
         return done
 
     @property
@@ -181,13 +193,19 @@ four = cluster_of("--nodes", "4")
 
 
 @pytest.fixture
-def as_nobody():
+def as_user():
     """The beginning of a command line of an ordinary user, and the command itself where that user can read
     it."""
     if os.geteuid() != 0:
         yield [CI / "cluster"]
         return
-    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    user = pwd.getpwnam(ORDINARY)
+    become = [
+        "setpriv",
+        f"--reuid={user.pw_uid}",
+        f"--regid={user.pw_gid}",
+        "--clear-groups",
+    ]
     version = [
         "/usr/bin/python3",
         "-c",

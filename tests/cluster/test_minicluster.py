@@ -11,7 +11,7 @@ import pytest
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
 from tests import programs
-from tests.cluster.conftest import CI, cluster_of, require
+from tests.cluster.conftest import CI, cluster_of, require, require_pmix
 from tests.guard import GUARD_S
 
 #: The payload of a TCP segment in a full Ethernet frame, as a share of the bytes that the link counts: with
@@ -83,19 +83,16 @@ def test_a_cluster_that_cannot_be(monkeypatch, name, text, says):
         configured(monkeypatch, **{name: text})
 
 
-def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
-    if (
-        "can not load PMIx library"
-        in two.tried("head", "srun", "--mpi=pmix", "true").stderr
-    ):
-        pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
-    two.on("head", CI / "run", "--system", "minicluster", "--mpi", "all", "-n", "OsuBarrier%layout=2x2",
+@pytest.mark.parametrize(
+    "partition, mpis", [("pmi2", "mpich,impi"), ("pmix", "openmpi")]
+)
+def test_each_mpi_is_launched_in_its_own_way(two, tmp_path, partition, mpis):
+    require_pmix(two.tried("head", "srun", f"--mpi={partition}", "true").stderr)
+    two.on("head", CI / "run", "--system", "minicluster", "--mpi", mpis, "-n", "OsuBarrier%layout=2x2",
            FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)  # fmt: skip
     found = runs.load_session(tmp_path).records
     assert {(record["partition"], record["environ"]) for record in found} == {
-        ("pmi2", "mpich"),
-        ("pmi2", "impi"),
-        ("pmix", "openmpi"),
+        (partition, mpi) for mpi in mpis.split(",")
     }
     for record in found:
         assert [place.split(":")[0] for place in record["placement"]] == [

@@ -19,16 +19,16 @@ needs.check_namespaces(needs.account())
 
 
 @pytest.fixture
-def cluster(as_nobody):
+def cluster(as_user):
     require(namespaces=False)
-    *become, command = as_nobody
+    *become, command = as_user
     python = become or ["/usr/bin/python3"]
     done = programs.run([*python, "-c", TRY, command.parent], cwd="/")
     if done.returncode != 0:
         pytest.skip(
             f"no cluster without root here: {done.stderr.strip().splitlines()[-1]}"
         )
-    cluster = Cluster(as_nobody)
+    cluster = Cluster(as_user)
     yield cluster
     if cluster.call("status").returncode == 0:
         cluster("down")
