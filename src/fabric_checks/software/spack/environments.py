@@ -17,13 +17,13 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.software import programs, stacks
 from fabric_checks.software.spack.failure import SpackError
+from fabric_checks.software.spack.lock import covers
 from fabric_checks.software.spack.scopes import (
     Scopes,
     expand,
     files,
     load,
     parse_requirement,
-    same_release,
 )
 from fabric_checks.software.spack.tool import scope_defaults
 from fabric_checks.software.suite import Program
@@ -121,7 +121,7 @@ def _external(scopes: Scopes) -> tuple[str, Mapping[str, Any]]:
     name, version = parse_requirement(requirement)
     for external in scopes.setting(name, "externals")[0] or []:
         _, release = parse_requirement(external.get("spec", ""))
-        if version is None or (release is not None and same_release(release, version)):
+        if version is None or (release is not None and covers(version, release)):
             return name, external
     raise SpackError(
         f"{scopes.environ}: requires {requirement or 'no MPI'}, which is not an external here; name its"

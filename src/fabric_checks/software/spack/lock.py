@@ -104,7 +104,7 @@ def contradiction(spec: str, reported: str) -> str | None:
         return None
     match = re.match(REPORTED[name], reported.strip())
     if match and (
-        _covers(release, match[1]) or (name in COARSE and _covers(match[1], release))
+        covers(release, match[1]) or (name in COARSE and covers(match[1], release))
     ):
         return None
     return (
@@ -114,7 +114,7 @@ def contradiction(spec: str, reported: str) -> str | None:
     )
 
 
-def _covers(release: str, found: str) -> bool:
+def covers(release: str, found: str) -> bool:
     """Return whether a release is the given one, a patch release of it, or a candidate for it such as
     ``4.1.7a1``."""
     return re.fullmatch(rf"{re.escape(release)}(?:[.\-a-z].*)?", found) is not None

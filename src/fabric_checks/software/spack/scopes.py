@@ -210,8 +210,3 @@ def parse_requirement(requirement: str) -> tuple[str, str | None]:
     name = re.match(r"[-\w]*", requirement)
     release = re.match(r"[-\w.]*@=?([^\s~+%^=:,]+)(?![:,\w])", requirement)
     return name[0] if name else "", release[1] if release else None
-
-
-def same_release(found: str, asked: str) -> bool:
-    """Return whether a release is the one asked for, or one of its patch releases."""
-    return found == asked or re.match(re.escape(asked) + r"[.-]", found) is not None
