@@ -76,7 +76,7 @@ def forget(clone, name):
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_the_cases_of_the_written_system_are_set_up(name, clone, tmp_path):
+def test_the_cases_of_the_written_system_are_loaded(name, clone, tmp_path):
     before = written(clone)
     done = init(
         clone, name, tmp_path / "tools", "--name", "new", "--yes", *OPTIONS[name]
@@ -86,7 +86,7 @@ def test_the_cases_of_the_written_system_are_set_up(name, clone, tmp_path):
         f"config/{path}" for path in ("systems/new.py", "references/new.yaml")
     } <= written(clone) - before
     assert all("new" in path for path in written(clone) - before)
-    (cases,) = re.findall(r"(\d+) cases were set up; nothing was run", done.stdout)
+    (cases,) = re.findall(r"(\d+) cases were loaded; nothing was run", done.stdout)
     assert int(cases) > 4
     commands = done.stdout.partition("next:\n")[2].splitlines()
     assert len(commands) == 3 and all("--system new" in command for command in commands)
@@ -200,7 +200,7 @@ def test_an_error_is_one_line_and_writes_nothing(
     assert written(clone) == before
 
 
-def test_a_system_that_cannot_be_set_up_is_reported(clone, tmp_path):
+def test_a_system_that_cannot_be_loaded_is_reported(clone, tmp_path):
     """The written files stay, to be mended."""
     (clone / "config/systems/other.py").write_text("systems = [\n")
     done = init(
@@ -209,7 +209,7 @@ def test_a_system_that_cannot_be_set_up_is_reported(clone, tmp_path):
     (clone / "config/systems/other.py").unlink()
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.startswith(
-        "error: the cases of new cannot be set up; "
+        "error: the cases of new cannot be loaded; "
     ), done.stderr
     assert "fix config/systems/new.py, or remove it" in done.stderr
     assert done.stderr.count("\n") == 1

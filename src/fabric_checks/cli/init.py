@@ -58,7 +58,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, **given: str | None) -> 
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It
-    overwrites nothing. At the end its modules are loaded, and the cases of all levels are set up.
+    overwrites nothing. At the end its modules are loaded, and the cases of all levels are loaded.
     """
     if given["name"] is not None:
         questions.free_name(
@@ -90,7 +90,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, **given: str | None) -> 
     cases = installation.cases_of(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
     console.print(
-        f"{cases} cases were set up; nothing was run",
+        f"{cases} cases were loaded; nothing was run",
         "",
         "next:",
         f"  ci/run --system {name}{option} --mode smoke",

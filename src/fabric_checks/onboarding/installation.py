@@ -61,16 +61,16 @@ def load_modules(machine: Machine, mpi: Mpi) -> str:
 
 
 def cases_of(system: str, mpi: str) -> int:
-    """Return how many cases a system has; each is set up as in a run, and none is run.
+    """Return how many cases a system has; ReFrame loads them, and runs none.
 
     :param mpi: which wheels are meant, as FABRIC_MPI has it.
-    :raises FabricError: with ReFrame's own line, if they cannot be set up, or there is none.
+    :raises FabricError: with ReFrame's own line, if they cannot be loaded, or there is none.
     """
     remedy = f"fix config/systems/{system}.py, or remove it"
     found = written_by(
         "fabric_checks.reframe_ext.catalogue",
         system,
-        failed=f"the cases of {system} cannot be set up; {remedy}",
+        failed=f"the cases of {system} cannot be loaded; {remedy}",
         FABRIC_MPI=mpi,
         FABRIC_STACK="",
         RFM_CONFIG_FILES="",
