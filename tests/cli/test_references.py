@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`fabric-checks references`, up to a run of ReFrame that judges by what was proposed."""
 
-import json
 import re
 from functools import partial
 
 import pytest
 
-from fabric_checks.cli import references
-from fabric_checks.core.errors import ChoiceError
 from fabric_checks.references import reference_file
-from tests import builders, calling
+from tests import builders, calling, sessions
 from tests.conftest import GOLDEN, ROOT, TESTS
 from tests.references.records import record, write
 from tests.sessions import Run
@@ -111,40 +108,22 @@ def test_proposed_references_judge_the_next_run(folder, tmp_path):
     ]
 
 
-def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
-    """The cases are those of the real checks of `local`."""
-    (folder / "local.yaml").write_text(
-        "OsuLatency:\n  $index: [$partition, layout]\n  local:nod:\n    1x2: {latency_0B: [1.3, null, 0.1,"
-        " us]}\nno_reference: [{why: x, check: 'Osu.*'}]\n"
-    )
-    done = invoke("check", "--system", "local")
-    assert done.exit_code == 3
-    lines = done.stdout.splitlines()
-    assert any(
-        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here"
-        in line
-        for line in lines
-    )
-    assert any(
-        "missing: " in line and "Streaming on local:node with mpich" in line
-        for line in lines
-    )
-    assert not any("missing: " in line and "Osu" in line for line in lines)
-    assert lines[-1] == f"{folder / 'local.yaml'}: {len(lines) - 1} faults"
-
-
-def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
-    (folder / "local.yaml").write_text(
-        (ROOT / "config/references/local.yaml").read_text()
-    )
-    done = invoke("check", "--system", "local", "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout) == {"file": str(folder / "local.yaml"), "faults": []}
-    unknown = invoke("check", "--system", "nowhere").exception
-    assert "there is no system 'nowhere': choose one of" in str(unknown)
-    assert isinstance(unknown, ChoiceError)
-    missing = invoke("check", "--system", "minicluster")
-    assert missing.exit_code == 3
-    assert "every system needs a reference file" in missing.stdout
-    monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
-    assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"
+def test_a_dry_run_says_what_is_wrong_with_a_file(folder, tmp_path):
+    """An orphan, and a metric without reference and reason."""
+    wrong = {
+        "OsuLatency: {$index: [$partition, layout], local:nod: {1x2: {latency_0B: [1.3, null, 0.1, us]}}}": (
+            "OsuLatency: local:nod: 1x2: there is no such partition here"
+        ),
+        "no_reference: [{why: x, check: 'Osu.*'}]": (
+            "HotSpot on local:node with mpich, 1x2: send_growth has no reference"
+        ),
+    }
+    for number, (text, fault) in enumerate(wrong.items()):
+        (folder / "local.yaml").write_text(text)
+        done = sessions.call(
+            [sessions.REFRAME],
+            tmp_path / str(number),
+            *("--system", "local", "-n", "^HotSpot%layout=1x2$", "--dry-run"),
+            RFM_REFERENCE_PREFIX=str(folder),
+        )
+        assert done.returncode == 1 and fault in done.stdout

@@ -9,19 +9,9 @@ import pytest
 
 from fabric_checks.core import module_run
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.extras import Extras
-from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 
-CASE = {
-    "check": "A",
-    "partition": "p",
-    "environ": "e",
-    "layout": "1x2",
-    "file": "s",
-    "attributes": {},
-}
-CASE["extras"] = {"nics": 2}
+CASE = {"check": "A", "layout": "1x2", "attributes": {}, "metrics": ["m"]}
 
 
 @pytest.fixture
@@ -40,18 +30,8 @@ def process(monkeypatch):
 
 
 def test_the_cases_are_read(process):
-    content = {
-        "checks": ["A", "B"],
-        "cases": [CASE | {"metrics": [["m", "us", "smaller"]]}],
-    }
-    process(0, json.dumps(content))
-    found = cases.of_system("s", [])
-    assert found.checks == ("A", "B")
-    assert found.cases == (
-        cases.Case(
-            **CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)
-        ),
-    )
+    process(0, json.dumps([CASE]))
+    assert cases.of_system("s", []) == [cases.Case("A", "1x2", {}, ["m"])]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +44,11 @@ def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(
         monkeypatch.setenv("FABRIC_MPI", asked)
 
     def run(command, *, env, **_):
-        Path(command[4]).write_text(
-            json.dumps({"checks": [env["FABRIC_MPI"]], "cases": []})
-        )
+        Path(command[4]).write_text(json.dumps([CASE | {"check": env["FABRIC_MPI"]}]))
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(module_run.subprocess, "run", run)
-    assert cases.of_system("s", []).checks == (all_of_them,)
+    assert [each.check for each in cases.of_system("s", [])] == [all_of_them]
 
 
 @pytest.mark.parametrize(

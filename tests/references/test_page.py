@@ -4,20 +4,11 @@
 import re
 from textwrap import dedent
 
-from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.references import audit
-from fabric_checks.references.cases import Case
+from fabric_checks.references import lookup, reference_file
 from tests.conftest import GOLDEN
 from tests.references import records
-
-
-def case(check, layout, *metrics):
-    own = {"$partition": "yours:compute", "$environ": "openmpi-site", "layout": layout}
-    return Case(
-        check, "yours:compute", "openmpi-site", layout, "yours", Extras(), own, metrics
-    )
 
 
 def test_the_example_of_the_page_has_no_fault(tmp_path):
@@ -28,12 +19,26 @@ def test_the_example_of_the_page_has_no_fault(tmp_path):
     sizes = re.findall(r"^(\d+)\s+[\d.]+$", printed, re.MULTILINE)
     assert sizes[0] == "1"
     latency = [Metric(f"latency_{size}B", "us", "smaller") for size in sizes]
-    cases = [
-        case("OsuLatency", "2x1", *latency),
-        case("OsuLatency", "1x2", *latency),
-        case("Streaming", "2x1", Metric("t", "us", "smaller")),
-    ]
-    assert audit.of_file(file, ["OsuLatency", "Streaming"], cases) == []
+    place = {"$partition": "yours:compute", "$environ": "openmpi-site"}
+    reference_file.require_known(
+        file,
+        ["OsuLatency", "Streaming"],
+        {**{name: [value] for name, value in place.items()}, "layout": ["1x2", "2x1"]},
+    )
+    for check, layout, metrics in (
+        ("OsuLatency", "2x1", latency),
+        ("OsuLatency", "1x2", latency),
+        ("Streaming", "2x1", [Metric("t", "us", "smaller")]),
+    ):
+        entry = file.entries.get(check) or {}
+        own = {**place, "layout": layout}
+        found = lookup.descend(entry, own.get)[1]
+        of = {"check": check, "partition": "yours:compute", "environ": "openmpi-site"}
+        complete, reasons = reference_file.complete(
+            file, found, metrics, layout=layout, **of
+        )
+        assert len(complete) == len(metrics)
+        assert (len(reasons) < len(metrics)) == bool(found)
     assert set(re.findall(r"`(check|partition|environ|layout|metric|why)`", page)) == {
         "check",
         "partition",

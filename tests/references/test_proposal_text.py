@@ -51,7 +51,7 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
     assert "2 of them missed a reference" in proposal_text.comment(found[0])
 
 
-def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp_path):
+def test_the_report_has_what_is_left_out_then_the_counts(tmp_path):
     records = [
         *(record(day) for day in range(5)),
         *(
@@ -62,13 +62,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         *(bandwidth(day, metric="bandwidth_64B") for day in range(5)),
     ]
     found = proposed(tmp_path, records, HELD)
-    looser, *rest = proposal_text.report(found)
-    assert looser == "LOOSENED: these ask for less than before"
-    assert (
-        rest[0] == "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
-        "[1.0, null, 0.02, us] becomes [1.3, null, 0.02, us]"
-    )
-    assert rest[1:] == [
+    assert proposal_text.report(found) == [
         (
             "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2"
             " more: 2 passes, but 5 are needed"
@@ -77,7 +71,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
     ]
 
 
-def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
+def test_a_busy_machine_is_warned_about(tmp_path):
     def warnings(values, **changes):
         found = proposed(
             tmp_path,
@@ -97,9 +91,4 @@ def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
     ) == [
         "warning: 1 of the proposals use values of passes on a busy machine, which say little; measure again"
         " when it is idle"
-    ]
-    assert warnings([1.3, 1.3, 1.31, 1.3, 2.6], **idle) == [
-        "warning: 1 of the proposals would pass a value that is worse by half or more, most so latency_8B of"
-        " OsuLatency %layout=2x1 @yours:compute+mpich-cray (100 %); measure again, or write those bounds by"
-        " hand"
     ]

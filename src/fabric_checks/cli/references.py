@@ -17,23 +17,12 @@ from fabric_checks.cli.verb import (
     number_option,
     option,
     sources_argument,
-    system_option,
 )
 from fabric_checks.core import console
-from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT, sound_name
-from fabric_checks.core.text import count_text
-from fabric_checks.nightly.service import configuration
 from fabric_checks.records import reader
 from fabric_checks.records.sources import chosen
-from fabric_checks.references import (
-    audit,
-    cases,
-    proposal_text,
-    propose,
-    proposed,
-    reference_file,
-)
+from fabric_checks.references import proposal_text, propose, proposed
 
 _PROPOSE = """
 \b
@@ -44,17 +33,13 @@ write config/references/yours.proposed.yaml, print the difference
   fabric-checks references propose --system yours --min-passes 10
 """
 
-_CHECK = """
-\b
-Examples:
-  fabric-checks references check                     the file of the system at hand
-  fabric-checks references check --system yours      that of another
-"""
-
 
 @click.group("references", cls=Verbs)
 def command() -> None:
-    """Propose references from the history of runs, and check the reference files."""
+    """Propose references from the history of runs.
+
+    A dry run (`ci/run --dry-run`) names the faults of a reference file.
+    """
 
 
 def _folder() -> Path:
@@ -113,36 +98,3 @@ def propose_command(
         console.print_document(difference)
     has_nothing = all(each.action in ("refused", "kept") for each in proposals)
     raise ending(found=has_nothing, failed=loaded.faults)
-
-
-@command.command("check", epilog=_CHECK, statuses={FOUND: "the file has faults"})
-@system_option
-@json_option
-def check_command(system: str | None, *, as_json: bool) -> None:
-    """Report the faults of the reference file of a system.
-
-    It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with
-    neither reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and
-    bounds beyond the line rate. `references propose` shows bounds that the history of runs contradicts.
-    """
-    system = (system or str(configuration(None)["name"])).partition(":")[0]
-    path = _folder() / f"{sound_name('--system', system)}.yaml"
-    if not path.exists():
-        cases.of_system(
-            system, ()
-        )  # refuses a system that does not exist with those that do
-    try:
-        file = reference_file.load(path)
-        catalogue = cases.of_system(system, audit.index_items(file))
-        faults = audit.of_file(
-            file,
-            catalogue.checks,
-            [case for case in catalogue.cases if case.file == system],
-        )
-    except FabricError as error:
-        faults = [str(error)]
-    if as_json:
-        console.print_json({"file": str(path), "faults": faults})
-    else:
-        console.print(*faults, f"{path}: {count_text(len(faults), 'fault')}")
-    raise ending(found=faults, failed=False)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References of each metric of a system: their file, line rates, proposals from history, and an audit."""
+"""References of each metric of a system: their file, line rates, and proposals from history."""

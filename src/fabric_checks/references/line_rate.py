@@ -20,10 +20,8 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.extras import Extras
-from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import count_text, value_text
-from fabric_checks.records.record import limit
+from fabric_checks.core.text import count_text
 from fabric_checks.references.items import Rule
 
 UNIT = "MB/s"
@@ -78,26 +76,3 @@ def references(
             (value, match.lower, match.upper, UNIT), source
         )
     return found
-
-
-def why_unreachable(
-    value: float, lower: float | None, unit: str, layout: str, extras: Extras
-) -> str:
-    """Return why a reference asks for more than the links carry, or nothing.
-
-    The bound is all links of all nodes, with one process on each; within a node no link is used.
-
-    :param lower: the share by which a result may be below the value; :param extras: as for
-        :func:`references`.
-    """
-    shape = Layout.of(layout)
-    if unit != UNIT or shape.nodes == 1 or shape.ppn > 1 or not extras.link_MBps:
-        return ""
-    asked = value if lower is None else limit(value, lower)
-    ceiling = shape.nodes * extras.nics * extras.link_MBps
-    if asked is None or asked <= ceiling:
-        return ""
-    return (
-        f"unreachable: {value_text(asked)} MB/s is beyond the line rate of {layout}, {value_text(ceiling)}"
-        " MB/s by link_MBps and nics; fix whichever is wrong"
-    )

@@ -2,14 +2,14 @@
 """The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which no case looks
 up.
 
-A run knows the attributes that its system determines, and its own case; the audit knows all cases.
+A run knows the attributes that its system determines, and its own case.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,24 +133,17 @@ def _new_key(value: str | int) -> str | int:
     )
 
 
-def references(check: str, entry: Mapping[Any, Any]) -> Iterator[tuple[Keys, Any]]:
-    """Yield the references of a check's entry by their keys: the check, one for each item of $index, the
-    metric."""
-
-    def walk(
-        level: Mapping[Any, Any], depth: int, before: Keys
-    ) -> Iterator[tuple[Keys, Any]]:
-        for key, value in level.items():
-            if key != "$index":
-                keys = (*before, key)
-                yield from walk(value, depth - 1, keys) if depth else [(keys, value)]
-
-    yield from walk(entry, len(entry["$index"]), (check,))
-
-
 def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
-    """Return the keys of the references of an entry without those of their metrics, each once."""
-    return list(dict.fromkeys(keys[:-1] for keys, _ in references(check, entry)))
+    """Return the keys of the references of an entry: the check, and one for each item of $index."""
+    own = {key: value for key, value in entry.items() if key != "$index"}
+    levels: list[tuple[Keys, Mapping[Any, Any]]] = [((check,), own)]
+    for _ in entry["$index"]:
+        levels = [
+            ((*keys, key), below)
+            for keys, level in levels
+            for key, below in level.items()
+        ]
+    return [keys for keys, _ in levels]
 
 
 def why_no_check(check: str, checks: Collection[str]) -> str | None:
@@ -185,10 +178,7 @@ def why_no_key(
 
 
 def no_metric(keys: Keys) -> str:
-    """Return the fault of a reference for a metric that its check does not declare.
-
-    :param keys: of :func:`references`.
-    """
+    """Return the fault of a reference for a metric that its check does not declare."""
     return f"orphan: {where(keys)}: the check declares no such metric there; fix or delete it"
 
 

@@ -83,7 +83,7 @@ def require_measured(contract: Contract, system: str) -> None:
         system, sorted({name for each in contract.clauses for name in each.parameters})
     )
     for clause in contract.clauses:
-        found: Sequence[Case] = known.cases
+        found: Sequence[Case] = known
         for name in ("check", "parameters", "layout", "metric"):
             wanted = clause.select.get(name)
             there = {each for case in found for each in _values(case, name)}
@@ -98,12 +98,10 @@ def require_measured(contract: Contract, system: str) -> None:
 
 def _values(case: Case, name: str) -> list[str]:
     if name == "metric":
-        return [metric.name for metric in case.metrics]
+        return list(case.metrics)
     if name == "parameters":
-        return [
-            f"{key}={value}" for key, value in case.attributes.items() if key[0] != "$"
-        ]
-    return [case.facts[name]]
+        return [f"{key}={value}" for key, value in case.attributes.items()]
+    return [getattr(case, name)]
 
 
 def _fits(case: Case, name: str, wanted: Any) -> bool:

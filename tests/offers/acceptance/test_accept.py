@@ -9,8 +9,6 @@ from unittest import mock
 import pytest
 
 from fabric_checks.core.errors import FabricError, RecordError
-from fabric_checks.core.extras import Extras
-from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 from fabric_checks.references.cases import Case
 from fabric_offers.acceptance import run_plan, session_records
@@ -235,11 +233,8 @@ def test_a_plan_has_units_hours_and_the_smallest_violation_found(tmp_path):
 
 def system():
     """Return the catalogue of a system with one case."""
-    metrics = (Metric("rate", "MB/s", "larger"),)
-    case = Case("A", "s:p", "e", "8x1", "s", Extras(), {"pattern": "x"}, metrics)
-    return mock.patch.object(
-        cases, "of_system", lambda *_: cases.Catalogue(("A",), (case,))
-    )
+    case = Case("A", "8x1", {"pattern": "x"}, ["rate"])
+    return mock.patch.object(cases, "of_system", lambda *_: [case])
 
 
 @pytest.mark.parametrize(
