@@ -304,9 +304,7 @@ def rows(measured, predicted, cores):
     ]
     for (name, nodes), times in measured.items():
         drawn = bootstrap.median([times])
-        median, low, high = (
-            float(each[0]) for each in (drawn.estimate, drawn.low, drawn.high)
-        )
+        median, low, high = statistics.median(times), drawn.low[0], drawn.high[0]
         found, share = predicted[name, nodes]
         sharing = f"{nodes}, sharing {cores} cores" if nodes > cores else str(nodes)
         error = f"{100 * (found / median - 1):+.1f}"

@@ -12,7 +12,14 @@ from typing import Any
 
 import click
 
-from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, link_rate_option
+from fabric_checks.cli.verb import (
+    FAILED,
+    FOUND,
+    Verbs,
+    ending,
+    json_option,
+    link_rate_option,
+)
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import (
@@ -23,7 +30,7 @@ from fabric_checks.core.text import (
     value_text,
 )
 from fabric_checks.records import reader
-from fabric_checks.records import sources as sets_of
+from fabric_checks.records.sources import distinct
 from fabric_checks.report.texts import rich_table
 from fabric_offers import bundle_writer, offer_check, offer_ranking, signatures
 from fabric_offers import request as requests
@@ -65,8 +72,6 @@ Examples:
 \b
 Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.
 """
-#: The most objections of a kind that are listed; --json has all.
-_MOST = 8
 
 
 @click.group("offers", cls=Verbs)
@@ -215,7 +220,7 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
         listed = [f"{each.location}: {each.text}" for each in group]
         title = f"{offer_check.KINDS[kind].capitalize()} ({len(listed)})"
-        _print_part(title, first_of(listed, ", which --json lists", _MOST))
+        _print_part(title, first_of(listed, ", which --json lists"))
     if is_offer and not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:
@@ -255,12 +260,8 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     best offer. With the ranking comes how often each offer is first if its runs are drawn anew.
     """
     decides = offer_ranking.read(rules)
-    sets = [sets_of.parse(source) for source in sources]
+    sets = distinct(sources)
     labels = [each.label for each in sets]
-    if len(set(labels)) < len(labels):
-        raise click.UsageError(
-            "two offers have the same label; give them different ones, as in LABEL=PATH"
-        )
     loaded = reader.load(sets, offer_ranking.FIELDS)
     offers = offer_ranking.rank(decides, loaded.frame, labels)
     if as_json:
@@ -269,26 +270,20 @@ def rank(rules: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     else:
         _print_ranking(decides, offers)
     console.warn(loaded.faults)
-    if not any(offer.score for offer in offers):
-        raise SystemExit(FOUND)
-    if loaded.faults:
-        raise SystemExit(FAILED)
+    raise ending(found=not any(offer.score for offer in offers), failed=loaded.faults)
 
 
 #: What the table of a ranking means.
-_NOTES = (
-    (
-        "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs"
-        " behind the median."
-    ),
-    "The score is the weighted geometric mean of the ratios.",
+_NOTE = (
+    "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind a"
+    " median; the score is the weighted geometric mean of the ratios."
 )
 
 
 def _print_ranking(rules: Rules, offers: Sequence[Offer]) -> None:
     header = ("", "weight", *(one_line(offer.label) for offer in offers))
     console.print_rich([rich_table(header, list(_ranking_rows(rules, offers)))])
-    console.print(*_NOTES)
+    console.print(_NOTE)
     for offer in offers:
         if offer.misses:
             console.print(f"{offer.label} is out: {'; '.join(offer.misses)}")

@@ -13,8 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
@@ -29,27 +32,11 @@ from fabric_offers import (
 from fabric_offers.bundle_file import OFFER, Data, Fault
 from fabric_offers.bundle_writer import COLLECTION, SYSTEM
 from fabric_offers.request import NUMBER, REPEATED, blobs
-from fabric_offers.runs import Run
 
 #: The kinds of objections, the gravest first, with their titles.
-KINDS = {
-    "harmful": "in the file, but never part of a bundle",
-    "changed": "changed since it was packed",
-    "removed": "removed since it was packed or measured",
-    "added": "in the file, but neither in its manifest nor written by a job",
-    "signature": "about the signature",
-    "request": "not an answer to this request",
-    "record": "records that do not follow from their outputs",
-    "physics": "things that cannot be true",
-    "collection": "another collection than was asked for",
-    "left out": "checks with cases that were asked for but left out",
-    "passes": "cases in fewer passes than asked for",
-    "repeated": "cases that ran more often than asked for",
-    "failed": "runs that failed",
-    "options": "run with other options",
-    "versions": "of several versions",
-    "placement": "placed in several ways",
-}
+KINDS: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("objections.yaml").read_text()
+)
 #: Folders of the clone that a site adds files to.
 _OF_SITE = ("config/systems/", "config/references/", "config/environments/")
 #: What a vendor chose of a partition.
@@ -268,9 +255,7 @@ class _Offer:
 
     def _counted(self, cases: set[tuple[Any, ...]]) -> Iterator[Fault]:
         """Compare how often cases ran with the passes of the level."""
-        ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
-        for run in self.runs:
-            ran[run.case].append(run)
+        ran = by_key(self.runs, lambda run: run.case)
         yield from self._left_out(cases - ran.keys())
         passes = LEVELS[self.level].passes
         for case, found in ran.items():

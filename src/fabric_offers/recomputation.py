@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fabric_checks.core import module_run
 from fabric_checks.records import sessions
 from fabric_checks.records.record import FIELDS, OF_GROUP, OF_VALUE, Record
@@ -19,47 +21,9 @@ from fabric_offers.runs import OUTPUT, Run
 
 #: What no check of a bundle can prove, with the fields of records and the files of cases that it is about:
 #: whoever changes one of them is not found out. All others follow from something.
-UNPROVED = {
-    (
-        "that the outputs are what the programs printed on the offered system: text can be written by hand, "
-        "and a careful forgery is consistent with itself; measure some of it again when the system is "
-        "delivered"
-    ): (),
-    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint": (
-        "jobid",
-    ),
-    (
-        "that the binaries are those that a job script names, that an image "
-        "is the one of that digest, that a launcher named without its folder is the MPI's own, and that "
-        "nothing slowed what it is compared with"
-    ): (
-        "rfm_build.out",
-        "rfm_build.err",
-        "rfm_build.sh",
-        "container",
-        "image",
-        "image_digest",
-    ),
-    (
-        "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the "
-        "vendor's word"
-    ): ("case", "time", "job_began", "job_state", "node_faults"),
-    (
-        "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run "
-        "failed, and what a run that did not fail printed as errors"
-    ): (
-        "reframe",
-        "spec",
-        "spec_hash",
-        "spack",
-        "not_offered",
-        "fail_reason",
-        "rfm_job.err",
-    ),
-    "that its words for what a metric is are those of this collection: docs/metrics.md has ours": (
-        "meaning",
-    ),
-}
+UNPROVED: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("unproved.yaml").read_text()
+)
 #: Fields by which a run and its value are found, and those that are compared in another way.
 _ELSEWHERE = ("session", "output", "metric", "collection", "case_result")
 #: The fields of a record that follow from the files of its run, the system's description and its references.

@@ -8,6 +8,7 @@ import pytest
 
 from fabric_checks.cli.compare import objections
 from fabric_checks.comparison import compare as comparison
+from fabric_checks.core.errors import RequestError
 from tests import calling
 from tests.builders import parts, runs, write_runs
 
@@ -107,13 +108,19 @@ def test_bad_records_are_told_and_the_good_ones_used(logs):
     "arguments",
     [
         ["one"],
-        ["{old}", "{old}"],
         ["{old}", "{new}", "--fail-on", "worst"],
     ],
 )
 def test_wrong_usage(logs, arguments):
     names = {"old": logs / "old.jsonl", "new": logs / "new.jsonl"}
     assert compare(*(each.format(**names) for each in arguments)).exit_code == 2
+
+
+def test_two_sets_of_one_name_are_wrong_usage(logs):
+    error = compare(logs / "old.jsonl", logs / "old.jsonl").exception
+    assert isinstance(error, RequestError) and "give them different labels" in str(
+        error
+    )
 
 
 def test_sets_that_share_no_partition_are_refused(logs):

@@ -210,8 +210,6 @@ CALLS = (
     ("references propose sound --system yours", 0, "text"),
     ("references propose sound --system yours --json", 0, "json"),
     ("references propose --system ODD", 1, "text"),
-    ("references check --system yours", 3, "text"),
-    ("references check --system yours --json", 3, "json"),
     ("cost --plan ODD", 1, "text"),
     ("report -o a.html", 1, "text"),
     ("report sound -o a.html --title ODD", 0, "text"),
@@ -227,7 +225,6 @@ CALLS = (
     ("offers check ODD", 1, "text"),
     ("offers rank rules.yaml LABEL=sound", 3, "text"),
     ("offers rank rules.yaml a=sound --json", 3, "json"),
-    ("blame rotate.txt --pictures pictures", 3, "text"),
     ("blame rotate.txt --json", 3, "json"),
     ("blame ODD", 1, "text"),
     ("findings --system yours", 1, "text"),
@@ -284,8 +281,6 @@ def require_harmless(text, of):
 def test_nothing_steers_a_terminal_or_a_spreadsheet(
     words, status, kind, place, monkeypatch
 ):
-    if words.startswith("references check"):
-        monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(place / "references"))
     odd_word = ODD.replace("\x00", "") + "\udcff"
     given = [
         word.replace("ODD", odd_word).replace("LABEL", LABEL)

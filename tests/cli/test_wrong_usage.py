@@ -103,7 +103,7 @@ WRONG = [
     ("vet --budget nan", 2, "nan is not finite; give a number"),
     ("vet --budget 9 --only=", 2, "invalid value for '--only': it is empty"),
     ("vet --budget 9 --system=", 2, "invalid value for '--system': it is empty"),
-    ("references check --system ../x", 1, "--system is '../x', which is not a name"),
+    ("references propose --system ../x", 1, "--system is '../x', which is not a name"),
 ]
 
 

@@ -149,7 +149,7 @@ def test_other_changes_of_that_time_are_listed(tmp_path):
     ]
     path = samples.write(tmp_path / "a.jsonl", records)
     (finding,) = trends(path, records[-1]["session"]).findings
-    assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
+    assert "at the same time mpi: MPICH 4 -> MPICH 5" in finding.details
 
 
 def test_a_short_history_is_counted_and_not_searched(tmp_path):

@@ -2,7 +2,6 @@
 """Sound results, from wherever they are."""
 
 import gzip
-import os
 from itertools import chain
 
 import polars as pl
@@ -261,16 +260,9 @@ def test_records_of_a_session(tmp_path):
     write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
     write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other"), failed(1)])
     faults = Faults()
-    found = reader.of_session(tmp_path, ours["session"], 0.0, faults)
+    found = reader.of_session(tmp_path, ours["session"], faults)
     assert [each | {"case": None} for each in found] == [
         ours,
         record(metric="other", quantity="latency"),
     ]
     assert len(list(faults.lines())) == 1
-
-
-def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
-    path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
-    os.utime(path, (1000, 1000))
-    assert len(reader.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
-    assert reader.of_session(tmp_path, record()["session"], 1001, Faults()) == []

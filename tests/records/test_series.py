@@ -59,8 +59,6 @@ def test_a_series_has_its_values_in_the_order_of_time(records):
     assert values_of(found) == values_by_hand(records) and found.height == 5
     for row in found.to_dicts():
         assert row["n"] == len(row["values"]) and row["times"] == sorted(row["times"])
-        assert row["first_time"] == row["times"][0]
-        assert row["last_time"] == row["times"][-1]
         assert row["jobid"] == [str(100 + int(value)) for value in row["values"]]
     assert found["layout"].null_count() == 1
     (row,) = series.series(records.filter(pl.col("layout").is_null())).to_dicts()

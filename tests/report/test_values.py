@@ -114,7 +114,7 @@ def test_verdicts(result, judged, verdict):
 
 def test_cases_are_those_of_the_last_run():
     def ends(*rows):
-        return [case.result for case in collected(rows).latest["oak"].cases]
+        return [case.result for case in collected(rows).last.cases]
 
     lost = records.failure(layout="8x1")
     assert ends(record(), lost, *records.later([record(layout="8x1")], 1)) == [

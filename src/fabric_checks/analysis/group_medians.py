@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fabric_checks.core.grouping import by_key
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -45,9 +46,7 @@ def between(latency_us: Array, group: Numbers) -> Array:
     """
     members = members_of(group)
     found = np.full((len(members), len(members)), np.nan)
-    by_size = defaultdict[int, list[int]](list)
-    for number in large(group).tolist():
-        by_size[len(members[number])].append(number)
+    by_size = by_key(large(group).tolist(), lambda number: len(members[number]))
     for some, others in product(by_size.values(), repeat=2):
         rows, columns = (
             np.array([members[each] for each in of]) for of in (some, others)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from fabric_checks.core.errors import PlacementError
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
@@ -120,10 +120,7 @@ def describe(ranks: Sequence[RankPlace]) -> str:
 
 
 def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:
-    by_node: dict[str, list[RankPlace]] = defaultdict(list)
-    for rank in ranks:
-        by_node[rank.node].append(rank)
-    return by_node
+    return by_key(ranks, lambda rank: rank.node)
 
 
 def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:

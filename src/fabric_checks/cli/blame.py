@@ -12,7 +12,6 @@ import click
 from fabric_checks.cli.verb import (
     FAILED,
     FILE,
-    FOLDER,
     FOUND,
     ending,
     flag,
@@ -74,7 +73,6 @@ docs/blame.md has an example of each format.
     multiple=True,
     metavar="NAME",
 )
-@option("--pictures", "Write pictures to this folder.", type=FOLDER)
 @option(
     "--next",
     "Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
@@ -93,7 +91,6 @@ def command(
     topology: tuple[Path, ...],
     routing: str | None,
     adapters: tuple[str, ...],
-    pictures: Path | None,
     next_file: Path | None,
     alone: bool,
     as_json: bool,
@@ -111,8 +108,6 @@ def command(
     console.error(*(f"error: {line}{rest}" for line in refused))
     if not judged:
         raise SystemExit(FAILED)
-    if pictures:
-        blame.draw(judged, pictures)
     written: list[str] = []
     if next_file:
         again = blame.next_text(judged, str(next_file))

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,9 +14,10 @@ import click
 from fabric_checks.cli.verb import FOUND, Verbs
 from fabric_checks.core import plugins
 
-DAILY, CLOSER, SITE = "Every day", "Look closer", "Set up a site"
 #: The groups of the help, in its order. Verbs of no group are not listed: scripts call them.
-GROUPS = (DAILY, CLOSER, SITE, "Exchange results", "Predict")
+GROUPS = ("Every day", "Look closer", "Set up a site", "Exchange results", "Predict")
+#: The verbs of the collection: by name the group and the short help.
+_VERBS = Path(__file__).with_name("verbs.json")
 
 
 class Verb(NamedTuple):
@@ -25,39 +28,11 @@ class Verb(NamedTuple):
     help: str
 
 
-_OWN = {
-    "nightly": (DAILY, "Run a level, judge it, and report what is new."),
-    "vet": (DAILY, "Check the health of every node: good, slow or faulty."),
-    "findings": (
-        DAILY,
-        "List the open findings of nights, and acknowledge known ones.",
-    ),
-    "show": (DAILY, "Show the metrics of a run, or list the runs."),
-    "report": (DAILY, "Write one HTML file about the machines in the results."),
-    "compare": (CLOSER, "Compare sets of results with a baseline."),
-    "changes": (
-        CLOSER,
-        "Find when the level of a metric changed, and what else changed.",
-    ),
-    "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
-    "demo": (SITE, "Show how a slow node is named, from saved results."),
-    "init": (SITE, "Detect this machine and write its configuration."),
-    "doctor": (
-        SITE,
-        "Show which checks your ReFrame settings enable, and why others are skipped.",
-    ),
-    "references": (SITE, "Propose references from history, and check reference files."),
-    "cost": ("", "Estimate what a run will cost, for ci/run --cost."),
-    "spack": ("", "Build the packages of spack-envs, or mirror their sources."),
-    "run": ("", "Run ReFrame, show its progress, and end with one screen."),
-}
-
-
 def verbs() -> dict[str, Verb]:
     """Return the verbs of the collection and of its plugins by name, in the order of the help."""
     found = {
         name: Verb(group, f"fabric_checks.cli.{name.replace('-', '_')}", text)
-        for name, (group, text) in _OWN.items()
+        for name, (group, text) in json.loads(_VERBS.read_text()).items()
     }
     found |= {name: Verb(*entry) for name, entry in plugins.verbs().items()}
     order = {group: number for number, group in enumerate((*GROUPS, ""))}

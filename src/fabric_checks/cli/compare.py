@@ -24,8 +24,8 @@ from fabric_checks.comparison.compare import Comparison, compare, select
 from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, WORSE
 from fabric_checks.core import console
 from fabric_checks.records import reader
-from fabric_checks.records import sources as sets_of
 from fabric_checks.records.series import COMPARED
+from fabric_checks.records.sources import distinct
 from fabric_checks.report import comparison as forms
 
 _EPILOG = """
@@ -73,13 +73,8 @@ def command(
     refuse_together(json=as_json, csv=as_csv)
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
-    sets = [sets_of.parse(source) for source in sources]
+    sets = distinct(sources)
     labels = [each.label for each in sets]
-    doubled = next((label for label in labels if labels.count(label) > 1), None)
-    if doubled is not None:
-        raise click.UsageError(
-            f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH"
-        )
     faults: list[str] = []
     loaded = reader.load_aggregated(sets, COMPARED, faults)
     found = compare(loaded, labels)

@@ -37,11 +37,10 @@ def _sessions() -> Iterable[str]:
 
 
 def _findings() -> Iterable[str]:
-    from fabric_checks.nightly import journal, plan  # noqa: PLC0415  (slow to import)
+    from fabric_checks.nightly import journal  # noqa: PLC0415  (slow to import)
 
-    journals = plan.journals(paths.results().absolute()).values()
-    entries = [journal.still_open(journal.read(path, [])) for path in journals]
-    return [entry.id for of_system in entries for entry in of_system]
+    found = journal.all_open(paths.results().absolute(), [])
+    return [entry.id for entries in found.values() for entry in entries]
 
 
 #: Each completes a value of click.

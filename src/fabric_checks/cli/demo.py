@@ -9,9 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
-from fabric_checks.cli.verb import FAILED, FILE, option, verb
+from fabric_checks.cli.verb import FAILED, output_option, verb
 from fabric_checks.core import console, files, paths
 from fabric_checks.records import runs
 from fabric_checks.records.sources import Source
@@ -40,20 +38,9 @@ Examples:
 
 
 @verb("demo", _EPILOG, {FAILED: "the report cannot be written"})
-@option(
-    "-o",
-    "The report to write.",
-    "--output",
-    type=FILE,
-    default="demo.html",
-    show_default=True,
-)
+@output_option("demo.html")
 def command(*, output: Path) -> None:
     """Show how a slow node is named, from saved results of a small cluster."""
-    if not output.absolute().parent.is_dir():
-        raise click.UsageError(
-            f"{output.parent}: there is no such folder; make it, or name another one with -o"
-        )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         safely: dict[str, Any] = (

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-import textwrap
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from reframe.core.exceptions import ReframeError
@@ -22,6 +20,7 @@ from fabric_checks.cli.verb import FAILED, FILE, json_option, option, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import ChoiceError, FabricError
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.templates import filled
 from fabric_checks.core.text import count_text, names_text, one_line
 from fabric_checks.fabric_map import names, slurm_topology, topology_files
 from fabric_checks.fabric_map.model import FabricMap
@@ -92,38 +91,10 @@ def _show_cases(files: Sequence[str], system: str | None, *, as_json: bool) -> N
     if as_json:
         console.print_json(found)
     else:
-        console.print(*_lines(found))
+        template = Path(__file__).with_name("doctor.jinja")
+        console.print(*filled(template, {}, **found).splitlines())
     if not found["cases"]:
         raise FabricError(f"{found['system']}: no check has a case there")
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
-    """Return the lines for people."""
-    lines = [f"system {found['system']}, of {', '.join(found['files'])}", "", "runs"]
-    for where, suites in found["cases"].items():
-        cases = count_text(sum(suites.values()), "case")
-        lines.append(
-            f"  {where}: {cases} ({', '.join(f'{suite} {number}' for suite, number in suites.items())})"
-        )
-    if found["left_out"]:
-        lines += ["", "does not run"]
-    for reason, checks in found["left_out"].items():
-        lines += _wrapped(f"{reason}: {', '.join(checks)}")
-    if found["notes"]:
-        lines += ["", "goes without"]
-    for note in found["notes"]:
-        lines += _wrapped(note)
-    return lines
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        110,
-        initial_indent="  ",
-        subsequent_indent="      ",
-        break_on_hyphens=False,
-    )
 
 
 def _show_worth(paths: Sequence[Path], nodes: str | None, *, as_json: bool) -> None:

@@ -48,10 +48,7 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
             raise click.UsageError(f"give options behind {context.invoked_subcommand}")
         return
     warnings: list[str] = []
-    found = {
-        name: journal.still_open(journal.read(path, warnings))
-        for name, path in _journals(system).items()
-    }
+    found = _open(system, warnings)
     if as_json:
         listed = {name: list(map(as_dict, entries)) for name, entries in found.items()}
         console.print_json({"open": listed, "faults": warnings})
@@ -94,28 +91,27 @@ def acknowledge(
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 
-def _journals(system: str | None) -> dict[str, Path]:
-    """Return the journals of systems by name.
+def _open(system: str | None, warnings: list[str]) -> dict[str, list[journal.Open]]:
+    """Return the open findings of systems by name.
 
-    :raises RecordError: if the one that is asked for has none.
+    :raises RecordError: if the one that is asked for has had no night.
     """
     results = paths.results().absolute()
-    found = journals(results)
-    if system is None:
-        return found
-    if system not in found:
+    found = journal.all_open(results, warnings, system)
+    if system and not found:
         folder = folder_of(results, sound_name("--system", system))
         raise RecordError(
             f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}"
         )
-    return {system: found[system]}
+    return found
 
 
 def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
+    known = journals(paths.results().absolute())
     found = [
-        (path, entry)
-        for path in _journals(system).values()
-        for entry in journal.still_open(journal.read(path, []))
+        (known[of], entry)
+        for of, entries in _open(system, []).items()
+        for entry in entries
         if name and entry.id.startswith(name)
     ]
     if not found:

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterable
+from pathlib import Path
 
 from fabric_checks.cli.verb import flag, option, verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import first_of
+from fabric_checks.core.templates import filled
 from fabric_checks.onboarding import installation, questions, site_files
 from fabric_checks.onboarding.detection import look
-from fabric_checks.onboarding.facts import Facts, Mpi
+from fabric_checks.onboarding.facts import Facts
 from fabric_checks.onboarding.launchers import SCHEDULERS
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.onboarding.questions import Answer, Question, taken
-from fabric_checks.schedulers.model import Queue
 
 _EPILOG = """
 \b
@@ -119,54 +118,17 @@ def _write(files: dict[str, str]) -> None:
 _MOST = 20
 
 
-def shown(facts: Facts) -> Iterable[str]:
+def shown(facts: Facts) -> list[str]:
     """Return the facts in lines."""
-    scheduler = f"{SCHEDULERS[facts.scheduler]['called']} {facts.cluster}".rstrip()
-    links = [
-        f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s"
-        for each in facts.links
-    ]
-    silent = [
-        f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}"
-        for tool, fault in facts.asked.items()
-        if fault != "ok"
-    ]
-    mpis = list(map(_mpi_text, facts.mpis))
-    rows = {
-        "scheduler": [scheduler],
-        "nodes": first_of(list(map(_queue_text, facts.queues)), most=_MOST),
-        "link": links,
-        "MPI": mpis or ["none of the site's own; the wheels of ci/run are used"],
-        "suite": [f"{suite.software}: {suite.name}" for suite in facts.suites],
-        "no answer": silent,
-        "note": facts.notes[:_MOST],
-    }
-    return [
-        "found:",
-        *(f"  {key:<12}{text}" for key, texts in rows.items() for text in texts),
-    ]
-
-
-def _queue_text(queue: Queue) -> str:
-    parts = {
-        " (default)": queue.is_default,
-        f": {queue.nodes}": True,
-        f" and {queue.out_of_service} out of service": queue.out_of_service,
-        f", at most {queue.most_nodes} in a job": queue.most_nodes,
-        f", {queue.cores} cores": queue.cores,
-        f", {queue.gpus}": queue.gpus,
-    }
-    return (queue.name or "all") + "".join(
-        text for text, holds in parts.items() if holds
+    template, scheduler = Path(__file__).with_name("init.jinja"), facts.scheduler
+    text = filled(
+        template, {}, facts=facts, scheduler=SCHEDULERS[scheduler]["called"], most=_MOST
     )
+    return text.splitlines()
 
 
 def _option(key: str) -> str:
     return f"--{key.replace('_', '-')}"
-
-
-def _mpi_text(mpi: Mpi) -> str:
-    return f"{mpi.family}: {' '.join(mpi.modules) or mpi.prefix or mpi.name}"
 
 
 def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:

@@ -5,22 +5,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from fabric_checks.cli.verb import (
     FAILED,
-    FILE,
     UNUSABLE,
     end_by,
     flag,
     option,
+    output_option,
     sources_argument,
     verb,
 )
 from fabric_checks.core import console, files
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal, summary
-from fabric_checks.nightly.plan import journals
 from fabric_checks.records.sources import Source, chosen
 from fabric_checks.report.page import report
 
@@ -36,14 +33,7 @@ Examples:
 
 @verb("report", _EPILOG, {FAILED: UNUSABLE})
 @sources_argument
-@option(
-    "-o",
-    "The file to write.",
-    "--output",
-    type=FILE,
-    default="report.html",
-    show_default=True,
-)
+@output_option("report.html")
 @option(
     "--title",
     "Title of the page.  [default: made from the machines' names]",
@@ -59,10 +49,6 @@ def command(
     missed, the tables of SAND2005-5199, what was not measured, and where every value comes from. It works
     offline, can be printed, and loads nothing from anywhere.
     """
-    if not output.absolute().parent.is_dir():
-        raise click.UsageError(
-            f"{output.parent}: there is no such folder; make it, or name another one with -o"
-        )
     named = chosen(sources)
     unread: list[str] = []
     opened = [line for source in named for line in _open(source, unread)]
@@ -82,9 +68,9 @@ def _open(source: Source, faults: list[str]) -> list[str]:
     """Return a line for each open finding of nights, if the source reaches until now."""
     if source.until is not None:
         return []
+    found = journal.all_open(source.path, faults, source.where.get("system"))
     return [
         f"{system}: {line}"
-        for system, path in journals(source.path).items()
-        if source.where.get("system", system) == system
-        for line in summary.lines_of(journal.still_open(journal.read(path, faults)))
+        for system, entries in found.items()
+        for line in summary.lines_of(entries)
     ]

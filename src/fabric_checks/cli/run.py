@@ -21,6 +21,7 @@ import click
 
 from fabric_checks.cli.verb import FAILED, USAGE, flag
 from fabric_checks.core import console, paths
+from fabric_checks.core.commands import printed
 from fabric_checks.core.errors import FabricError, unknown_name
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import one_line, uncoloured
@@ -156,15 +157,12 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
     """Refuse a reservation that a partition of the system would not take."""
     asked = [word for word in line if word not in ("-r", "--run")]
     asked.append("--show-config=systems/0")
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
     try:
-        system = json.loads(done.stdout)
+        system = json.loads(printed(asked))
         name, partitions = str(system["name"]), list(system["partitions"])
-    except (ValueError, KeyError, TypeError):
-        said = done.stderr.strip() or done.stdout.strip() or "nothing"
-        last = one_line(uncoloured(said).splitlines()[-1])
+    except (FabricError, ValueError, KeyError, TypeError) as error:
         raise FabricError(
-            f"--reservation {reservation}: ReFrame lists no partitions: {last}"
+            f"--reservation {reservation}: ReFrame lists no partitions: {error}"
         ) from None
     reservations.require(reservation, name, partitions)
 

@@ -63,8 +63,9 @@ def show(
     *,
     report: str = "",
     messages: tuple[str, ...] = (),
+    every: bool = False,
 ) -> None:
-    """Print the one screen of a run.
+    """Print the one screen of a run, or all of it with every value.
 
     :param elapsed_s: its duration, None for that of ReFrame's run report.
     :param report: the path of the page, empty for the one that the run has written.
@@ -73,9 +74,9 @@ def show(
         elapsed_s = found.elapsed_s
     terminal, out = console.rich_console(), console.out()
     width = terminal.width if out.isatty() else screen.WIDTH
-    most = sys.maxsize if out.is_file() else screen.LINES
+    most = sys.maxsize if every or out.is_file() else screen.LINES
     info = screen.RunInfo(elapsed_s, tuple(_paths(folder, found, report)), messages)
-    console.print_rich(screen.render(found, info, width, most=most))
+    console.print_rich(screen.render(found, info, width, most=most, every=every))
 
 
 def _paths(folder: Path, found: runs.Session, report: str) -> Iterator[tuple[str, str]]:
@@ -83,8 +84,10 @@ def _paths(folder: Path, found: runs.Session, report: str) -> Iterator[tuple[str
     page = report_of(folder, found.name)
     if report or page.exists():
         yield "report", report or str(page)
-    yield "all", f". ci/env.sh; fabric-checks show --session {found.name}"
-    if not found.archived:
+    if found.archived:
+        yield "records", f"{folder}"
+    else:
+        yield "all", f". ci/env.sh; fabric-checks show --session {found.name}"
         if any(
             not is_success(case.result) and case.result != "skip"
             for case in found.cases

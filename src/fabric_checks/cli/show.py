@@ -27,7 +27,6 @@ from fabric_checks.cli.verb import (
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import runs, sources
-from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
 
 #: Prints rows.
@@ -71,7 +70,7 @@ def command(
     gate: bool,
     short: bool,
 ) -> None:
-    """Print the metrics of a run."""
+    """Print the metrics of a run: a line for each curve, with its largest size; `--csv` has every size."""
     refuse_together(json=as_json, csv=as_csv, short=short)
     refuse_together(list=as_list, session=name or gate or short)
     folder = _folder(source)
@@ -81,10 +80,11 @@ def command(
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session
     found = read(folder, name)
-    if short:
-        run_summary.show(folder, found, None)
+    if write:
+        console.warn([*found.unreadable, *filter(None, [found.report_fault])])
+        write(found.records)
     else:
-        _session(folder, found, write)
+        run_summary.show(folder, found, None, every=not short)
     raise _end(found, gate=gate)
 
 
@@ -108,22 +108,6 @@ def _end(found: runs.Session, *, gate: bool) -> SystemExit:
         return ending(found=False, failed=found.unreadable or found.report_fault)
     faults = runs.other_faults(found)
     return ending(found=not faults and runs.failed(found), failed=faults)
-
-
-def _session(folder: Path, found: runs.Session, write: Writer | None) -> None:
-    if write:
-        console.warn([*found.unreadable, *filter(None, [found.report_fault])])
-        write(found.records)
-        return
-    console.print_rich(summary.render(found))
-    if found.report:
-        console.print(
-            f"session:  {found.name}",
-            f"perflogs: {folder / 'perflogs'}",
-            f"report:   {found.report}",
-        )
-    elif found.archived:
-        console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
 def _list(folder: Path, write: Writer | None) -> None:

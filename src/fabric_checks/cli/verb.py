@@ -218,6 +218,22 @@ def number_option(
     return option(name, text, type=kind, callback=read_by(finite), **more)
 
 
+def _in_a_folder(path: Path) -> Path:
+    if not path.absolute().parent.is_dir():
+        raise ValueError(
+            f"{path.parent}: there is no such folder; make it, or name another one with -o"
+        )
+    return path
+
+
+def output_option(default: str) -> Option:
+    """Return the option that names the report to write."""
+    return option(
+        "-o", "The file to write.", "--output", type=FILE, default=default, show_default=True,
+        callback=read_by(_in_a_folder),
+    )  # fmt: skip
+
+
 def refuse_together(**options: object) -> None:
     """Refuse more than one of some options; each is given with its value."""
     if len(given := [f"--{name}" for name, value in options.items() if value]) > 1:

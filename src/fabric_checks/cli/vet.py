@@ -24,6 +24,7 @@ from fabric_checks.cli.verb import (
 )
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import count_text, names_text, one_line
 from fabric_checks.nightly import service
 from fabric_checks.nightly.plan import folder_of
@@ -173,14 +174,12 @@ def _table(verdicts: Verdicts, switches: Mapping[str, str]) -> Table:
     table = Table("node", "switch", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
         is_seen = word is not Word.NOT_SEEN
-        alike: dict[tuple[str, str], list[str]] = {}
-        for node in verdicts.of(word):
-            key = (
-                switches.get(node, "") if is_seen else "",
-                verdicts.reasons.get(node, ""),
-            )
-            alike.setdefault(key, []).append(node)
-        for (at, why), nodes in alike.items():
+        at_switches = switches if is_seen else {}
+
+        def place(node: str, at: Mapping[str, str] = at_switches) -> tuple[str, str]:
+            return at.get(node, ""), verdicts.reasons.get(node, "")
+
+        for (at, why), nodes in by_key(verdicts.of(word), place).items():
             shown = ", ".join(nodes) if is_seen else names_text(nodes, 8)
             table.add_row(*map(one_line, (shown, at, word.value, why)))
     return table

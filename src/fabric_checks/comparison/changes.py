@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.special import pdtrc
 
 from fabric_checks.analysis.statistics import change_points
 from fabric_checks.comparison.verdicts import by_difference
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import signed, sizes_text, test_text
 from fabric_checks.records.record import SERIES, machine_name
 from fabric_checks.records.series import series
@@ -422,10 +424,7 @@ def _unit(change: Change) -> str:
 
 def events_of(changes: Iterable[Change]) -> list[Event]:
     """Gather changes into events, in the order of time."""
-    by_case: dict[tuple[str, ...], list[Change]] = {}
-    for change in changes:
-        case = (change.machine, change.check, change.test, change.layout, change.state)
-        by_case.setdefault(case, []).append(change)
+    by_case = by_key(changes, attrgetter("machine", "check", "test", "layout", "state"))
     found = [_event(group) for case in by_case.values() for group in _near(case)]
     return sorted(
         found,

@@ -22,6 +22,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Acknowledgement, Entry, Night
+from fabric_checks.nightly.plan import journals
 from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.sessions import started
 
@@ -123,6 +124,20 @@ def still_open(entries: Iterable[Night | Acknowledgement]) -> list[Open]:
                 for each in opened
             ]
     return opened
+
+
+def all_open(
+    results: Path, warnings: list[str], system: str | None = None
+) -> dict[str, list[Open]]:
+    """Return the open findings of all nights in a folder of results by system, or of one system.
+
+    :param warnings: as of :func:`read`.
+    """
+    return {
+        name: still_open(read(path, warnings))
+        for name, path in journals(results).items()
+        if system in (None, name)
+    }
 
 
 def news(entries: Sequence[Night | Acknowledgement], night: Night) -> list[Open]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from fabric_checks.core import files
 from fabric_checks.nightly import journal, summary
-from fabric_checks.nightly.plan import folder_of
 from fabric_checks.records.runs import Session
 from fabric_checks.records.sources import Source
 
@@ -32,9 +31,7 @@ def write_report(
     from fabric_checks.report.page import report  # noqa: PLC0415  (slow to import; a failed night has no report)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
-    found = journal.still_open(
-        journal.read(folder_of(results, system) / "nights.jsonl", [])
-    )
+    found = journal.all_open(results, [], system).get(system, [])
     text, _ = report(
         [Source(system, results, since, None, {"system": system})],
         published=False,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, StrictUndefined
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
+from fabric_checks.core.templates import filled
 from fabric_checks.core.text import count_text, first_of, one_line
 from fabric_checks.core.text import markdown as escaped
 from fabric_checks.core.verdict import Verdict, verdict
@@ -97,22 +97,15 @@ def terminal(summary: Summary) -> str:
 
 
 def _rendered(summary: Summary, *, heading: str, bold: str) -> str:
-    environment = Environment(
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "safe": escaped if bold else one_line, "when": when, "note": note, "count": count_text,
-    }  # fmt: skip
     warnings = first_of(
         [f"warning: {line}" for line in summary.night.warnings],
         ": night.json has all",
         7,
     )
     unconfirmed = first_of(list(summary.night.unconfirmed), ": night.json has all", 7)
-    text = environment.from_string(_TEMPLATE.read_text()).render(
+    safe = escaped if bold else one_line
+    text = filled(
+        _TEMPLATE, {"safe": safe, "when": when, "note": note},
         summary=summary, night=summary.night, State=State, headline=headline(summary), warnings=warnings,
         unconfirmed=unconfirmed, least_runs=MIN_RUNS, heading=heading, bold=bold,
     )  # fmt: skip

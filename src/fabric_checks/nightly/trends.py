@@ -9,7 +9,7 @@ noise is a finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -25,12 +25,14 @@ from fabric_checks.comparison.changes import (
     stands_out,
 )
 from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import first_of
 from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.records import reader
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
+from fabric_checks.report.change_text import circumstance_text
 
 
 def trends(results: Path, night: Night) -> Night:
@@ -61,9 +63,7 @@ def trends(results: Path, night: Night) -> Night:
         for change in find_changes(runs).changes
         if change.state == OPEN and stands_out(change)
     ]
-    events: dict[str, list[Event]] = {}
-    for event in events_of(worse):
-        events.setdefault(began.get(event.at, ""), []).append(event)
+    events = by_key(events_of(worse), lambda event: began.get(event.at, ""))
     return night.with_more(
         map(_finding, events.values()), warnings=loaded.faults, nights=nights
     )
@@ -76,7 +76,12 @@ def _finding(events: Sequence[Event]) -> Entry:
         text = f"{len(events)} cases are worse than before; the first: {text}"
     details = [
         *first_of(others, ": `fabric-checks changes` lists all"),
-        *_circumstances(events),
+        *(
+            f"at the same time {circumstance_text(each)}"
+            for event in events
+            for each in event.circumstances
+            if each.field != "collection"
+        ),
     ]
     findings = []
     for change in (change for event in events for change in event.changes):
@@ -88,11 +93,3 @@ def _finding(events: Sequence[Event]) -> Entry:
     names = frozenset(found.part for found in findings)
     keys = frozenset(f"level of {name}" for name in names)
     return Entry(findings=tuple(findings), keys=keys, cases=names)
-
-
-def _circumstances(events: Sequence[Event]) -> Iterator[str]:
-    """Yield what else changed when values did, but the version of the collection."""
-    for each in (each for event in events for each in event.circumstances):
-        if each.field != "collection":
-            before, after = ", ".join(each.before), ", ".join(each.after)
-            yield f"at the same time {each.field} changed from {before} to {after}"

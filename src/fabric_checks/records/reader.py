@@ -121,31 +121,18 @@ def records(
         raise RecordError(_nothing(source, list(faults.lines())))
 
 
-def of_session(
-    results: Path, session: str, earliest_s: float, faults: Faults
-) -> list[dict[str, Any]]:
-    """Read the records of one session and of its repeats from the perflogs in a folder of results, with all
-    their fields.
+def of_session(results: Path, session: str, faults: Faults) -> list[dict[str, Any]]:
+    """Read the records of one session and of its repeats, with all their fields; none if it has none.
 
-    :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
     :param faults: gets the lines and files that are left out. A line that is no record may be of another
         session.
     """
-    if not (results / "perflogs").is_dir():
-        return []
+    source = Source("", results, where={"session": session}, repeats=True)
     try:
-        paths = files_of(results, faults)
+        frames = list(records(source, FIELDS, faults))
     except RecordError:
         return []  # no case has come to its records, which the session's report names better
-    late = [path for path in paths if path.stat().st_mtime >= earliest_s]
-    seen: set[str] = set()
-    rule = condition(Source("", results, where={"session": session}, repeats=True))
-    found: list[dict[str, Any]] = []
-    for path in late:
-        with _left_out(path, faults):
-            for frame in _batches(path, _ALL, faults.reporter(path), seen, session):
-                found += map(record_of, _filtered(frame, rule).iter_rows(named=True))
-    return found
+    return [record_of(row) for frame in frames for row in frame.iter_rows(named=True)]
 
 
 def records_of(path: Path, report: Report) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
+from fabric_checks.core.grouping import by_key
+
 if TYPE_CHECKING:
     from msgspec import Meta
 else:
@@ -246,10 +248,7 @@ def case_name(of: Mapping[str, Any]) -> str:
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Return records by the name of their case."""
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(case_name(record), []).append(record)
-    return found
+    return by_key(records, case_name)
 
 
 def limit(reference: float, share: float | None) -> float | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,15 +17,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-import polars as pl
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import count_text, uncoloured
-from fabric_checks.records import reader, repeats, sources, table
+from fabric_checks.records import reader, repeats, sources
 from fabric_checks.records.record import (
-    FIELDS,
-    SUCCESS,
     UNCONFIRMED,
     Record,
     by_case,
@@ -37,10 +34,11 @@ from fabric_checks.records.sessions import NO_MATCH, started
 from fabric_checks.records.sources import Faults, Source
 
 _NOTHING = "no run has left results here; start one with ci/run"
-#: Clocks of hosts and of file servers differ, never by more than a day.
-_CLOCKS_DIFFER_S = 86400
-
-
+#: What the list of runs needs of records.
+_OF_LIST = (
+    *("session", "time", "system", "partition", "environ", "test", "metric"),
+    *("case_result", "fail_reason"),
+)
 #: How the reason of a case begins that was to run, and for which the allocation of the run had no time left.
 NOT_RUN = "not run: "
 
@@ -217,11 +215,10 @@ def _cases_of(reported: Sequence[_Reported]) -> tuple[Case, ...]:
     Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several
     times (``--reruns``), each counts, so it is the first that is no success.
     """
-    tried = defaultdict[str, list[_Reported]](list)
     for each in reported:
         if (each.skip_reason or "").startswith(NOT_RUN):
             each.result = "abort"
-        tried[each.full_name].append(each)
+    tried = by_key(reported, lambda each: each.full_name)
     # A retry is of cases that failed, and of builds that they need.
     earlier = [case for results in tried.values() for case in results[:-1]]
     is_rerun = any(not case.fixture and is_success(case.result) for case in earlier)
@@ -274,10 +271,12 @@ def load_session(results: Path, name: str | None = None) -> Session:
     if path is None and log is None:
         raise _unknown(results, name)
     faults = Faults()
-    began = started(name)
-    earliest_s = began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0
     read = _read_report(path, results)
-    records = repeats.judged(reader.of_session(results, name, earliest_s, faults))
+    # Other lines of JSON in the folder are journals.
+    has_any = (results / "perflogs").is_dir()
+    records = repeats.judged(
+        reader.of_session(results, name, faults) if has_any else []
+    )
     return Session(
         name,
         path,
@@ -371,10 +370,9 @@ def session_of_records(path: Path, name: str | None) -> Session:
     if name and name not in runs:
         raise _unknown(path, name)
     name = name or runs[-1]
-    source = Source(str(path), path, where={"session": name}, repeats=True)
-    loaded = reader.load([source], FIELDS)
-    records = [table.record_of(row) for row in loaded.frame.to_dicts()]
-    return of_records(name, repeats.judged(records), loaded.faults)
+    faults = Faults()
+    records = repeats.judged(reader.of_session(path, name, faults))
+    return of_records(name, records, tuple(faults.lines()))
 
 
 def of_records(
@@ -423,13 +421,18 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
     return found, tuple(report.fault for report in read.values() if report.fault)
 
 
-def _run(name: str, cases: Sequence[Case] = ()) -> Run:
+def _run(name: str, cases: Sequence[Case] = (), first: datetime | None = None) -> Run:
+    """Return the line of a run.
+
+    :param first: when its first case ended, if its name does not say when it began.
+    """
+    began = started(name) or first
     ran = [case for case in cases if not case.fixture and case.result != "skip"]
     if not ran:
-        return Run(name, started(name))
+        return Run(name, began)
     return Run(
         name,
-        started(name),
+        began,
         systems=tuple(dict.fromkeys(case.system for case in ran)),
         cases=len(ran),
         passed=sum(is_success(case.result) for case in ran),
@@ -438,19 +441,14 @@ def _run(name: str, cases: Sequence[Case] = ()) -> Run:
 
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
-    case = ("system", "partition", "environ", "test")
-    loaded = reader.load(
-        [Source(str(path), path)], ("session", "time", *case, "case_result")
+    loaded = reader.load([Source(str(path), path)], _OF_LIST)
+    by_session = loaded.frame.drop_nulls("session").partition_by(
+        "session", as_dict=True
     )
-    found = []
-    for (name,), group in loaded.frame.drop_nulls("session").group_by(
-        "session", maintain_order=True
-    ):
-        last = group.unique(case, keep="last", maintain_order=True)
-        began = started(str(name)) or group["time"][0]
-        systems = tuple(last["system"].unique(maintain_order=True))
-        passed = last.filter(pl.col("case_result").is_in(SUCCESS)).height
-        found.append(Run(str(name), began, systems, last.height, passed))
+    found = [
+        _run(str(name), of_records(str(name), rows.to_dicts()).cases, rows["time"][0])
+        for (name,), rows in by_session.items()
+    ]
     return found, loaded.faults
 
 

@@ -62,7 +62,7 @@ def series(
     :param each: columns of which all are kept, as lists in the order of time.
     :param latest: columns of which that of the latest record is kept, as far as the frame has them.
     :returns: the columns ``by``; ``values`` and ``times``, lists in the order of time; ``n``, their length;
-        ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
+        ``each`` and ``latest``. Categories become text.
     """
     measured = by_time(
         frame.filter(pl.col("value").is_not_null())
@@ -73,8 +73,6 @@ def series(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
         pl.len().cast(pl.Int64).alias("n"),
-        pl.col("time").first().alias("first_time"),
-        pl.col("time").last().alias("last_time"),
         *(pl.col(name) for name in each),
         *(
             pl.col(name).last()

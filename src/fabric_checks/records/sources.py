@@ -69,6 +69,20 @@ def chosen(texts: Sequence[str]) -> list[Source]:
     return list(map(parse, texts)) or [default()]
 
 
+def distinct(texts: Sequence[str]) -> list[Source]:
+    """Return the sets of results that a user names, which have different labels, see :func:`parse`.
+
+    :raises RequestError: if two have the same.
+    """
+    found = list(map(parse, texts))
+    label, times = Counter(each.label for each in found).most_common(1)[0]
+    if times > 1:
+        raise RequestError(
+            f"two sets are called {label!r}; give them different labels, as in LABEL=PATH"
+        )
+    return found
+
+
 def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.finding import Finding
-from fabric_checks.core.metrics import Unit
+from fabric_checks.core.metrics import Headline, Unit
 from fabric_checks.records.record import FORMAT, HINTS, Number
 
 #: Fields that every case has, and those that every value has. They are checked whatever is asked for.
@@ -26,20 +26,6 @@ REQUIRED = (
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
 #: The name of a system is part of that of a folder, where a byte takes three.
 _LONGEST_SYSTEM_B = 80
-
-
-class _NamedHeadline(TypedDict):
-    title: str
-    quantity: str
-    section: str
-    order: Number
-
-
-class _Headline(_NamedHeadline, total=False):
-    point: str
-    layouts: str
-    rank: Number
-    least_tasks: Number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +57,7 @@ class _Ports(_Nodes, total=False):
 
 #: Lists and objects whose items have known members, and may have more.
 MEMBERS: dict[str, Any] = {
-    "headline": _Headline,
+    "headline": Headline,
     "findings": list[_Finding],
     "compared": _Compared,
     "ports": _Ports,

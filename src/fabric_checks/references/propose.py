@@ -7,12 +7,14 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import count_text
 from fabric_checks.records.record import SERIES, case_name, limit, was_disturbed
 from fabric_checks.records.series import records_by_series
@@ -108,10 +110,7 @@ def propose(
 
 def _history(records: Sequence[Mapping[str, Any]]) -> History:
     # Two sources may have the same records.
-    passes: dict[Any, list[Mapping[str, Any]]] = {}
-    for record in records:
-        passes.setdefault((record["session"], record["time"]), []).append(record)
-    found = passes.values()
+    found = by_key(records, itemgetter("session", "time")).values()
     days = _days(records)
     last = records[-1]
     return History(

@@ -6,10 +6,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records import runs
@@ -88,7 +90,6 @@ def collect(
         for *case, session in frame.select(*_CASE, "session").iter_rows()
     }
     machines = tuple(sorted(frame["machine"].unique()))
-    latest: dict[str, list[Record]] = {machine: [] for machine in machines}
     failed = frame.filter(pl.col("metric").is_null())
     again = [] if repeats is None else _records(repeats)
     records = judged([*_records(failed), *(v.record for v in values), *again])
@@ -97,15 +98,23 @@ def collect(
         for value, record in zip(values, records[failed.height :], strict=True)
     )
     places = [*failed["machine"], *(v.machine for v in values)]
-    for machine, record in zip(places, records, strict=True):
-        if record["session"] == last[machine, record["test"], record["environ"]]:
-            latest[machine].append(record)
+    latest = [
+        (machine, record)
+        for machine, record in zip(places, records, strict=True)
+        if record["session"] == last[machine, record["test"], record["environ"]]
+    ]
+    cases = [
+        case
+        for of_machine in by_key(latest, itemgetter(0)).values()
+        for case in runs.of_records("", [record for _, record in of_machine]).cases
+    ]
+    current = tuple(record for _, record in latest)
     of_machine = frame.filter(pl.col("session").is_not_null()).group_by("machine")
     sessions = of_machine.agg(pl.col("session").unique(maintain_order=True))
     return Results(
         machines,
         values,
-        {name: runs.of_records(name, records) for name, records in latest.items()},
+        runs.Session("", None, tuple(cases), current, archived=True),
         dict(sessions.sort("machine").iter_rows()),
         tuple(faults),
     )

@@ -30,7 +30,7 @@ from fabric_checks.core.text import (
     test_text,
     value_text,
 )
-from fabric_checks.report.texts import Footnotes, plain, rich_table
+from fabric_checks.report.texts import plain, rich_table
 
 #: The colour of a verdict on a terminal.
 _STYLES = {
@@ -54,7 +54,7 @@ class Page:
 
     :param tables: by title one for each set that is compared with the baseline: its header, and rows of cells
         of which the first is the verdict.
-    :param notes: the meaning of the marks in the tables, and lines that count the verdicts.
+    :param notes: lines on what is missing, and that count the verdicts.
     """
 
     tables: Mapping[str, Sequence[tuple[str, ...]]]
@@ -66,7 +66,6 @@ def page(comparison: Comparison, chosen: pl.DataFrame) -> Page:
 
     :param chosen: its rows, see :func:`fabric_checks.comparison.compare.select`.
     """
-    notes = Footnotes()
     is_missing = pl.col("verdict") == verdicts.MISSING
     lines = [*_missing(comparison, chosen.filter(is_missing)), *counts(comparison)]
     rows = worst(chosen.filter(~is_missing))
@@ -84,9 +83,9 @@ def page(comparison: Comparison, chosen: pl.DataFrame) -> Page:
             f"median, {side}",
             *_HEADER[4:],
         )
-        cells = [_cells(row, notes, has_place=bool(places)) for row in own]
+        cells = [_cells(row, has_place=bool(places)) for row in own]
         tables[title] = [header, *cells]
-    return Page(tables, (*notes.lines(), *lines))
+    return Page(tables, tuple(lines))
 
 
 def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
@@ -141,13 +140,9 @@ def counts(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[str, ...]:
-    marks = [
-        notes.mark(text) if len(text) > 24 else text
-        for text in (row["why"], row["note"])
-        if text
-    ]
+def _cells(row: Row, *, has_place: bool) -> tuple[str, ...]:
     evidence = {row["evidence_baseline"], row["evidence_side"]}
+    simulated = "" if evidence == {"measured"} else "simulated"
     return (
         row["verdict"],
         test_text(row["check"], row["parameters"])
@@ -158,7 +153,7 @@ def _cells(row: Row, notes: Footnotes, *, has_place: bool) -> tuple[str, ...]:
         _median(row, "side"),
         row["unit"] or "",
         _change(row),
-        " ".join(["simulated"] * (evidence != {"measured"}) + marks),
+        "; ".join(filter(None, (simulated, row["why"], row["note"]))),
     )
 
 

@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fabric_checks.core.errors import cut
 from fabric_checks.core.finding import Finding, Severity, same_cause
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import (
     count_text,
     duration_text,
-    first_of,
     names_text,
     one_line,
     range_text,
@@ -37,13 +35,11 @@ from fabric_checks.records.record import (
 from fabric_checks.records.repeats import confirmation_text
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import sight
-from fabric_checks.report.texts import by_key, load_text, mpi_text
+from fabric_checks.report.texts import load_text, mpi_text
 from fabric_checks.report.values import case_text, is_judged
 
-#: The most characters that are quoted of a reason.
-_LONGEST = 270
-#: So many errors, and warnings of a kind, are listed, and so many cases that failed of one cause are named.
-_MOST, _NAMED = 3, 24
+#: If so many cases failed of one cause, all are named; else some are.
+_NAMED = 24
 
 #: The words for cases that did not pass, by their result.
 _ENDS = {
@@ -64,32 +60,22 @@ class Problem:
     details: tuple[str, ...] = ()
 
 
-def problems(session: Session, *, is_whole: bool = False) -> list[Problem]:
+def problems(session: Session) -> list[Problem]:
     """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and
-    warnings.
-
-    :param is_whole: whether all errors, warnings and names of failed cases are listed, however many.
-    """
+    warnings."""
     again = [
         case.name
         for case in session.cases
         if case.failed_before and is_success(case.result)
     ]
-    most = sys.maxsize if is_whole else _MOST
-
-    def first(kind: str, lines: Sequence[str]) -> list[Problem]:
-        return [
-            Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)
-        ]
-
     return [
-        *first("error", runs.other_faults(session)),
+        *(Problem(f"error: {line}") for line in runs.other_faults(session)),
         *of_severity(session.records, Severity.FAULT),
-        *_failures(_without_values(session), is_whole=is_whole),
+        *_failures(_without_values(session)),
         *map(_missed, by_key(_misses(session), _case_and_place).values()),
         *of_severity(session.records, Severity.SUSPECT),
-        *first("warning: passed only when rerun", again),
-        *first("warning", session.unreadable),
+        *(Problem(f"warning: passed only when rerun: {name}") for name in again),
+        *(Problem(f"warning: {line}") for line in session.unreadable),
     ]
 
 
@@ -239,16 +225,15 @@ def of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
     ]
 
 
-def _failures(cases: Sequence[Case], *, is_whole: bool) -> list[Problem]:
+def _failures(cases: Sequence[Case]) -> list[Problem]:
     """Return the failures, those of one cause together."""
     reasons = {case.name: why_failed(case) for case in cases}
     found = []
     for names in same_cause(reasons):
         count = f"{count_text(len(names), 'case')}: " if len(names) > 1 else ""
-        most = len(names) if is_whole or len(names) <= _NAMED else 3
+        most = _NAMED if len(names) <= _NAMED else 3
         named = names_text(list(map(short_name, names)), most)
         why = one_line(reasons[names[0]])
-        why = why if is_whole else cut(why, _LONGEST)  # the remedy is at the end
         found.append(Problem(f"failed: {count}{named}", (why,)))
     return found
 
@@ -292,15 +277,18 @@ def not_run(session: Session) -> list[str]:
 
 def _not_offered(session: Session) -> list[str]:
     """Return the suites that environments lack, a line for each reason and its environments."""
-    environs: dict[tuple[str, str], dict[str, None]] = {}
-    for record in session.records:
-        for suite, why in (record["not_offered"] or {}).items():
-            environs.setdefault((suite, why), {})[str(record["environ"])] = None
-    suites: dict[tuple[str, str], list[str]] = {}
-    for (suite, why), names in sorted(environs.items()):
-        suites.setdefault((", ".join(sorted(names)), why), []).append(suite)
+    lacking = {
+        (suite, why, str(record["environ"]))
+        for record in session.records
+        for suite, why in (record["not_offered"] or {}).items()
+    }
+    environs = by_key(sorted(lacking), lambda each: each[:2])
+    suites = by_key(
+        environs, lambda key: (key[1], ", ".join(name for *_, name in environs[key]))
+    )
     return [
-        f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()
+        f"{', '.join(suite for suite, _ in keys)} ({where}): {why}"
+        for (why, where), keys in suites.items()
     ]
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+
+import msgspec
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import PAIR, Headline
@@ -178,9 +180,8 @@ def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
 
 def headline_of(record: Record) -> Headline | None:
     """Return the headline that a record carries; None without one."""
-    given = record.get("headline") or {}
-    names = {member.name for member in fields(Headline)} & given.keys()
-    return Headline(**{name: given[name] for name in names}) if names else None
+    given = record.get("headline")
+    return msgspec.convert(given, Headline) if given else None
 
 
 def cell(points: Points, point: str) -> Cell:

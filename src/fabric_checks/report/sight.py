@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from fabric_checks.core.grouping import by_key
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record
 
@@ -87,13 +88,14 @@ def _too_much(partition: str, what: str, losses: Mapping[str, float]) -> str:
 
 def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
     """Yield why topologies were not used, a line for each cause."""
-    found: dict[str, list[str]] = {}
-    for name, records in sorted(by_case.items()):
-        for each in findings_of(records[0]):
-            if each.kind == "topology":
-                found.setdefault(each.text, []).append(name)
-    for text, names in found.items():
-        yield f"{text}: {_cases(names)}"
+    found = (
+        (each.text, name)
+        for name, records in sorted(by_case.items())
+        for each in findings_of(records[0])
+        if each.kind == "topology"
+    )
+    for text, cases in by_key(found, lambda each: each[0]).items():
+        yield f"{text}: {_cases([name for _, name in cases])}"
 
 
 def _cases(names: Sequence[str]) -> str:

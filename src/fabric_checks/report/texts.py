@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import TypeVar
 
 from rich import box
 from rich.table import Table
@@ -20,21 +19,10 @@ from fabric_checks.records.record import (
     was_disturbed,
 )
 
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
 
 def plain(*lines: object) -> Text:
     """Return untrusted texts as lines for the terminal, each on one line and without markup."""
     return Text("\n".join(one_line(str(line)) for line in lines))
-
-
-def by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Return items by a key, in the order of its first appearance."""
-    found: dict[Key, list[Item]] = {}
-    for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
 
 
 def mpi_text(text: str) -> str:
@@ -104,15 +92,3 @@ def rich_table(
     for row in rows:
         out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
     return out
-
-
-class Footnotes(dict[str, int]):
-    """The numbers of reasons that many rows share, in order of appearance."""
-
-    def mark(self, reason: str) -> str:
-        """Return the mark of a reason, such as ``[1]``."""
-        return f"[{self.setdefault(reason, len(self) + 1)}]"
-
-    def lines(self) -> list[str]:
-        """Return the reasons, each after its mark."""
-        return [f"[{number}] {reason}" for reason, number in self.items()]

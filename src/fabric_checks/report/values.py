@@ -4,25 +4,25 @@ origin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from fabric_checks.core import families
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import range_text, test_text, value_text
 from fabric_checks.records.record import UNCONFIRMED, Record, bounds
 from fabric_checks.records.runs import Session
 from fabric_checks.report.headlines import Row, Values
-from fabric_checks.report.texts import by_key
 
-#: The words for the result of a value that has a reference.
-_VERDICTS = {
-    "pass": "met",
+#: The words for the result of a value that has a reference, the worst first.
+VERDICTS = {
     "fail": "missed",
-    "xfail": "expected miss",
     "xpass": "unexpectedly met",
     UNCONFIRMED: "missed once, not confirmed",
+    "xfail": "expected miss",
+    "pass": "met",
 }
 
 
@@ -91,7 +91,7 @@ class Value:
         one."""
         if self.derived or not is_judged(self.record):
             return ""
-        return _VERDICTS.get(str(self.record["result"]), "")
+        return VERDICTS.get(str(self.record["result"]), "")
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Results:
     """The values of a report, and the last run of each case.
 
     :param machines: their names, in the order of the tables; :param values: one for each series.
-    :param latest: by machine the last run of each of its cases, as one session.
+    :param last: the last run of each case of all machines, as one session.
     :param runs: by machine the names of its sessions, in the order of time.
     :param faults: the records and files that could not be read.
     :param session: the name of the run that is reported first, if it is one: see :meth:`begin_with`.
@@ -107,7 +107,7 @@ class Results:
 
     machines: tuple[str, ...]
     values: tuple[Value, ...]
-    latest: Mapping[str, Session]
+    last: Session
     runs: Mapping[str, Sequence[str]]
     faults: tuple[str, ...] = ()
     session: str = ""
@@ -121,8 +121,7 @@ class Results:
 
     def begin_with(self, session: Session) -> None:
         """Report what one run measured and met before all else, in place of the last run of each case."""
-        self.latest = {"": session}
-        self.session = session.name
+        self.last, self.session = session, session.name
 
     def of(
         self,
@@ -148,14 +147,6 @@ class Results:
         return [value for value in self.values if value.machine == machine]
 
     @cached_property
-    def last(self) -> Session:
-        """The last runs of all machines, as one session."""
-        of = self.latest.values()
-        cases = tuple(case for each in of for case in each.cases)
-        records = tuple(record for each in of for record in each.records)
-        return Session("", None, cases, records, archived=True)
-
-    @cached_property
     def headlines(self) -> list[Row]:
         """The headline values of the last runs; the records of their cells have the value as ``value_of``."""
         records = (
@@ -164,16 +155,6 @@ class Results:
             if self.session in ("", value.runs[-1][1])
         )
         return Values(records, lambda record: str(record["value_of"].machine)).rows()
-
-    def of_last_runs(
-        self, lines_of: Callable[[Session], Iterable[str]]
-    ) -> list[tuple[str, str]]:
-        """Return lines about the last run of each machine, each with the machine."""
-        return [
-            (machine, line)
-            for machine, last in self.latest.items()
-            for line in lines_of(last)
-        ]
 
     def label(self, machine: str, more: str = "") -> str:
         """Return the name of a line: the machine, more about the line, and whether it is simulated."""

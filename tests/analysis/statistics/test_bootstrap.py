@@ -49,16 +49,13 @@ def test_the_places_have_the_distribution_of_order_statistics(n):
 
 
 @pytest.mark.parametrize("row", list(fixtures()))
-def test_intervals_are_those_of_r(row):
+def test_intervals_are_those_of_r(row, monkeypatch):
+    monkeypatch.setattr(bootstrap, "RESAMPLES", MANY)
     a, b, confidence = numbers(row["a"]), numbers(row["b"]), float(row["confidence"])
-    assert bootstrap.median([a]).estimate[0] == pytest.approx(float(row["median"]))
     for name, interval in (
-        ("median", lambda share: bootstrap.median([a], share, resamples=MANY)),
-        ("ratio", lambda share: bootstrap.ratio([a], [b], share, resamples=MANY)),
-        (
-            "difference",
-            lambda share: bootstrap.difference([a], [b], share, resamples=MANY),
-        ),
+        ("median", lambda share: bootstrap.median([a], share)),
+        ("ratio", lambda share: bootstrap.ratio([a], [b], share)),
+        ("difference", lambda share: bootstrap.difference([a], [b], share)),
     ):
         held_to(
             interval, confidence, float(row[f"{name}_low"]), float(row[f"{name}_high"])
@@ -90,7 +87,6 @@ def test_the_two_sides_are_drawn_independently():
 def test_equal_values_have_an_interval_without_width():
     found = bootstrap.ratio([[2.0] * 6], [[3.0] * 5])
     assert found.low[0] == 1.5
-    assert found.estimate[0] == 1.5
     assert found.high[0] == 1.5
 
 

@@ -28,13 +28,19 @@ PLACES = (
 )
 
 
-def printed(session, width=100, *, elapsed_s=206.0, messages=(), most=screen.LINES):
+def printed(
+    session, width=100, *, elapsed_s=206.0, messages=(), most=screen.LINES, every=False
+):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     terminal = console.rich_console(console.Stream(raw, "x"))
     terminal.width = width
     for part in screen.render(
-        session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most
+        session,
+        screen.RunInfo(elapsed_s, PLACES, messages),
+        width,
+        most=most,
+        every=every,
     ):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
@@ -171,6 +177,44 @@ def test_values_without_room_are_counted_and_are_all_in_the_log():
     assert [line for line in printed(values) if re.match("and [0-9]+ more$", line)]
     whole = "\n".join(printed(values, most=10**6))
     assert all(f" m{n} " in whole for n in range(80)) and " more" not in whole
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_every_curve_and_value_of_every_machine_is_there(name):
+    session = SESSIONS[name]()
+    whole = printed(session, most=10**6, every=True)
+    rows = headlines.Values(session.records).series()
+    shown = re.sub(r"\s", "", "\n".join(whole))
+    for row in rows:
+        for cell in row.cells.values():
+            assert re.sub(r"\s", "", cell.texts[0]) in shown
+    assert "more machines" not in shown
+
+
+def test_what_else_was_seen_is_there_once():
+    found = [{"kind": "sender", "severity": "note", "text": "node n7 is slow\x1b[2J"}]
+    session = of_records(
+        [
+            record(findings=found),
+            record(metric="other", findings=found),
+            record(test="Other", findings=None),
+        ]
+    )
+    text = "\n".join(printed(session, most=10**6, every=True))
+    assert text.count("node n7 is slow") == 1
+    assert "What else was seen" in text and "\x1b" not in text
+    assert "What else was seen" not in printed(session)
+
+
+def test_all_lines_of_a_long_reason_are_in_the_log():
+    reason = " ".join(f"word{at}" for at in range(200)) + "; do this"
+    case = Case("B @s:p+e", "fail", "run", reason, False)
+    session = Session(NAME, Path("x"), (case,), (record(),))
+    short, whole = (
+        " ".join(" ".join(printed(session, most=most)).split())
+        for most in (screen.LINES, 10**6)
+    )
+    assert reason in whole and reason not in short and "; do this" in short
 
 
 def test_what_a_run_would_have_found_is_one_line_and_no_finding():

@@ -33,12 +33,8 @@ _CHUNK = 1_000_000
 
 @dataclass(frozen=True)
 class Intervals:
-    """Confidence intervals of many series; arrays with an element a series.
+    """The ends of the confidence intervals of many series; arrays with an element a series."""
 
-    :param estimate: of all values; :param low, high: the ends of the interval.
-    """
-
-    estimate: Floats
     low: Floats
     high: Floats
 
@@ -63,19 +59,14 @@ def middle_places(n: int, resamples: int, seed: int) -> tuple[Places, Places]:
     )
 
 
-def median(
-    values: npt.ArrayLike, confidence: float = 0.95, *, resamples: int = RESAMPLES
-) -> Intervals:
-    """Return the median of each series with its confidence interval.
+def median(values: npt.ArrayLike, confidence: float = 0.95) -> Intervals:
+    """Return the confidence interval of the median of each series.
 
     :param values: a row a series, all of the same length.
     :param confidence: such as 0.95.
     """
     rows = np.sort(values, axis=1)
-    estimate = np.median(rows, axis=1)
-    return _intervals(
-        estimate, lambda part: _medians(rows[part], resamples, 0), confidence, resamples
-    )
+    return _intervals(len(rows), lambda part: _medians(rows[part], 0), confidence)
 
 
 def compare(
@@ -83,10 +74,8 @@ def compare(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     confidence: float = 0.95,
-    *,
-    resamples: int = RESAMPLES,
 ) -> Intervals:
-    """Return ``of(second, first)`` of the medians of each pair of series, with its confidence interval.
+    """Return the confidence interval of ``of(second, first)`` of the medians of each pair of series.
 
     The two are resampled independently of each other.
 
@@ -97,37 +86,31 @@ def compare(
 
     def medians(part: slice) -> Floats:
         # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
-        drawn: Floats = of(
-            _medians(two[part], resamples, 1), _medians(one[part], resamples, 0)
-        )
+        drawn: Floats = of(_medians(two[part], 1), _medians(one[part], 0))
         return drawn
 
     with np.errstate(over="ignore"):
-        estimate = of(np.median(two, axis=1), np.median(one, axis=1))
-        return _intervals(estimate, medians, confidence, resamples)
+        return _intervals(len(one), medians, confidence)
 
 
-#: The median of each second series in terms of that of the first: their ratio, and their difference.
+#: Of the median of each second series in terms of that of the first: their ratio, and their difference.
 ratio, difference = partial(compare, np.divide), partial(compare, np.subtract)
 
 
-def _medians(rows: Floats, resamples: int, seed: int) -> Floats:
+def _medians(rows: Floats, seed: int) -> Floats:
     """Return the medians of all resamples: a row a series."""
-    low, high = middle_places(rows.shape[1], resamples, seed)
+    low, high = middle_places(rows.shape[1], RESAMPLES, seed)
     return (np.take(rows, low, axis=1) + np.take(rows, high, axis=1)) / 2
 
 
 def _intervals(
-    estimate: Floats,
-    medians: Callable[[slice], Floats],
-    confidence: float,
-    resamples: int,
+    count: int, medians: Callable[[slice], Floats], confidence: float
 ) -> Intervals:
     """Return the intervals of series by the medians of all resamples, some series at a time."""
-    share, step = (1 - confidence) / 2, max(_CHUNK // resamples, 1)
-    parts = [slice(start, start + step) for start in range(0, len(estimate), step)]
+    share, step = (1 - confidence) / 2, max(_CHUNK // RESAMPLES, 1)
+    parts = [slice(start, start + step) for start in range(0, count, step)]
     ends = [
         np.quantile(medians(part), (share, 1 - share), axis=1, overwrite_input=True)
         for part in parts
     ]
-    return Intervals(estimate, *np.hstack(ends or [np.empty((2, 0))]))
+    return Intervals(*np.hstack(ends or [np.empty((2, 0))]))

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain, pairwise
 
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import names_text
 
 Group = tuple[str, ...]
@@ -214,10 +215,8 @@ class Vet:
 
     def _by_switch(self, nodes: Iterable[str]) -> list[Group]:
         """Return nodes by their switches or blocks."""
-        found = defaultdict[str, list[str]](list)
-        for node in nodes:
-            found[self.switches.get(node, "")].append(node)
-        return [tuple(each) for each in found.values()]
+        by_switch = by_key(nodes, lambda node: self.switches.get(node, ""))
+        return list(map(tuple, by_switch.values()))
 
     def stop(self, why: str) -> None:
         """Note on the nodes that are not seen why the vet ends before its time."""

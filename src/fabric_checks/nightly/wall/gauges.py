@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+import yaml
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from fabric_checks.core import files
@@ -25,37 +26,11 @@ from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.sessions import started
 from fabric_checks.report.headlines import Values
 
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
 #: The base unit of each unit of the collection as names have it, and the factor to it.
-BASE_UNITS = {
-    "us": ("seconds", 1e-6),
-    "s": ("seconds", 1.0),
-    "MB/s": ("bytes_per_second", 1e6),
-    "Mmsg/s": ("messages_per_second", 1e6),
-    "B": ("bytes", 1.0),
-    "%": ("ratio", 0.01),
-    "1": ("ratio", 1.0),
-    "1/s": ("per_second", 1.0),
-    "Matom-step/s": ("atom_steps_per_second", 1e6),
-}
+BASE_UNITS: dict[str, tuple[str, float]] = _DATA["base_units"]
 #: What each gauge is, by its name without prefix; those of values have their unit behind it.
-HELP = {
-    "night_timestamp_seconds": "Start of the last night that was judged.",
-    "night_verdict": "1 for the verdict on it, else 0.",
-    "night_blind": "Whether it would not have named a slow node.",
-    "night_info": "Its level, and whether its values are of a simulation.",
-    "night_findings": "Findings by state after it.",
-    "night_nodes": "Nodes that were measured, or out of service.",
-    "finding_since_timestamp_seconds": "Start of the night that saw an open finding first.",
-    "finding_loss_ratio": "The share that is lost by the largest part of a finding.",
-    "finding_excess_seconds": "The latency above that of others by the largest part.",
-    "value": "A headline value of the last night.",
-    "reference": "The reference of a headline value.",
-    "value_within_reference": "Whether a value is within the bounds of its reference.",
-    "vet_timestamp_seconds": "Start of the last vet.",
-    "vet_nodes": "Nodes by verdict of the last vet.",
-    "vet_paths": "Paths that are slow or faulty.",
-    "vet_node_verdict": "1 for each node that is not good.",
-}
+HELP: dict[str, str] = _DATA["help"]
 
 
 class Gauges:

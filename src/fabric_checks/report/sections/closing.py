@@ -10,14 +10,8 @@ from fabric_checks.core.families import tag
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.report.blocks import Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import not_run
-from fabric_checks.report.values import Results, bounds_text, case_text
+from fabric_checks.report.values import VERDICTS, Results, bounds_text, case_text
 
-#: The verdicts, the worst first.
-VERDICTS = (
-    "missed",
-    "unexpectedly met",
-    *("missed once, not confirmed", "expected miss", "met"),
-)
 _OF_REFERENCES = ("verdict", "case", "metric", "value", "unit", "reference", "source")
 
 
@@ -26,7 +20,7 @@ def references(results: Results) -> Section | None:
     judged = []
     for value in results.values:
         if value.verdict:
-            order = VERDICTS.index(value.verdict)
+            order = list(VERDICTS.values()).index(value.verdict)
             judged.append((order, value.machine, case_text(value.record), value))
     if not judged:
         return None
@@ -52,7 +46,7 @@ def references(results: Results) -> Section | None:
 
 def not_measured(results: Results) -> Section:
     """Return the families that a machine lacks, the suites and cases that were not run, and bad records."""
-    lacking = results.of_last_runs(not_run)
+    lacking = [("", line) for line in not_run(results.last)]
     having = {(value.machine, value.family) for value in results.values}
     for family in families.KNOWN:
         without = [

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import count_text, message_size_text
 from fabric_checks.report.blocks import (
     Picture,
@@ -23,7 +24,6 @@ from fabric_checks.report.blocks import (
 )
 from fabric_checks.report.sections import meanings, pairs
 from fabric_checks.report.svg_panels import Panel, line
-from fabric_checks.report.texts import by_key
 from fabric_checks.report.values import Results, Value
 
 #: The sizes whose values are drawn over the number of processes.

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fabric_checks.core.grouping import by_key
 from fabric_checks.core.text import count_text, value_text
-from fabric_checks.report.texts import by_key
 from fabric_checks.report.values import Value
 
 #: A range of fewer runs before says little.

@@ -65,10 +65,10 @@ def section(
     :param unfinished: how last runs ended early, a line each.
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
-    found = results.of_last_runs(lambda last: map(_line, problems(last)))
+    found = [("", _line(each)) for each in problems(results.last)]
     found += [(each.machine, each.text) for each in changes if each.is_news]
     nights = [("open after all nights", line) for line in opened]
-    seen = grouped(results.of_last_runs(_seen))
+    seen = grouped(("", line) for line in _seen(results.last))
     lists = (
         Lines("look-at", "What to look at", grouped([*found, *nights])),
         Lines("seen", "What else was seen", seen, folded=True),
@@ -103,13 +103,13 @@ def _seen(last: Session) -> Iterator[str]:
 
 
 def _verdict(results: Results, has_news: object, unfinished: Sequence[str]) -> Verdict:
-    words = set(map(verdict_of, results.latest.values()))
+    word = verdict_of(results.last)
     return verdict(
         failed=not results.values,
         incomplete=unfinished,
-        findings=has_news or words & {Verdict.FINDINGS, Verdict.FAILED},
-        blind=Verdict.BLIND in words,
-        busy=Verdict.BUSY in words,
+        findings=has_news or word in (Verdict.FINDINGS, Verdict.FAILED),
+        blind=word is Verdict.BLIND,
+        busy=word is Verdict.BUSY,
     )
 
 

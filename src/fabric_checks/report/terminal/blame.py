@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read, judge, print and draw saved measurements of all pairs, of our own programs and of others."""
+"""Read, judge and print saved measurements of all pairs, of our own programs and of others."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,8 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import count_text, names_text, one_line, value_text
+from fabric_checks.core.templates import filled
+from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.finding import RankFinding, not_measured, note
@@ -24,7 +25,6 @@ from fabric_checks.matrices import again, formats, merged
 from fabric_checks.matrices.merged import Run
 from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
-from fabric_checks.report import svg_panels
 
 #: What is printed first.
 _ORDER = (Severity.FAULT, Severity.SUSPECT, Severity.NOTE)
@@ -201,29 +201,17 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
     return [line for found in judged for line in _lines_of(found, file)]
 
 
-def _lines_of(found: Judged, file: str) -> Iterator[str]:
-    yield f"{names_text(found.run.files)}: {found.title}"
-    for each in found.findings:
-        word = "" if each.severity is Severity.NOTE else f"{each.severity.value}: "
-        yield f"  {word}{one_line(each.text)}"
-        yield from (f"    {one_line(line)}" for line in each.details)
-    yield f"  {found.report.limits_text}"
-    yield from _next_lines(found, file)
-    for metric in found.declared:
-        unit = "" if metric.unit == "1" else metric.unit
-        text = f"{value_text(found.values[metric.name]):>10} {unit}"
-        if metric.name in found.unseen:
-            text = "cannot be told"
-        yield f"  {metric.name:30} {text}".rstrip()
-
-
-def _next_lines(found: Judged, file: str) -> Iterator[str]:
-    pairs = found.measure_next
-    if found.run.table and pairs:
-        names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
-        yield f"  measure next, twice at least and one pair after the other: {one_line(names)}"
-        commands = formats.again(found.run.table, pairs, file)[1]
-        yield from (f"    {one_line(line)}" for line in commands[:_MOST])
+def _lines_of(found: Judged, file: str) -> list[str]:
+    pairs, table = found.measure_next, found.run.table
+    text = filled(
+        Path(__file__).with_suffix(".jinja"),
+        {},
+        found=found,
+        pairs=[f"{one} to {other}" for one, other in pairs],
+        commands=formats.again(table, pairs, file)[1] if table and pairs else (),
+        most=_MOST,
+    )
+    return text.splitlines()
 
 
 def next_text(judged: Sequence[Judged], file: str) -> str:
@@ -275,24 +263,3 @@ def _as_data(found: Judged) -> dict[str, object]:
     if found.run.table:
         data["measure_next"] = [list(map(list, pair)) for pair in found.measure_next]
     return data
-
-
-def draw(judged: Sequence[Judged], folder: Path) -> None:
-    """Write ``pairs.svg``, heat map and histogram, into ``folder``; of several runs into a folder each."""
-    for number, found in enumerate(judged, 1):
-        own = (
-            folder / f"{number}-{Path(found.run.files[0]).stem}"
-            if len(judged) > 1
-            else folder
-        )
-        if isinstance(found.report, evaluation.Report):
-            picture = svg_panels.pair_bandwidths(
-                found.title, found.report.matrix, found.report.link_MBps
-            )
-        else:
-            hosts = list(found.report.output.hosts)
-            drawn = svg_panels.heat_map(found.report.latency_us, hosts, hosts)
-            picture = svg_panels.document(
-                found.title, [("latency of every pair, us", drawn)]
-            )
-        svg_panels.save(own / "pairs.svg", picture)

@@ -2,7 +2,7 @@
 """Print the one screen that a run ends with: cases, headline values, problems, and where to find the rest.
 
 It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show`
-has them. A file, as a night's log, has all of them.
+has them, with every value in place of the headlines. A file, as a night's log, has all lines.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks.core.errors import cut
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, duration_text, first_of, sparkline
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import (
@@ -26,6 +28,7 @@ from fabric_checks.report.findings import (
     counts_text,
     measured,
     not_run,
+    of_severity,
     problems,
     references_text,
     verdict_of,
@@ -43,9 +46,10 @@ WIDTH = 100
 _COLUMN, _WIDEST, _OTHERS = 14, 24, 52
 #: The usual width of the column of programs, which may be twice as wide for a suite with a longer name.
 _PROGRAM = 7
-#: Problems have so many lines each if so many are enough for all; else each has one.
-_LINES_EACH, _MOST = 6, 24
-
+#: Problems have several lines each if so many are enough for all; else each has one.
+_MOST = 24
+#: The most characters of one of these lines before it is wrapped.
+_LONGEST = 270
 
 _SIMULATED = "Simulated clusters: no value here is a measurement of a machine."
 
@@ -64,38 +68,51 @@ class RunInfo:
 
 
 def render(
-    session: Session, info: RunInfo, width: int = WIDTH, *, most: int = LINES
+    session: Session,
+    info: RunInfo,
+    width: int = WIDTH,
+    *,
+    most: int = LINES,
+    every: bool = False,
 ) -> list[Text | Table]:
     """Return the screen, part by part; each text is one line that is not wider than the screen.
 
     :param width: of the terminal, in characters; :param most: the lines that it may have.
+    :param every: whether it has every curve and value of every machine in place of the headlines.
     """
     width = max(40, min(width, WIDTH))
-    above: list[Text | Table] = [*head(session, info.elapsed_s, width)]
-    below = problems_and_files(session, info, width, most)
+    values = Values(session.records)
+    unbroken = sys.maxsize if every else width  # as a search needs it
+    above: list[Text | Table] = [*_head(session, info.elapsed_s, unbroken)]
+    below = _problems_and_files(session, info, unbroken, most)
+    rows = ([] if every else values.rows()) or values.series()
     # An empty line, the titles and a rule belong to the table.
-    table = _table(Values(session.records), most - len(above) - len(below) - 4, width)
-    if table:
-        above += [plain(), table]
+    room = most - len(above) - len(below) - 4
+    fitting = max(1, (width - _OTHERS) // (_COLUMN + 2))
+    for first in range(0, len(values.machines) if every else 1, fitting):
+        table = _table(
+            rows, values.machines, slice(first, first + fitting), room, width
+        )
+        above += [plain(), table] if table else []
     return [*above, plain(), *below]
 
 
-def problems_and_files(
-    session: Session, info: RunInfo, width: int = WIDTH, most: int = sys.maxsize
+def _problems_and_files(
+    session: Session, info: RunInfo, width: int, most: int
 ) -> list[Text]:
-    """Return the problems of a run, what was not run, and where to find the rest."""
+    """Return the problems of a run, what else was seen, what was not run, and where to find the rest."""
     outputs = (f"{kind:9}{where}" for kind, where in info.outputs)
+    is_whole = most > LINES
     return [
-        *_problems(session, info, width, is_whole=most > LINES),
+        *_problems(session, info, width, is_whole=is_whole),
+        *(_seen(session, width) if is_whole else ()),
         *_not_run(session, width, most),
         plain(),
         *map(plain, _wrapped(width, None, *outputs, indent=9)),
     ]
 
 
-def head(
-    session: Session, elapsed_s: float | None = None, width: int = WIDTH
-) -> list[Text]:
+def _head(session: Session, elapsed_s: float | None, width: int) -> list[Text]:
     """Return how a run went, and where.
 
     :param elapsed_s: how long it took, None if unknown.
@@ -128,20 +145,22 @@ def _title(session: Session, elapsed_s: float | None) -> str:
     return f"{verdict_of(session).value.capitalize()}: {ended}{took}"
 
 
-def _table(values: Values, room: int, width: int) -> Table | None:
-    """Return the headline values, or else all, in so many lines; None without room or values.
+def _table(
+    rows: Sequence[Row], everywhere: Sequence[str], part: slice, room: int, width: int
+) -> Table | None:
+    """Return values in so many lines; None without room or values.
 
-    Each machine has a column, as far as there is room.
+    :param everywhere: the names of machines; :param part: those that have a column.
     """
-    rows = values.rows() or values.series()
+    machines = everywhere[part]
+    rows = [row for row in rows if row.cells.keys() & {*machines}]
     if room < 2 or not rows:
         return None
-    machines = values.machines[: max(1, (width - _OTHERS) // (_COLUMN + 2))]
     column = min(_WIDEST, (width - _OTHERS) // len(machines) - 2)
     lines = _lines(rows, machines, column)
     if len(lines) > room:
         lines = [*lines[: room - 1], [plain(f"and {len(lines) - room + 1} more")]]
-    left_out = len(values.machines) - len(machines)
+    left_out = len(everywhere) - len(machines)
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
         width=width,
@@ -151,7 +170,7 @@ def _table(values: Values, room: int, width: int) -> Table | None:
     program = max(_PROGRAM, *(min(len(row.program), 2 * _PROGRAM) for row in rows))
     for title, size in (("layout", 6), ("from", program), ("unit", 6)):
         table.add_column(title, width=size, no_wrap=True)
-    for name in _short_names(values.machines)[: len(machines)]:
+    for name in _short_names(everywhere)[part]:
         table.add_column(plain(name), width=column, overflow="fold")
     for line in lines:
         table.add_row(*line)
@@ -195,7 +214,7 @@ def _problems(
     session: Session, info: RunInfo, width: int, *, is_whole: bool
 ) -> list[Text]:
     """Return the problems of a run, and the messages of ReFrame."""
-    found = problems(session, is_whole=is_whole)
+    found = problems(session)
     if not found and not info.messages:
         has_values = measured(session.records)
         return [plain("Nothing to look at." if has_values else "Nothing was measured.")]
@@ -209,17 +228,28 @@ def _problems(
 def _problem_lines(
     found: Sequence[Problem], width: int, *, is_whole: bool
 ) -> list[str]:
-    """Return problems in lines: on a screen not all lines of each, and of many one line each."""
-    most_lines, most = (None, None) if is_whole else (3, _LINES_EACH)
-    lines: list[str] = []
-    for each in found:
-        texts = (f"- {each.text}", *(f"  {detail}" for detail in each.details))
-        lines += _wrapped(width, most_lines, *texts)[:most]
+    """Return problems in lines; on a screen long ones are cut, and many have one line each."""
+    parts = [(f"- {each.text}", *each.details) for each in found]
+    longest = sys.maxsize if is_whole else _LONGEST  # a remedy is at the end
+    texts = [
+        cut(text, longest)
+        for first, *details in parts
+        for text in (first, *(f"  {line}" for line in details))
+    ]
+    lines = _wrapped(width, None, *texts)
     if len(lines) <= _MOST or is_whole:
         return lines
-    short = ("; ".join((f"- {each.text}", *each.details)) for each in found)
-    cut = [_wrapped(width, 1, text)[0] for text in short]
-    return first_of(cut, " findings: fabric-checks show has all", _MOST)
+    short = [_wrapped(width, 1, "; ".join(each))[0] for each in parts]
+    return first_of(short, " findings: fabric-checks show has all", _MOST)
+
+
+def _seen(session: Session, width: int) -> list[Text]:
+    """Return what is worth a line of a run and is no problem."""
+    lines = _problem_lines(
+        of_severity(session.records, Severity.NOTE), width, is_whole=True
+    )
+    title = Text("What else was seen", style="bold")
+    return [plain(), title, *map(plain, lines)] if lines else []
 
 
 def _not_run(session: Session, width: int, most: int) -> list[Text]:
