@@ -311,7 +311,7 @@ def trials(
         for name in ("ibnetdiscover", "dump_fts"):
             (here / name).write_text(printed[name])
         options = ["--adapter", "mlx5_0"] if drawn.adapters > 1 else []
-        network = Network(drawn.cabling, printed["dump_fts"])
+        network = Network(drawn.cabling, printed["opensm-lfts.dump"])
         for trial in range(count):
             own = np.random.default_rng([first_seed, number, trial])
             for text in _trial(network, own, share, here, options, made.counts):

@@ -105,6 +105,15 @@ def test_every_route_is_right(tmp_path, name, engine, lmc):
         ] * (name == "a slow cable")
 
 
+def test_the_highest_lid_that_tools_leave_out_is_told(tmp_path):
+    """Eight switches and 56 hosts have 64 LIDs, and ``dump_fts`` no line for the last one."""
+    printed = swept(tree(4, 4, hosts=14), tmp_path)
+    cables, log = printed["ibnetdiscover"], printed["opensm.log"]
+    (warning,) = known(cables, printed["dump_fts"], log).warnings
+    assert "unknown" in warning and "opensm-lfts.dump" in warning
+    assert not known(cables, printed["opensm-lfts.dump"], log).warnings
+
+
 def test_a_plane_has_the_routes_of_its_own_adapters_alone(tmp_path):
     """The map of one plane gave its routes to the adapters of the other, and of two files one was dropped."""
     cabling = two_planes()

@@ -188,7 +188,8 @@ def _without_lost_routes(
         return replace(known, next=None, warnings=(*known.warnings, text))
     text = (
         f"{len(lost)} of {len(source)} routes from a switch to a host are unknown, such as from {switch} to"
-        f" {host}: the tables lack them; were replies lost?"
+        f" {host}: the tables lack them; were replies lost? dump_fts and ibroute also leave out the highest"
+        " LID if it is a multiple of 64, which OpenSM's own opensm-lfts.dump has"
     )
     return replace(known, warnings=(*known.warnings, text))
 

@@ -8,18 +8,18 @@ from fabric_checks.fabric_map import names
 from fabric_checks.fabric_map.model import UNKNOWN, arcs_of
 from tests.fabric_map.real.cabling import GBITS, is_adapter
 
-ENTRY = re.compile(r"0x(\w+) (\d+) : \((?:Channel Adapter.*'(.*)')?")
+ENTRY = re.compile(r"0x(\w+) (\d+) (?:: \(|# )(?:Channel Adapter.*'(.*)')?")
 
 
 def true_routes(cabling, tables):
     """Return the ends of cables at which each ordered pair of adapters passes from switch to switch.
 
-    :param tables: the output of ``dump_fts``, whole.
+    :param tables: the output of ``dump_fts``, whole, or OpenSM's own dump.
     """
     ports, lids = {}, {}
     for line in tables.splitlines():
         if line.startswith("Unicast"):
-            table = ports.setdefault(line[line.rindex("(") + 1 : -2], {})
+            table = ports.setdefault(line[line.rindex("(") + 1 : -2].strip("'"), {})
         elif entry := ENTRY.match(line):
             table[int(entry[1], 16)] = int(entry[2])
             lids.setdefault(

@@ -57,6 +57,8 @@ def _flows(mapped: MappedEvidence) -> pl.DataFrame:
         "out of": mapped.from_leaf[series.pair],
     }
     is_usable = mapped.across[series.pair] & ~np.isnan(series.rate)
+    if mapped.known.has_routes:  # a round with an unknown route may share any cable
+        is_usable &= series.alone | ~np.isnan(expected)
     return pl.DataFrame(columns).filter(is_usable)
 
 
