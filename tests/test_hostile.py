@@ -40,7 +40,8 @@ def night(folder):
 
 def estimate(folder):
     plan = folder / "plan.json"
-    cost.Plan("s", 1, ()).write(plan)
+    case = cost.PlannedCase("s", "p", "e", "OsuLatency", 2)
+    cost.Plan("s", 1, (case,)).write(plan)
     return ["cost", "--plan", plan]
 
 
@@ -232,7 +233,7 @@ def test_run_reports(name, folder, capsys):
     path = folder / f"reports/run-report-{NAME}-0.json"
     path.write_text(text)
     status, output = run("show", folder, "--session", NAME, "--gate")
-    assert status == 1 and "latency_8B" in output and cause in output
+    assert status == 1 and "latency" in output and " 1.5" in output and cause in output
     status, output = run("show", folder, "--list")
     assert NAME in output and status == (0 if cause == "no case ran" else 1), output
     assert (
