@@ -32,7 +32,7 @@ def text(limits: Limits, *, further: bool = False) -> str:
         if size is not None
     ]
     if not known:
-        return "no slow node or pair would have been found, however slow"
+        return "no slow node or pair can be named for certain here, however slow"
     *first, last = known
     return (
         f"{' and '.join([', '.join(first), last]) if first else last} would have been found, if slow"
