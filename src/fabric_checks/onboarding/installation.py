@@ -67,7 +67,7 @@ def cases_of(system: str, mpi: str) -> int:
     :raises FabricError: with ReFrame's own line, if they cannot be loaded, or there is none.
     """
     remedy = f"fix config/systems/{system}.py, or remove it"
-    found = written_by(
+    cases = written_by(
         "fabric_checks.reframe_ext.catalogue",
         system,
         failed=f"the cases of {system} cannot be loaded; {remedy}",
@@ -75,6 +75,6 @@ def cases_of(system: str, mpi: str) -> int:
         FABRIC_STACK="",
         RFM_CONFIG_FILES="",
     )
-    if not found["cases"]:
+    if not cases:
         raise FabricError(f"{system} has no case; {remedy}")
-    return len(found["cases"])
+    return len(cases)
