@@ -27,7 +27,10 @@ from tests.guard import ENDLESS_S, wait_for
             "s:p is run by 'local', and only Slurm's",
         ),
         ({"name": "s"}, "ReFrame lists no partitions"),
-        (None, "ReFrame lists no partitions: nothing"),
+        (
+            None,
+            "ReFrame lists no partitions: reframe -c checks --show-config=systems/0: status 1",
+        ),
     ],
 )
 def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
@@ -38,7 +41,9 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
             "checks",
             "--show-config=systems/0",
         ]  # which it refuses together with -r
-        return SimpleNamespace(stdout=json.dumps(says) if says else "", stderr="")
+        return SimpleNamespace(
+            stdout=json.dumps(says) if says else "", stderr="", returncode=int(not says)
+        )
 
     monkeypatch.setattr(run.subprocess, "run", asked)
     monkeypatch.setattr(run, "_run", lambda *_: pytest.fail("it was run"))

@@ -121,9 +121,12 @@ class ExitReason:
     node_faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def names_failed_node(self) -> bool:
-        """Whether it is the failure of nodes that are known: launchers name others, too."""
-        return NODE_FAILED in self.text and bool(self.node_faults)
+    def is_cause(self) -> bool:
+        """Whether what the job printed is an effect of it: it was cancelled, or it is the failure of nodes
+        that are known, where launchers name others, too."""
+        return CANCELLED in self.text or (
+            NODE_FAILED in self.text and bool(self.node_faults)
+        )
 
 
 def faults(

@@ -54,8 +54,8 @@ class Session:
             "-n",
             "^ImbBarrier%layout=1x2$",
         ]
-        # Those that have these cases: all take as long to load as the rest of the session takes.
-        modules = ("osu/pt2pt.py", "osu/collective.py", "imb/mpi1.py")
+        # Those that have these cases, in their order: all take as long to load as the rest of the session.
+        modules = ("osu/collective.py", "osu/pt2pt.py", "imb/mpi1.py")
         checks = [word for module in modules for word in ("-c", f"checks/{module}")]
         program = [BIN / "reframe"]
         if one_job:

@@ -225,8 +225,8 @@ class RecordMixin(RegressionTestPlugin):
         ending = why_failed(self.job) if why_failed else None
         if ending:
             self.facts.node_faults = dict(ending.node_faults) or None
-            known = ending.names_failed_node
-            raise SanityError(ending.text if known else self.with_cause(ending.text))
+            text = ending.text
+            raise SanityError(text if ending.is_cause else self.with_cause(text))
 
     def _output(self) -> str | None:
         """Return the output folder relative to the results; None in a dry run, or outside of the results."""
