@@ -42,10 +42,17 @@ def test_a_failed_jobs_reason_is_that_of_the_scheduler():
     assert check.facts.node_faults == {"n1": "n1 is down"}
 
 
-def test_a_launcher_has_no_say_where_the_scheduler_knows_which_node_failed():
-    """It prints of another one that it failed."""
-    text = "job 7 ran on n1, n2; a node of it failed (NODE_FAIL): n2 does not respond"
-    ending = ExitReason(text, {"n2": "n2 does not respond"})
+@pytest.mark.parametrize(
+    "how, faults",
+    [
+        ("a node of it failed (NODE_FAIL): n2 is down", {"n2": "n2 is down"}),
+        ("it was cancelled, but not by this session (CANCELLED)", {}),
+    ],
+)
+def test_a_launcher_has_no_say_where_the_scheduler_knows_the_cause(how, faults):
+    """It prints of another node that it failed, or of a signal with which the scheduler ended its tasks."""
+    text = f"job 7 ran on n1, n2; {how}"
+    ending = ExitReason(text, faults)
     check = case(SimpleNamespace(why_failed=lambda job: ending))
     with pytest.raises(SanityError, match=f"^{re.escape(text)}$"):
         RecordMixin.require_finished_job(check)
